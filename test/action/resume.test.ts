@@ -18,6 +18,14 @@ jobs:
   both: { work: { kind: Seq, works: [{ kind: Ref, taskId: first }, { kind: Ref, taskId: second }] } }
 `;
 
+/** Of commands alone: they show as well what is run, and need no runtime. */
+const commands = `
+models: { driving: gpt-5-mini }
+tasks: {}
+jobs:
+  both: { work: { kind: Seq, works: [{ kind: Run, run: echo first >> done }, { kind: Run, run: echo second >> done }] } }
+`;
+
 async function world(t: TestContext) {
   const workspace = await makeWorkspace(t, { "jobs.yml": entry });
   const prompts: string[] = [];
@@ -57,6 +65,7 @@ async function world(t: TestContext) {
       if (attempt === 1) name = result.outputs["journal-artifact"] ?? "";
       return result;
     },
+    workspace,
     journal: () => readFile(join(workspace.path, "out.jsonl")),
     /** What the model was asked first, in each turn since the last call. */
     prompts: () => prompts.splice(0),
@@ -67,7 +76,7 @@ const zipped = (files: Readonly<Record<string, Uint8Array>>): Buffer => Buffer.f
 
 describe("a further attempt with `resume: auto`", () => {
   it("continues from the journal that the earlier one has uploaded", async (t) => {
-    const { step, journal, prompts } = await world(t);
+    const { step, journal, prompts, workspace } = await world(t);
     const first = await step(1);
     assert.equal(first.outputs["result"], "failure", first.raw);
     assert.match(first.outputs["journal-artifact"] ?? "", /^agent-jobs-[0-9a-f]{8}-review-1$/);
@@ -94,11 +103,13 @@ describe("a further attempt with `resume: auto`", () => {
         /from the beginning\. `resume`: can't resume .*line 4/,
       ],
     ];
+    await workspace.write("jobs.yml", commands);
     for (const [uploaded, said] of unusable) {
+      await workspace.write("done", "");
       const anew = await step(2, uploaded);
       assert.equal(anew.outputs["result"], "success", anew.raw);
       assert.match(anew.raw, said);
-      assert.equal(prompts().length, 2);
+      assert.equal(await workspace.read("done"), "first\nsecond\n");
     }
   });
 });

@@ -4,9 +4,23 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { modelServer } from "../rig/model-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
-import { callingFirst, entry, inputs, named, playStep, rehearsal, type Test } from "./rig.ts";
+import { entry, inputs, named, playStep, type Test } from "./rig.ts";
 
 const failing = { ...inputs, rehearse: "entries/failing.rehearsal.yml" };
+
+/** For `playStep`: a job that only runs a command, which needs no runtime. */
+const running = (
+  command: string,
+  given: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string>> = {},
+): [Readonly<Record<string, string>>, object] => {
+  const work = { kind: "Run", run: command };
+  const entry = JSON.stringify({ models: { driving: "m" }, tasks: {}, jobs: { j: { work } } });
+  return [
+    { entry: "run.json", "provider-base-url": "http://127.0.0.1:9/v1", ...given },
+    { env, added: { "run.json": entry } },
+  ];
+};
 
 describe("a step that runs a job", () => {
   it("passes with outputs, a summary, annotations and a journal", async (t) => {
@@ -53,35 +67,26 @@ describe("a step that runs a job", () => {
     assert.match(result.log, /Event: trusted, `workflow_dispatch` requires write access\./);
   });
 
-  it("hands the inputs to the job, without what nobody sees in them", async (t) => {
-    const wants = entry
-      .replace("models:", "inputs: { topic: { description: What about, required: true } }\nmodels:")
-      .replace("requireUserInput: true", "")
-      .replace("$user-input", "about $input-topic");
-    const added = {
-      "hello.yml": wants,
-      "r.yml": rehearsal
-        .replace("userInput: a newcomer\n", "")
-        .replace("prompt: Greet", "prompt: Greet about tea."),
-    };
-    const given = { entry: "hello.yml", rehearse: "r.yml", inputs: "topic=te\u200Ba" };
-    const result = await playStep(t, given, { added });
-    assert.equal(result.code, 0, result.raw);
-  });
-
-  it("warns of what is odd about the entry, and of a user input that is not used", async (t) => {
+  it("hands the inputs to the job, without what nobody sees in them, and warns of what is odd about the entry, and of a user input that is not used", async (t) => {
     const task = (prompt: string): object => ({ prompt, model: { category: "driving" } });
     const odd = {
       models: { driving: "m" },
+      inputs: { topic: { description: "What about", required: true } },
       permissions: { shell: ["npm test && npm run lint"] },
-      tasks: { a: task("Say hello"), lone: task("Nobody asks") },
+      tasks: { a: task("Say hello about $input-topic."), lone: task("Nobody asks") },
       jobs: { j: { work: { kind: "Ref", taskId: "a" } } },
     };
     const added = {
       "odd.json": JSON.stringify(odd, null, 1),
-      "r.yml": "entry: odd.json\nsessions:\n  - turns: [hello]\n",
+      "r.yml":
+        "entry: odd.json\nsessions:\n  - turns: [{ prompt: Say hello about tea., text: hello }]\n",
     };
-    const given = { entry: "odd.json", rehearse: "r.yml", "user-input": "x" };
+    const given = {
+      entry: "odd.json",
+      rehearse: "r.yml",
+      inputs: "topic=te\u200Ba",
+      "user-input": "x",
+    };
     const result = await playStep(t, given, { added });
     assert.equal(result.code, 0, result.raw);
     const warnings = named(result, "warning");
@@ -96,26 +101,21 @@ describe("a step that runs a job", () => {
 
   it("does not pass when the runner's file for outputs can't be written, and says so", async (t) => {
     const missing = { GITHUB_OUTPUT: "/dev/null/no/output", GITHUB_STATE: "no/state" };
-    const result = await playStep(t, inputs, { env: missing });
+    const result = await playStep(t, ...running("true", {}, missing));
     assert.equal(result.code, 1, result.raw);
     const warnings = named(result, "warning").map(({ message }) => message);
     assert.equal(warnings.length, 2);
     assert.match(warnings[0] ?? "", /^Can't write the state: /);
     assert.match(warnings[1] ?? "", /^Can't write the outputs: .*no\/output/);
     assert.doesNotMatch(result.raw, /bug in agent-jobs/);
-    const without = await playStep(t, inputs, { env: { GITHUB_OUTPUT: "" } });
+    const without = await playStep(t, ...running("true", {}, { GITHUB_OUTPUT: "" }));
     assert.equal(without.code, 1, without.raw);
     assert.match(without.raw, /::warning .*Can't write the outputs: GITHUB_OUTPUT/);
   });
 
   it("does not pass with a journal that was deleted during the run", async (t) => {
-    const removing = callingFirst("bash", { command: "rm out/j.jsonl", description: "d" });
-    const all = { ...inputs, permissions: "all", "fail-on": "never", "in-place": "true" };
-    const result = await playStep(
-      t,
-      { ...all, journal: "out/j.jsonl" },
-      { added: { "entries/hello.rehearsal.yml": removing } },
-    );
+    const given = { "fail-on": "never", journal: "out/j.jsonl" };
+    const result = await playStep(t, ...running("rm out/j.jsonl", given));
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
     assert.match(result.outputs["reason"] ?? "", /^The journal is incomplete: .*was deleted/);
@@ -352,10 +352,7 @@ describe("the input html-report", () => {
 
   it("fails the step if the report is missing at the end", async (t) => {
     const command = "rm out/report.html && mkdir out/report.html";
-    const script = `permissions: all\n${callingFirst("bash", { command, description: "d" })}`;
-    const given = { "in-place": "true", permissions: "all", "html-report": "out/report.html" };
-    const added = { "entries/hello.rehearsal.yml": script };
-    const result = await playStep(t, { ...inputs, ...given }, { added });
+    const result = await playStep(t, ...running(command, { "html-report": "out/report.html" }));
     assert.deepEqual([result.code, result.outputs["result"]], [1, "failure"], result.raw);
     assert.match(result.outputs["reason"] ?? "", /The HTML report is incomplete/);
   });

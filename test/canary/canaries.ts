@@ -12,6 +12,9 @@ import { dirname, join } from "node:path";
 export type Canaries = ReadonlyMap<string, string>;
 
 const FRAGMENT = 16;
+/** Of a fragment: half of it, and a step with which none is missed. */
+const PART = 8;
+const STEP = FRAGMENT - PART + 1;
 
 function random(length: number): string {
   return randomBytes(length).toString("base64url").replaceAll(/[-_]/g, "x").slice(0, length);
@@ -163,11 +166,13 @@ export interface Search {
 
 export function searchFor(canaries: Canaries): Search {
   const fragments = new Map<string, string>();
+  const parts = new Set<string>();
   for (const [place, value] of canaries) {
     for (const form of forms(value)) {
       for (let at = 0; at + FRAGMENT <= form.length; at += 1) {
         fragments.set(form.slice(at, at + FRAGMENT), place);
       }
+      for (let at = 0; at + PART <= form.length; at += 1) parts.add(form.slice(at, at + PART));
     }
   }
   return {
@@ -175,9 +180,12 @@ export function searchFor(canaries: Canaries): Search {
       const places = new Set<string>();
       // Base64 comes in lines, and JSON escapes their ends.
       for (const shape of [text, text.replaceAll(/(?:\\+[rn]|\s)+/g, "")]) {
-        for (let at = 0; at + FRAGMENT <= shape.length; at += 1) {
-          const place = fragments.get(shape.slice(at, at + FRAGMENT));
-          if (place !== undefined) places.add(place);
+        for (let at = 0; at + PART <= shape.length; at += STEP) {
+          if (!parts.has(shape.slice(at, at + PART))) continue;
+          for (let start = Math.max(0, at - STEP + 1); start <= at; start += 1) {
+            const place = fragments.get(shape.slice(start, start + FRAGMENT));
+            if (place !== undefined) places.add(place);
+          }
         }
       }
       return [...places].sort();

@@ -330,20 +330,9 @@ function readText(path: string): string {
 
 /** The pids below `root`, without itself. */
 export function descendants(root: number): number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    // The name of the program, in parentheses, may hold anything.
-    const [, after = ""] = /\) \S (\d+)/.exec(readText(`/proc/${name}/stat`)) ?? [];
-    parents.set(Number(name), Number(after));
-  }
-  const isBelow = (pid: number): boolean => {
-    for (let at = parents.get(pid); at !== undefined && at > 1; at = parents.get(at)) {
-      if (at === root) return true;
-    }
-    return false;
-  };
-  return [...parents.keys()].filter(isBelow);
+  return entries(`/proc/${root}/task`)
+    .flatMap(({ name }) => readText(`/proc/${root}/task/${name}/children`).match(/\d+/g) ?? [])
+    .flatMap((child) => [Number(child), ...descendants(Number(child))]);
 }
 
 function look(root: number, seen: Set<string>): void {

@@ -55,10 +55,8 @@ export function selectedCases(): readonly Case[] {
   return chosen;
 }
 
-/** What the rules distinguish: the effect, and for a crash what helps, and which limit or death it is about. */
-export function kindOf(one: Case): string {
+/** What the rules distinguish: the effect, and for a crash what helps. */
+function kindOf(one: Case): string {
   const effect = effectOf(one);
-  if (effect.kind !== "crash") return effect.kind;
-  const { remedy, limit, died } = effect.first;
-  return `${remedy}, ${limit ?? (died === true ? "the runtime died" : "no limit")}`;
+  return effect.kind === "crash" ? effect.first.remedy : effect.kind;
 }

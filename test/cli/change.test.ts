@@ -101,10 +101,10 @@ describe("the change on the command line", () => {
   });
 });
 
-/** A rehearsal with these fields, of one task. */
+/** A rehearsal with these fields, or some, of one task. */
 async function rehearse(
   t: TestContext,
-  fields: object,
+  fields: object | readonly object[],
   more: object = {},
   work: object = { kind: "Ref", taskId: "see" },
 ): Promise<CliResult> {
@@ -126,9 +126,16 @@ async function rehearse(
       },
     }),
     "print.wf.md": workflow,
-    "r.rehearsal.json": JSON.stringify({ entry: "e.json", sessions: [], ...fields }),
+    ...Object.fromEntries(
+      [fields]
+        .flat()
+        .map((one, index) => [
+          `${index === 0 ? "r" : index}.rehearsal.json`,
+          JSON.stringify({ entry: "e.json", sessions: [], ...one }),
+        ]),
+    ),
   });
-  return runCli(["rehearse", "r.rehearsal.json"], { cwd: path });
+  return runCli(["rehearse"], { cwd: path });
 }
 
 const workflow = `---
@@ -187,15 +194,16 @@ describe("the change of a rehearsal", () => {
       files: { [`${message}.ts`]: "x\n" },
     });
     const commits = [commit("one", "main"), commit("two", "work"), commit("three", "work")];
-    const prompts: readonly (readonly [object, string])[] = [
-      [{}, "See added three.ts +1 -0\nadded two.ts +1 -0 in"],
-      [{ change: { base: "work~1" } }, "See added three.ts +1 -0 in"],
-    ];
-    for (const [more, prompt] of prompts) {
-      const played = { sessions: [{ turns: [{ prompt, text: "Seen." }] }] };
-      const { code, stdout } = await rehearse(t, { workspace: { commits }, ...more, ...played });
-      assert.equal(code, 0, stdout);
-    }
+    const seeing = (prompt: string, more: object = {}): object => ({
+      workspace: { commits },
+      sessions: [{ turns: [{ prompt, text: "Seen." }] }],
+      ...more,
+    });
+    const { code, stdout } = await rehearse(t, [
+      seeing("See added three.ts +1 -0\nadded two.ts +1 -0 in"),
+      seeing("See added three.ts +1 -0 in", { change: { base: "work~1" } }),
+    ]);
+    assert.equal(code, 0, stdout);
   });
 
   it("may be empty, and a job that was skipped is expected as that", async (t) => {

@@ -1,51 +1,13 @@
 /** `agent-jobs init`. What the templates do is in test/recipes/templates.test.ts. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { promisify } from "node:util";
 import { factsOf } from "../../src/cli/init.ts";
 import { cliExits } from "../rig/cli.ts";
-import { commandLine } from "../rig/dist.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
 describe("agent-jobs init", () => {
-  it("takes the README's commands from an empty repository to a rehearsed review workflow", async (t) => {
-    const page = await readFile(new URL("../../../README.md", import.meta.url), "utf8");
-    const [, start = ""] = /^## Quick start\n(.*?)^## /ms.exec(page) ?? [];
-    const [, commands = ""] = /^```sh\n(.*?)^```$/ms.exec(start) ?? [];
-    const [install, ...others] = commands.trim().split("\n");
-    assert.equal(install, "npm install --save-dev agent-jobs");
-    assert.deepEqual(others, ["npx agent-jobs init review --workflow"]);
-    const { path, git } = await makeRepository(t, { ".gitignore": "node_modules\n" });
-    // What the installation leaves for npx.
-    await mkdir(join(path, "node_modules/.bin"), { recursive: true });
-    const program = join(path, "node_modules/.bin/agent-jobs");
-    await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${commandLine}" "$@"\n`);
-    await chmod(program, 0o755);
-    const before = process.hrtime.bigint();
-    const { PATH = "", HOME = "" } = process.env;
-    const env = { PATH, HOME, npm_config_offline: "true" };
-    const script = others.join("\n");
-    const { stdout } = await promisify(execFile)("bash", ["-ec", script], { cwd: path, env });
-    t.diagnostic(`${Number(process.hrtime.bigint() - before) / 1e9} s`);
-    assert.match(stdout, /^1 passed, 0 failed$/m);
-    assert.match(stdout, /^Next:\n {2}npx agent-jobs rehearse .*\n.* --base main\n/m);
-    const last = stdout.trim().split("\n").at(-1)?.trim() ?? "";
-    assert.match(last, /^git add \.github && git commit -m /);
-    const created = (await git("status", "--porcelain", "-uall")).match(/\S+$/gm);
-    assert.deepEqual(created, [
-      ".github/agent-jobs/prompts/merge.md",
-      ".github/agent-jobs/prompts/review.md",
-      ".github/agent-jobs/review.rehearsal.yml",
-      ".github/agent-jobs/review.yml",
-      ".github/workflows/agent-review.yml",
-    ]);
-    const workflow = await readFile(join(path, ".github/workflows/agent-review.yml"), "utf8");
-    assert.ok(start.includes(`# .github/workflows/agent-review.yml\n${workflow}\`\`\``), workflow);
-  });
-
   it("overwrites nothing without --force, and never what a link leads to", async (t) => {
     const repository = await makeRepository(t);
     const { path: cwd } = repository;

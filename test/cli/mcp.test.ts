@@ -84,14 +84,6 @@ describe("a server that can't be used", () => {
       assert.match(lastLine(journal), /"type":"run\.ended".*The MCP server docs can't be used/);
     });
   }
-
-  it("is only reported if it isn't required", async (t) => {
-    const unset = { ...docs, args: [fixture], env: { GIVEN: "env:DOCS_VALUE" }, required: false };
-    const parts = { mcpServers: { docs: unset }, tools: ["docs/*"] };
-    const { path: cwd } = await workspaceWith(t, parts);
-    const { stdout } = await cliExits(0, run, { cwd });
-    assert.match(stdout, /\[OPERATION\] MCP server docs: .*variable DOCS_VALUE/);
-  });
 });
 
 function lastLine(text: string): string {
@@ -198,15 +190,20 @@ test("a program that never closes its host ends, and so does its server", async 
   assert.ok(await waitUntilGone(pids, 30_000));
 });
 
-test("tools of a server that are not offered are reported, and one that is can be tried alone", async (t) => {
+test("tools of a server that are not offered are only reported, as a server that is not required, and one that is can be tried alone", async (t) => {
   const docs = {
     command: node,
     args: [fixture, "none"],
     tools: ["call", "coll"],
     permissions: readsItself,
   };
-  const { path: cwd } = await workspaceWith(t, { mcpServers: { docs }, tools: ["docs/*"] });
+  const unset = { ...docs, env: { GIVEN: "env:DOCS_VALUE" }, required: false };
+  const { path: cwd } = await workspaceWith(t, {
+    mcpServers: { docs, unset },
+    tools: ["docs/*", "unset/*"],
+  });
   const { stdout } = await cliExits(0, run, { cwd });
+  assert.match(stdout, /\[OPERATION\] MCP server unset: .*variable DOCS_VALUE/);
   assert.match(stdout, /MCP server docs: Not offered: "coll": the server has no such tool\./);
   const tried = await cliExits(0, ["tool", "call", "docs/call", "{}", "--entry", "e.json"], {
     cwd,

@@ -121,12 +121,12 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
   });
   const script = JSON.stringify({
     entry: "valid.json",
-    sessions: evil.map((task) => ({
+    sessions: evil.map((task, index) => ({
       task,
       turns: [
         {
           replies: [
-            { text: evil.join("\n"), ...calls(bash("echo '::error::x'")) },
+            { text: evil.join("\n"), ...(index === 0 && calls(bash("echo '::error::x'"))) },
             { text: evil.join("\n") },
           ],
         },
@@ -138,6 +138,7 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
     const args = ["run", "valid.json", "--rehearse", "r.json", "--verbose"];
     const { stdout, stderr } = await runCli(args, { cwd, env: { GITHUB_ACTIONS: "true" } });
     assert.notEqual(stdout + stderr, "");
+    assert.doesNotMatch(stdout, /flowchart|-->/);
     // As lenient as the comparisons of a language are: what is not seen may stand anywhere.
     const seen = `${stdout}\n${stderr}`.replace(/[^\P{Cc}\n\r]|[\p{Cf}\p{Mn}\uFFFD]/gu, "");
     for (const line of seen.split(/\r\n|\r|\n/)) assert.doesNotMatch(line, /^\s*::|##\[/u, line);
@@ -167,7 +168,6 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
 it("has the chart as text with --chart only", async (t) => {
   const files = { "e.json": entry, "r.json": scriptOf([{ text: "done" }]) };
   const { path: cwd } = await makeWorkspace(t, files);
-  assert.doesNotMatch((await runCli(run, { cwd })).stdout, /flowchart|-->/);
   const { stdout } = await runCli([...run, "--chart"], { cwd });
   assert.match(stdout, /^flowchart TD\n[^]*-->[^]*\njob job succeeded\n$/m);
 });

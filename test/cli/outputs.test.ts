@@ -108,7 +108,7 @@ async function repository(t: TestContext): Promise<Workspace> {
 }
 
 describe("data between tasks, on the real runtime", () => {
-  it("goes from a result to items, from their reports to a summary, and into the output directory", async (t) => {
+  it("goes from a result to items, from their reports to a summary, and into the output directory, and from what a command says is wrong to the next round of an item", async (t) => {
     const { path: cwd } = await repository(t);
     const args = ["run", "data.yml", "all", "--rehearse", "data.rehearsal.yml"];
     const run = await cliExits(
@@ -139,7 +139,11 @@ describe("data between tasks, on the real runtime", () => {
     assert.equal(await readFile(join(cwd, "out/report.md"), "utf8"), "# Sum\nOK\n");
     // No line of the log is one of an agent: the runner would take it for a command.
     assert.ok(!/^::error/m.test(run.stderr), run.stderr);
-    await cliExits(0, ["rehearse", "again.rehearsal.yml"], { cwd });
+    const each = ["run", "each.yml", "all", "--rehearse", "each.rehearsal.yml"];
+    const fixed = await cliExits(0, [...each, "--record", "each-again.rehearsal.yml"], { cwd });
+    assert.match(fixed.stdout, /fix, 3 items: 3 succeeded/);
+    assert.ok(!(await readdir(cwd)).includes("pwned"));
+    await cliExits(0, ["rehearse", "again.rehearsal.yml", "each-again.rehearsal.yml"], { cwd });
   });
 
   it("refuses inputs that the entry doesn't have, lacks or doesn't allow", async (t) => {
@@ -152,16 +156,5 @@ describe("data between tasks, on the real runtime", () => {
       "The input who-asks is required",
     ])
       assert.ok(run.stderr.includes(text), run.stderr);
-  });
-});
-
-describe("Each and criteria.commands, on the real runtime", () => {
-  it("work through tracked files at the same time, and repeat what a command says is wrong", async (t) => {
-    const { path: cwd } = await repository(t);
-    const args = ["run", "each.yml", "all", "--rehearse", "each.rehearsal.yml"];
-    const run = await cliExits(0, [...args, "--record", "again.rehearsal.yml"], { cwd });
-    assert.match(run.stdout, /fix, 3 items: 3 succeeded/);
-    assert.ok(!(await readdir(cwd)).includes("pwned"));
-    await cliExits(0, ["rehearse", "again.rehearsal.yml"], { cwd });
   });
 });

@@ -1,7 +1,7 @@
 /** A tool call of the script that fails or is denied is no detail: the script has to say so. */
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
-import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
+import { describe, it } from "node:test";
+import { cliExits } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { bash, calls, entryOf, scriptOf } from "./rig.ts";
 
@@ -16,12 +16,6 @@ const outside = { name: "view", arguments: { path: "/etc/hostname" } };
 const nonZero = bash("false");
 const works = { name: "view", arguments: { path: "${workingDirectory}/e.json" } };
 const wrongJobTool = { name: "job_boolean_true", arguments: { reason: "x" } };
-
-async function rehearse(t: TestContext, tools: readonly Call[]): Promise<CliResult> {
-  const files = { "e.json": entry, "r.json": scriptOf([calls(...tools), "A"]) };
-  const { path: cwd } = await makeWorkspace(t, files);
-  return runCli(["rehearse", "r.json"], { cwd });
-}
 
 describe("the tool calls of a rehearsal", () => {
   const red: readonly (readonly [string, Call, RegExp])[] = [
@@ -39,30 +33,31 @@ describe("the tool calls of a rehearsal", () => {
     ["exits with 1, which is no failure", { ...nonZero, fails: "x" }, /but it succeeded/],
     ["is known after all", { ...works, unknown: true }, /should have failed, but it succeeded/],
   ];
-  it("make it red, each for its own reason", async (t) => {
-    const { code, stdout } = await rehearse(t, [works, ...red.map(([, call]) => call)]);
-    assert.equal(code, 1, stdout);
-    const at = /tools\[(\d)\] \(r\.json:1:\d+\): the call of (.*)/g;
+  const green: readonly Call[] = [
+    nonZero,
+    { ...neverMatches, denied: true },
+    { ...fails, fails: "does not exist" },
+    // As the model reads it.
+    { ...fails, fails: "${workingDirectory}/nope.md does not exist" },
+    works,
+    { ...outside, fails: "outside the working directory" },
+    { ...wrongJobTool, fails: "takes one parameter" },
+    { name: "nonsense", unknown: true },
+    { name: "view", arguments: '{"path":', fails: "" },
+  ];
+  it("make it red, each for its own reason, or green as the script says, in whatever order they end", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.json": entry,
+      "red.json": scriptOf([calls(works, ...red.map(([, call]) => call)), "A"]),
+      "green.json": scriptOf([calls(...green), "A"]),
+    });
+    const { stdout } = await cliExits(1, ["rehearse", "red.json", "green.json"], { cwd });
+    assert.match(stdout, /^ok {4}green\.json/m);
+    const at = /tools\[(\d)\] \(red\.json:1:\d+\): the call of (.*)/g;
     const reasons = new Map([...stdout.matchAll(at)].map(([, index, why]) => [index, why]));
     assert.equal(reasons.size, red.length, stdout);
     for (const [index, [what, , why]] of red.entries())
       assert.match(reasons.get(`${index + 1}`) ?? "", why, what);
-  });
-
-  it("are green as the script says, in whatever order they end", async (t) => {
-    const { code, stdout } = await rehearse(t, [
-      nonZero,
-      { ...neverMatches, denied: true },
-      { ...fails, fails: "does not exist" },
-      // As the model reads it.
-      { ...fails, fails: "${workingDirectory}/nope.md does not exist" },
-      works,
-      { ...outside, fails: "outside the working directory" },
-      { ...wrongJobTool, fails: "takes one parameter" },
-      { name: "nonsense", unknown: true },
-      { name: "view", arguments: '{"path":', fails: "" },
-    ]);
-    assert.equal(code, 0, stdout);
   });
 
   it("of a sub-agent count too", async (t) => {
@@ -80,12 +75,11 @@ describe("the tool calls of a rehearsal", () => {
       "red.json": sub([fails, npm, works]),
       "green.json": sub([{ ...fails, fails: "not exist" }, { ...npm, denied: true }, works]),
     });
-    const options = { cwd };
-    const red = await cliExits(1, ["rehearse", "red.json"], options);
-    assert.match(red.stdout, /sessions\[1\].*"view" failed: /);
-    assert.match(red.stdout, /sessions\[1\].*"bash" was denied: /);
-    assert.equal(red.stdout.match(/the call of/g)?.length, 2, red.stdout);
-    await cliExits(0, ["rehearse", "green.json"], options);
+    const { stdout } = await cliExits(1, ["rehearse", "red.json", "green.json"], { cwd });
+    assert.match(stdout, /sessions\[1\].*"view" failed: /);
+    assert.match(stdout, /sessions\[1\].*"bash" was denied: /);
+    assert.equal(stdout.match(/the call of/g)?.length, 2, stdout);
+    assert.match(stdout, /^ok {4}green\.json/m);
   });
 
   it("are recorded with how they ended, and replay green", async (t) => {
@@ -119,8 +113,10 @@ describe("the tool calls of a rehearsal", () => {
   });
 
   it("are denied or fail, not both", async (t) => {
-    const { code, stdout } = await rehearse(t, [{ ...fails, denied: true, fails: "x" }]);
-    assert.equal(code, 2, stdout);
+    const both = { ...fails, denied: true, fails: "x" };
+    const files = { "e.json": entry, "r.json": scriptOf([calls(both), "A"]) };
+    const { path: cwd } = await makeWorkspace(t, files);
+    const { stdout } = await cliExits(2, ["rehearse", "r.json"], { cwd });
     assert.match(stdout, /tools\[0\]\.fails: A call that is "denied" does not run/);
   });
 });

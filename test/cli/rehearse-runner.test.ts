@@ -70,6 +70,10 @@ describe("agent-jobs rehearse", () => {
       "e.json": simple,
       "good.rehearsal.json": rehearsal({ description: hostile }),
       "bad.rehearsal.json": rehearsal({ sessions: [turn("Say B")] }),
+      "expects.rehearsal.json": rehearsal({ expect: { result: "failed" } }).replace(
+        '"expect"',
+        "\n$&",
+      ),
       "invalid.rehearsal.json": rehearsal({ sesions: [] }),
     });
     const cwd = workspace.path;
@@ -77,34 +81,30 @@ describe("agent-jobs rehearse", () => {
     const args = ["github", ...files].flatMap((one) => ["--reporter", one]);
     const { stdout } = await cliExits(2, ["rehearse", ...args], { cwd });
     const commands = stdout.trimEnd().split("\n");
-    assert.equal(commands.length, 2, stdout);
+    assert.equal(commands.length, 3, stdout);
     assert.match(commands[0] ?? "", /^::error file=bad\.rehearsal\.json::no rule expects/);
-    assert.match(commands[1] ?? "", /^::error file=invalid\.rehearsal\.json,line=1,col=\d+::/);
+    const place = /^::error file=expects\.rehearsal\.json,line=2,col=10::expect\S* \(expects\.reh/;
+    assert.match(commands[1] ?? "", place);
+    assert.match(commands[2] ?? "", /^::error file=invalid\.rehearsal\.json,line=1,col=\d+::/);
     const xml = await workspace.read("r.xml");
-    assert.match(xml, /<testsuites tests="3" failures="1" errors="1" skipped="0"/);
+    assert.match(xml, /<testsuites tests="4" failures="2" errors="1" skipped="0"/);
     assert.ok(xml.includes('name="]]&gt;\u{FFFD} &lt;/testcase&gt; ::error::x&#10;'), xml);
     const json = JSON.parse(await workspace.read("r.json"));
     assert.deepEqual(
       json.rehearsals.map(({ file, result }: Record<string, unknown>) => [file, result]),
       [
         ["bad.rehearsal.json", "failed"],
+        ["expects.rehearsal.json", "failed"],
         ["good.rehearsal.json", "passed"],
         ["invalid.rehearsal.json", "invalid"],
       ],
     );
-    assert.deepEqual([json.version, json.passed, json.failed, json.coverage], [1, 1, 2, null]);
-    assert.match(await workspace.read("dots.txt"), /^F\.F\nFAIL {2}bad.*1 passed, 2 failed\n$/s);
+    assert.deepEqual([json.version, json.passed, json.failed, json.coverage], [1, 1, 3, null]);
+    assert.match(await workspace.read("dots.txt"), /^FF\.F\nFAIL {2}bad.*1 passed, 3 failed\n$/s);
+    // Nothing has to run.
+    await workspace.write("e.json", "{}");
     const one = await runCli(["rehearse", "-t", "STOP-commands"], { cwd });
     assert.deepEqual(okLines(one.stdout), ["good.rehearsal.json"]);
-  });
-
-  it("annotates a failed expectation at its place", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, {
-      "e.json": simple,
-      "a.rehearsal.json": rehearsal({ expect: { result: "failed" } }).replace('"expect"', "\n$&"),
-    });
-    const { stdout } = await runCli(["rehearse", "--reporter", "github"], { cwd });
-    assert.match(stdout, /^::error file=a\.rehearsal\.json,line=2,col=10::expect\S* \(a\.reh/);
   });
 
   it("counts what of the jobs no rehearsal has reached, and fails below the threshold", async (t) => {

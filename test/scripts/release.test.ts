@@ -79,7 +79,7 @@ describe("scripts/check-release.mjs", () => {
 describe("scripts/complete-lockfile.mjs --hashes", () => {
   it("fails, with their names, if the registry does not have them", async (t) => {
     const registry = await startRegistry(t, packages.slice(0, 3));
-    const project = await makeProject(t, {});
+    const project = await makeProject(t, { "darwin-arm64": hash, "linux-x64": hash });
     const env = {
       npm_config_registry: registry.url,
       npm_config_cache: join(project.path, "cache"),

@@ -36,7 +36,8 @@ async function copyOf(test: TestContext): Promise<Copy> {
   const present = names.filter((name) => statSync(join(root, name), { throwIfNoEntry: false }));
   for (const name of present) cpSync(join(root, name), join(path, name));
   await workspace.git("init", "--quiet");
-  await workspace.git("add", "--all");
+  // Their names are enough.
+  await workspace.git("add", "--intent-to-add", "--all");
   return {
     path,
     rename: (...args) => runScript(join(path, "scripts/rename.mjs"), args),
