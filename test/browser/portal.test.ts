@@ -78,13 +78,14 @@ async function expectCounts(page: Page): Promise<void> {
 }
 
 describe("the portal", browserTests, () => {
-  it("starts a job of the grid, and shows it to its end", async () => {
+  it("has a grid of jobs, and shows the works of a run, its timeline and its decisions", async () => {
+    await openMaintained();
     const page = await openHome();
     const grid = page.getByRole("table", { name: "Jobs by keyword" });
     await grid.getByRole("rowheader", { name: "Every night" }).waitFor();
     await picture(page, "portal");
     await expectAccessibleInBoth(page, "the start page");
-    await start(page, "Maintain");
+    await page.getByRole("link", { name: /maintain.*Succeeded/ }).click();
     await title(page, /maintain.*Succeeded/).waitFor();
     await picture(page, "portal-run");
 
@@ -124,12 +125,6 @@ describe("the portal", browserTests, () => {
     await page.getByRole("tab", { name: "Timeline" }).click();
     await page.getByRole("button", { name: "Table", exact: true }).click();
     await expectAccessible(page, "the table of a timeline", panel);
-
-    await page.getByRole("link", { name: "Jobs", exact: true }).click();
-    await page
-      .getByRole("link", { name: /maintain.*Succeeded/ })
-      .first()
-      .waitFor();
   });
 
   it("shows what happened in the sessions of each attempt: reasoning, Markdown, tool calls", async () => {
@@ -187,7 +182,7 @@ describe("the portal", browserTests, () => {
       .waitFor();
   });
 
-  it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async () => {
+  it("starts a job of the grid, shows its decisions while it runs, survives a reload, and misses and doubles nothing", async () => {
     const { address, openGate } = await portal();
     const { page } = await open({ kept: true });
     await page.goto(`${address}#/`);
