@@ -17,7 +17,16 @@ const alone = [
   /^sessions\/(callbacks|cancel)/,
 ];
 /** Of one process. Most of what the tests of these rooms take is the time of other processes. */
-const most = { action: 7, cli: 7, live: 10, recipes: 2, run: 10, scripts: 3, server: 12, sessions: 8 };
+const most = {
+  action: 7,
+  cli: 7,
+  live: 10,
+  recipes: 2,
+  run: 10,
+  scripts: 3,
+  server: 12,
+  sessions: 8,
+};
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tests = join(root, "build", "test");
