@@ -21,7 +21,7 @@ import {
 import { reportFile } from "../run/output-directory.ts";
 import { claimedNames } from "../run/variables.ts";
 import { journalArtifact, journalsOf, outputsOfPlan, partOf, prepareAttempt } from "./journals.ts";
-import { executeRun, type RunReport } from "../run/execute.ts";
+import { executeRun } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { needsSandbox } from "../run/callers.ts";
 import { knownSecrets } from "../run/secrets.ts";
@@ -213,7 +213,9 @@ class Step {
       const planned = await outputsOfPlan(inputs, paths, report);
       const outputs = { ...this.#githubRun.outputs(), ...delivered, ...planned };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
-      if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
+      if (paths.rehearse !== undefined)
+        sayLine(core, `Rehearsal: ${paths.rehearse} played the model; no model was asked.`);
+      for (const failure of report.rehearsalFailures) sayLine(core, `Rehearsal: ${failure}`);
       const { judgement } = report;
       if (judgement.kind === "failed") sayLine(core, judgement.reason);
       const isTrusted = foreign === undefined;
@@ -249,11 +251,6 @@ class Step {
     if (setting.inputs.summary !== "off") await this.#summarize(done.summary);
     const passes = done.passed || setting.inputs.failOn === "never";
     return passes && written ? "passed" : "failed";
-  }
-
-  #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {
-    sayLine(this.#core, `Rehearsal: ${file} played the model; no model was asked.`);
-    for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 
   async #endWithoutRun(error: unknown): Promise<Ending> {

@@ -23,7 +23,7 @@ import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
 import { cut } from "../events/cut.ts";
 
-export type { GithubCore, OutputName, Result };
+export type { GithubCore };
 export type Outputs = Readonly<Record<OutputName, string>>;
 export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock"> & {
   readonly journalArtifact?: string;

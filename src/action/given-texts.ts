@@ -1,6 +1,5 @@
 import { cut } from "../events/cut.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
-import type { Answers, Params } from "../run/options.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";
 
@@ -20,12 +19,10 @@ export async function userInputOf(
   return raw === undefined ? undefined : cleaned(raw, "The user input", core);
 }
 
-interface NamedTexts extends Pick<Inputs, "inputs"> {
-  readonly params: Params;
-  readonly answers: Answers;
-}
-
-export function namedTexts({ inputs: { inputs, params, answers }, core }: Step): NamedTexts {
+export function namedTexts({
+  inputs: { inputs, params, answers },
+  core,
+}: Step): Pick<Inputs, "inputs" | "params" | "answers"> {
   const each = <From, To>(
     texts: Readonly<Record<string, From>>,
     clean: (text: From, name: string) => To,

@@ -308,10 +308,12 @@ class Reader {
   }
 }
 
-type Keys = Pick<Inputs, "rehearse" | "provider" | "gitHubToken">;
-
 /** How the models are reached, without any part of the key. Throws a `Stop` if there is no key for them. */
-export function modelAccess({ rehearse, provider, gitHubToken }: Keys): string {
+export function modelAccess({
+  rehearse,
+  provider,
+  gitHubToken,
+}: Pick<Inputs, "rehearse" | "provider" | "gitHubToken">): string {
   if (rehearse !== undefined) return "played by the rehearsal, without a token";
   if (provider !== undefined) {
     const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";

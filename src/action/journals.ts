@@ -55,12 +55,10 @@ async function journalsIn(folder: string): Promise<string[]> {
     .sort();
 }
 
-type PartOptions = ContinueOptions & { readonly resume?: string; readonly jobName?: string };
-
 export async function partOf(
   { mode, shard, shards, onMissing, job }: Inputs,
   journals: readonly string[],
-): Promise<PartOptions> {
+): Promise<ContinueOptions & Pick<RunOptions, "resume" | "jobName">> {
   const [first] = journals;
   if (mode === "plan") {
     checkShards(shards ?? 0, asInput("shards"));

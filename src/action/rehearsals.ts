@@ -73,18 +73,12 @@ function stopped(error: unknown): never {
 export const severalBesideBase =
   "`rehearse` names several rehearsals, which are read from the workspace, and the workspace may contain untrusted files. Check out the commit of the event (actions/checkout without `ref` and `repository`), or name one rehearsal.";
 
-export interface RehearsedStep {
-  readonly outputs: Outputs;
-  readonly summary: string;
-  readonly passed: boolean;
-}
-
 export async function rehearseAll(
   { files }: Rehearsals,
   { inputs, core, environment, workspace }: Setting,
   more: Pick<RehearseOptions, "runtimePath" | "checkFolder">,
   signals: RunSignals,
-): Promise<RehearsedStep | undefined> {
+): Promise<{ outputs: Outputs; summary: string; passed: boolean } | undefined> {
   const { inPlace, env, sandbox, workingDirectory = workspace } = inputs;
   const list = rehearsalReporter("list");
   const reports: RehearsalReport[] = [];

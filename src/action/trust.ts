@@ -105,7 +105,7 @@ export async function decideTrust(
     if (unchecked.has(event.name)) {
       return judgeTree(options, ports, `\`${event.name}\` requires write access`);
     }
-    if (isForkEvent(event)) return skip;
+    if (withoutSecrets.has(event.name) && event.pullRequest?.fork === true) return skip;
     if (isIncomplete(event)) {
       return refused(
         `The event \`${event.name}\` has no subject. Don't change GITHUB_EVENT_NAME and GITHUB_EVENT_PATH, which the runner sets.`,
@@ -120,7 +120,7 @@ export async function decideTrust(
   }
 }
 
-function refused(reason: string, unattended = false): Verdict {
+function refused(reason: string, unattended = false): Extract<Verdict, { kind: "refused" }> {
   return { kind: "refused", reason, unattended };
 }
 
@@ -128,10 +128,6 @@ const skip: Verdict = {
   kind: "skipped",
   reason: `The pull request comes from a fork, which gets no secrets and contains files of users without write access. A maintainer can push the branch to this repository. With \`allow-untrusted: true\`, the job would run with the entry of the base: ${page}`,
 };
-
-function isForkEvent(event: EventFacts): boolean {
-  return withoutSecrets.has(event.name) && event.pullRequest?.fork === true;
-}
 
 function isIncomplete({ name, readable, pullRequest }: EventFacts): boolean {
   return name === "" || !readable || (/^pull_request(_|$)/.test(name) && pullRequest === undefined);
@@ -160,7 +156,9 @@ async function judgeCause(
     }
   }
   if (event.actors.length === 0) {
-    return notNamed(event);
+    return refused(
+      `The event \`${event.name}\` doesn't name the user who triggered it, so no permission can be checked.`,
+    );
   }
   const standings: Standing[] = [];
   for (const actor of event.actors) standings.push(await standingOf(actor, options, ports));
@@ -236,14 +234,6 @@ function doubtOf(standing: Standing, { builtInToken }: TrustOptions): readonly s
       return [`${triggered} ${login}, whose permission can't be verified: ${why}. ${help}`];
     }
   }
-}
-
-function notNamed({ name }: EventFacts): Cause {
-  return {
-    kind: "refused",
-    reason: `The event \`${name}\` doesn't name the user who triggered it, so no permission can be checked.`,
-    unattended: false,
-  };
 }
 
 /** A run with secrets must not work in a fork's checkout, or follow its files. */

@@ -180,7 +180,9 @@ function readListed(text: string): ChangedFile[] {
       found.set(path, { path, status, ...defined({ previousPath, isSubmodule }) });
       continue;
     }
-    const [added = "", deleted = "", name = ""] = splitCounts(record);
+    const [added = "", deleted = "", ...rest] = record.split("\t");
+    // A name may contain tabs, too.
+    const name = rest.join("\t");
     const path = name === "" ? (next(), next()) : name;
     counts.set(path, [countOf(added), countOf(deleted)]);
   }
@@ -188,12 +190,6 @@ function readListed(text: string): ChangedFile[] {
     const [additions, deletions] = counts.get(file.path) ?? [null, null];
     return { ...file, additions, deletions };
   });
-}
-
-/** A name may contain tabs, too. */
-function splitCounts(record: string): string[] {
-  const [added = "", deleted = "", ...name] = record.split("\t");
-  return [added, deleted, name.join("\t")];
 }
 
 function countOf(text: string): number | null {

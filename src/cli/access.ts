@@ -3,18 +3,11 @@ import { asFlag, limitsOf, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, readProvider, type ModelAccess } from "../run/options-provider.ts";
 import type { OptionsOf } from "./options.ts";
 
-type ModelServer = Pick<
-  OptionsOf<"run">,
-  "providerBaseUrl" | "providerType" | "providerWireApi" | "providerApiKey" | "runtimePath"
->;
-type AccessOptions = ModelServer &
-  Pick<OptionsOf<"run">, "maxParallel" | "timeoutMinutes"> &
-  Pick<OptionsOf<"run">, "rehearse" | "inPlace">;
-
-type Read = keyof ModelServer | "maxParallel" | "timeoutMinutes";
+type Server = "providerBaseUrl" | "providerType" | "providerWireApi" | "providerApiKey";
+type Read = Server | "runtimePath" | "maxParallel" | "timeoutMinutes";
 
 /** The rest is left as it is. Throws a `UsageError`. */
-export function readAccess<Options extends AccessOptions>(
+export function readAccess<Options extends Pick<OptionsOf<"run">, Read | "rehearse" | "inPlace">>(
   given: Options,
 ): Omit<Options, Read> & ModelAccess & ReturnType<typeof limitsOf> {
   const {

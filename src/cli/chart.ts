@@ -1,11 +1,10 @@
 import { chooseJob, readEntry, readWorkflow } from "../run/entry-files.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
-import { UsageError } from "../run/options.ts";
+import { unable, UsageError } from "../run/options.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournalFile } from "../journal/file.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import { chartOf, printFlow } from "../reports/flow-chart.ts";
 import { flowChartOf } from "../workflow/describe.ts";
 import type { OptionsOf } from "./options.ts";
@@ -45,9 +44,7 @@ async function chartOfJournal(
   const views = new Map<string, RunView>();
   const { problems, moreProblems, isJournal } = await readJournalFile(path, (events) => {
     viewsOf(events, views);
-  }).catch((error: unknown) => {
-    throw new UsageError(`Can't read the journal ${path}: ${errorMessage(error)}`);
-  });
+  }).catch(unable(`read the journal ${path}`));
   if (!isJournal) throw new UsageError(`${path} is not a journal.`);
   for (const { line, reason } of problems) output.printError(`${path}:${line}: ${reason}`);
   if (moreProblems > 0) output.printError(`${path}: … and ${moreProblems} more problems`);

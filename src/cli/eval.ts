@@ -19,9 +19,8 @@ import { Results } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { summarize, type EvalSummary } from "../evals/summary.ts";
 import { lockFile } from "../platform/lock-file.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import { missingModel } from "../run/execute.ts";
-import { asFlag, UsageError } from "../run/options.ts";
+import { asFlag, unable, UsageError } from "../run/options.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
@@ -45,12 +44,13 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     if (missing !== undefined) throw new UsageError(missing);
     const before = baselineFile === undefined ? {} : await readBaseline(baselineFile, updates);
     if (outputDir !== undefined)
-      await writing(outputDir, () => mkdir(outputDir, { recursive: true }));
+      await mkdir(outputDir, { recursive: true }).catch(unable(`write ${outputDir}`));
     const resultsPath = resultsFile(file, outputDir);
     unlock = lockResults(resultsPath);
     const results = new Results(resultsPath);
     const { runs = read.runs, parallel = read.parallel } = given;
     const { provider, gitHubToken, runtimePath, environment, sandbox, env } = access;
+    const own = { environment, sandbox, ...defined({ provider, gitHubToken, runtimePath, env }) };
     const isText = format === "text";
     if (isText && results.runs.length > 0)
       output.print(
@@ -58,9 +58,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
       );
     const end = await runEval(
       {
-        ...defined({ provider, gitHubToken, runtimePath, env }),
-        environment,
-        sandbox,
+        access: own,
         cells,
         runs,
         parallel,
@@ -144,21 +142,14 @@ async function writeReports(
       ["summary.md", markdown],
     ] as const) {
       const path = join(outputDir, name);
-      await writing(path, () => writeFile(path, text));
+      await writeFile(path, text).catch(unable(`write ${path}`));
     }
   }
-  if (summaryFile !== undefined) await writing(summaryFile, () => writeFile(summaryFile, markdown));
+  if (summaryFile !== undefined)
+    await writeFile(summaryFile, markdown).catch(unable(`write ${summaryFile}`));
   const step = process.env["GITHUB_STEP_SUMMARY"] ?? "";
   if (summaryFile === undefined && step !== "")
-    await writing(step, () => appendFile(step, markdown));
-}
-
-async function writing(path: string, write: () => Promise<unknown>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    throw new UsageError(`Can't write ${path}: ${errorMessage(error)}`);
-  }
+    await appendFile(step, markdown).catch(unable(`write ${step}`));
 }
 
 function textLines(summary: EvalSummary): readonly string[] {

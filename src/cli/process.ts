@@ -9,12 +9,10 @@ export interface Io {
   readonly output: Output;
 }
 
-interface Streams extends Pick<Io, "stdin" | "stderr"> {
-  readonly stdout: Parameters<typeof createOutput>[0];
-}
-
 /** The working directory and the environment are those of the process, whatever the streams are. */
-export function ioOf(streams: Streams): Io {
+export function ioOf(
+  streams: Pick<Io, "stdin" | "stderr"> & { readonly stdout: Parameters<typeof createOutput>[0] },
+): Io {
   return {
     // A process opens its own only for the commands that read it.
     get stdin() {
@@ -37,12 +35,12 @@ export const exitCode = {
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
-/** Ctrl-C, SIGTERM and a closed terminal cancel the run. It ends within five seconds, including its report. */
-export function cancelFromTerminal(): Cancellation {
+/** Ctrl-C, SIGTERM and a closed terminal cancel a run, which ends within five seconds, including its report. */
+export function cancelFromTerminal(patienceMs = 4_500): Cancellation {
   return cancelOnSignals({
     signals: ["SIGINT", "SIGTERM", "SIGHUP"],
     exitCode: exitCode.canceled,
-    patienceMs: 4_500,
+    patienceMs,
     secondExits: true,
   });
 }

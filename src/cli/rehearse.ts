@@ -4,7 +4,6 @@ import { dirname, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import {
   belowThreshold,
@@ -17,7 +16,7 @@ import {
 import { findRehearsals } from "../run/find-files.ts";
 import type { Cancellation } from "../run/cancellation.ts";
 import type { RunSignals } from "../run/execute.ts";
-import { UsageError } from "../run/options.ts";
+import { unable, UsageError } from "../run/options.ts";
 import {
   matchingRehearsals,
   rehearseFiles,
@@ -139,7 +138,10 @@ async function rehearseOnce(
   };
   for (const target of targets) {
     emit(target, target.reporter.end(totals));
-    if (target.file !== undefined) await writeReport(target.file, target.lines);
+    const { file, lines } = target;
+    if (file === undefined) continue;
+    const text = lines.map((line) => `${line}\n`).join("");
+    await writeFile(file, text).catch(unable(`write the report ${file}`));
   }
   if (reports.some(({ kind }) => kind === "invalid")) return exitCode.usage;
   const passed = reports.every(({ kind }) => kind === "passed");
@@ -162,14 +164,6 @@ function print(output: Output, name: ReporterName, line: string): void {
       return output.printData(line);
     case "github":
       return output.printCommand(line);
-  }
-}
-
-async function writeReport(file: string, lines: readonly string[]): Promise<void> {
-  try {
-    await writeFile(file, lines.map((line) => `${line}\n`).join(""));
-  } catch (error) {
-    throw new UsageError(`Can't write the report ${file}: ${errorMessage(error)}`);
   }
 }
 

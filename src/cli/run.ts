@@ -60,13 +60,9 @@ async function runPart(
       output.printJson(writtenRunJson(options.outputDir) ?? runJson(view));
     switch (outcome.kind) {
       case "succeeded":
-        if (judgement.kind === "failed") {
-          output.printError(`agent-jobs: ${judgement.reason}`);
-          return exitCode.failed;
-        }
-        return complete ? exitCode.success : exitCode.failed;
       case "skipped":
-        return complete ? exitCode.success : exitCode.failed;
+        if (judgement.kind === "failed") output.printError(`agent-jobs: ${judgement.reason}`);
+        return complete && judgement.kind === "passed" ? exitCode.success : exitCode.failed;
       case "failed":
         return exitCode.failed;
       case "canceled":

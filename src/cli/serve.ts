@@ -1,14 +1,13 @@
 import { defined } from "../document/guards.ts";
-import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { cancelOnSignals } from "../run/cancellation.ts";
+import { resolve } from "node:path";
 import { checkNames, loadEntry, readEntry, readRehearsal } from "../run/entry-files.ts";
 import type { Rehearsal } from "../live/host-options.ts";
 import { JobHost } from "../live/job-host.ts";
 import { asFlag, UsageError } from "../run/options.ts";
 import { checkRuntime, missingModel } from "../run/execute.ts";
 import { claimedNames } from "../run/variables.ts";
+import { gitRoot } from "../run/workflow-files.ts";
 import { environmentWarnings } from "../run/workflow-run.ts";
 import { diagnosticLine, DiagnosticsError } from "../document/diagnostic.ts";
 import { onAbort } from "../platform/waiting.ts";
@@ -24,7 +23,7 @@ import { type HttpServer, startServer } from "../server/server.ts";
 import { telemetryReporter, telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
-import { exitCode, type ExitCode, type Io } from "./process.ts";
+import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
 type Given = OptionsOf<"serve">;
 
@@ -33,12 +32,7 @@ const PATIENCE_MS = 20_000;
 
 export async function serve(given: Given, io: Io): Promise<ExitCode> {
   checkAccess(given);
-  const signals = cancelOnSignals({
-    signals: ["SIGINT", "SIGTERM", "SIGHUP"],
-    exitCode: exitCode.canceled,
-    patienceMs: PATIENCE_MS,
-    secondExits: true,
-  });
+  const signals = cancelFromTerminal(PATIENCE_MS);
   try {
     const server = await start(given, io);
     const { signal } = signals;
@@ -116,7 +110,7 @@ async function start(given: Given, { output }: Io): Promise<Served> {
       port,
       token,
       allowedHosts: allowedHost,
-      repoRoot: repositoryRoot(process.cwd()),
+      repoRoot: gitRoot(process.cwd()) ?? process.cwd(),
       entriesFolder,
       journals: journals === undefined ? undefined : new JournalFolder(journals),
       rehearsal: rehearsal && factsOf(rehearsal),
@@ -163,13 +157,6 @@ async function journalsFolder(path: string | undefined): Promise<string | undefi
     throw new UsageError(`Can't make the folder ${path} of --journals: ${errorMessage(error)}.`);
   }
   return resolve(path);
-}
-
-function repositoryRoot(from: string): string {
-  for (let at = from; ; at = dirname(at)) {
-    if (existsSync(join(at, ".git"))) return at;
-    if (at === dirname(at)) return from;
-  }
 }
 
 function asUsageError(error: unknown, { host, port }: Given): unknown {

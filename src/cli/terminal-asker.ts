@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { ReadStream } from "node:tty";
 import { onAbort } from "../platform/waiting.ts";
 import { nextRound } from "../platform/breath.ts";
-import { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
+import type { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
 import { harmless, oneLine } from "../reports/text.ts";
 import type { Answer, Asker, Question } from "../workflow/run/ask.ts";
 import { withoutSecrets } from "../run/secrets.ts";
@@ -24,16 +24,16 @@ export interface TerminalAsker {
 }
 
 export function createTerminalAsker(terminal: AskTerminal): TerminalAsker {
-  const pause = new TerminalPause();
+  const pause: TerminalPause = { onChange: () => {} };
   let last: Promise<unknown> = Promise.resolve();
   const asker: Asker = (question, signal) => {
     const answer = last.then(async () => {
       if (signal.aborted) return canceled;
-      pause.pause();
+      pause.onChange(true);
       try {
         return await ask(terminal, question, signal);
       } finally {
-        pause.resume();
+        pause.onChange(false);
       }
     });
     last = answer.catch(() => {});

@@ -8,7 +8,6 @@ import { recipeOf } from "../tools/preparation.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
 import type { EntryTools } from "../tools/toolbox.ts";
 import { isRecord } from "../document/guards.ts";
-import { didYouMean, suggest } from "../document/suggest.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
 import { createRedactor } from "../redaction/redactor.ts";
@@ -20,7 +19,7 @@ import { RUN_MARK } from "../platform/run-folder.ts";
 import { readEntry } from "../run/entry-files.ts";
 import { findEntries } from "../run/find-files.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { UsageError } from "../run/options.ts";
+import { guessText, UsageError } from "../run/options.ts";
 import { checkWorkingDirectory } from "../run/options-paths.ts";
 import { RunTools } from "../run/run-tools.ts";
 import { version } from "../generated/version.ts";
@@ -223,10 +222,9 @@ function declared(entry: PreparedEntry, name: string): ToolDeclaration {
 
 function unknownTool(owner: string, name: string, names: readonly string[]): UsageError {
   if (names.length === 0) return new UsageError(`${owner} has no tools.`);
-  const meant = suggest(name, names);
-  const hint = meant === undefined ? "" : ` (${didYouMean(meant)})`;
+  const guess = guessText(name, names);
   return new UsageError(
-    `${owner} has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
+    `${owner} has no tool ${JSON.stringify(name)}${guess}. Its tools: ${names.join(", ")}.`,
   );
 }
 

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { parsedJson } from "../document/guards.ts";
 import { count, dictionary, exactly, faultOf, fits, record, type TypeOf } from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
-import { UsageError } from "../run/options.ts";
+import { unable, UsageError } from "../run/options.ts";
 import type { Measured } from "./summary.ts";
 
 const baseline = record({
@@ -37,9 +37,6 @@ export async function writeBaseline(
   const cases = Object.fromEntries(
     Object.entries({ ...before, ...Object.fromEntries(now) }).sort(([a], [b]) => (a < b ? -1 : 1)),
   );
-  await writeFile(file, `${JSON.stringify({ version: 1, cases }, null, 2)}\n`).catch(
-    (error: unknown) => {
-      throw new UsageError(`Can't write the baseline ${file}: ${errorMessage(error)}`);
-    },
-  );
+  const text = `${JSON.stringify({ version: 1, cases }, null, 2)}\n`;
+  await writeFile(file, text).catch(unable(`write the baseline ${file}`));
 }

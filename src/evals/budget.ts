@@ -23,12 +23,6 @@ interface Account {
   used: Spent;
 }
 
-export interface RunMeter {
-  readonly spent: Spent;
-  readonly report: (event: RunEvent) => void;
-  readonly gate: (own: TurnGate) => TurnGate;
-}
-
 export class EvalBudget {
   readonly #limits: Spent;
   readonly #onExhausted: (reason: string, isExceeded: boolean) => void;
@@ -57,7 +51,7 @@ export class EvalBudget {
   }
 
   /** `models`: runs with the same name have turns of a similar size. `onTurn`: what a turn has spent. `onRefused`: none starts. */
-  meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}): RunMeter {
+  meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}) {
     const account: Account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
     let spent = nothingSpent;
     let reported = nothingSpent;
@@ -65,14 +59,14 @@ export class EvalBudget {
       get spent() {
         return spent;
       },
-      report: (event) => {
+      report: (event: RunEvent): void => {
         if (event.type !== "activity" || event.activity.kind !== "model.used") return;
         const { inputTokens, outputTokens, cost } = event.activity;
         const used = { tokens: inputTokens + outputTokens, cost };
         spent = plus(spent, used);
         this.#spend(account, used);
       },
-      gate: (own) => ({
+      gate: (own: TurnGate): TurnGate => ({
         run: async (turn, signal) => {
           if (!(await this.#enter(account, signal))) {
             onRefused();

@@ -13,7 +13,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { checkNames, chooseJob, overrideModels, readEntry, readText } from "../run/entry-files.ts";
 import { entryFingerprint, hashOf } from "../run/fingerprint.ts";
 import type { ReadEntry } from "../run/flows.ts";
-import { inputsOf, UsageError } from "../run/options.ts";
+import { guessText, inputsOf, UsageError } from "../run/options.ts";
 import { type CaseFields, type EvalFile, evalSchema, type Judge } from "./eval-schema.ts";
 
 export interface Eval {
@@ -102,7 +102,7 @@ class Reader {
       this.#checkSelectors(fields, at);
       for (const variant of variants) {
         for (const [model, ids] of Object.entries(models)) {
-          const cell = await this.#cell({ fields, at, variant, model, ids });
+          const cell = await this.#cell(fields, at, variant, model, ids);
           if (cell !== undefined) cells.push(cell);
         }
       }
@@ -114,7 +114,8 @@ class Reader {
     const { entry, variants = { "": {} } } = this.#value;
     return Promise.all(
       Object.entries(variants).map(async ([name, variant]) => {
-        const entryFile = this.#beside(variant.entry ?? entry);
+        const { entry: named = entry } = variant;
+        const entryFile = isAbsolute(named) ? named : join(dirname(this.#file), named);
         const path = variant.entry === undefined ? ["entry"] : ["variants", name, "entry"];
         const loaded = await this.#try(path, () => readEntry(entryFile));
         return { name, entryFile, loaded, inputs: variant.inputs ?? {} };
@@ -122,7 +123,13 @@ class Reader {
     );
   }
 
-  async #cell({ fields, at, variant, model, ids }: CellParts): Promise<Cell | undefined> {
+  async #cell(
+    fields: CaseFields,
+    at: number,
+    variant: Variant,
+    model: string,
+    ids: Cell["models"],
+  ): Promise<Cell | undefined> {
     const judge = fields.judge ?? this.#value.judge;
     const judgePath = fields.judge === undefined ? ["judge"] : ["cases", at, "judge"];
     const chosen = this.#rehearsals(fields, at, variant.name, model);
@@ -221,10 +228,6 @@ class Reader {
     }
   }
 
-  #beside(path: string): string {
-    return isAbsolute(path) ? path : join(dirname(this.#file), path);
-  }
-
   /** What is refused is a problem at the path. */
   async #try<T>(path: Path, make: () => Promise<T> | T): Promise<T | undefined> {
     try {
@@ -252,14 +255,6 @@ class Reader {
   }
 }
 
-interface CellParts {
-  readonly fields: CaseFields;
-  readonly at: number;
-  readonly variant: Variant;
-  readonly model: string;
-  readonly ids: Readonly<Record<string, string>>;
-}
-
 /** The last work of the job, so that it sees what the job has done and counts against its limits. Throws a `UsageError`. */
 export function withJudge(loaded: ReadEntry, jobName: string, judge: Judge | undefined): ReadEntry {
   const { entry } = loaded;
@@ -267,10 +262,9 @@ export function withJudge(loaded: ReadEntry, jobName: string, judge: Judge | und
   if (judge === undefined || job === undefined) return loaded;
   const { task, command } = judge;
   if (task !== undefined && entry.tasks[task]?.model === undefined) {
-    const { hint } = suggestion(task, Object.keys(entry.tasks));
     const why = Object.hasOwn(entry.tasks, task)
       ? `The task ${JSON.stringify(task)} has no model, so it can't be the judge.`
-      : `There is no task ${JSON.stringify(task)} in the entry${hint === undefined ? "" : ` (${hint})`}.`;
+      : `There is no task ${JSON.stringify(task)} in the entry${guessText(task, Object.keys(entry.tasks))}.`;
     throw new UsageError(why);
   }
   const asked: Work =

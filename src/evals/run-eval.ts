@@ -2,7 +2,6 @@
 import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
 import { defined } from "../document/guards.ts";
-import type { RunEvent } from "../events/event.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
 import { Expectations } from "../rehearsal/expectations.ts";
@@ -13,10 +12,10 @@ import { EvalBudget, type Spent } from "./budget.ts";
 import { withJudge, type Cell, type Eval } from "./read-eval.ts";
 import type { Results, RunResult } from "./results.ts";
 
-export interface EvalOptions extends Pick<
-  RunOptions,
-  "environment" | "provider" | "gitHubToken" | "runtimePath" | "sandbox" | "env"
-> {
+type Access = "environment" | "provider" | "gitHubToken" | "runtimePath" | "sandbox" | "env";
+
+export interface EvalOptions {
+  readonly access: Pick<RunOptions, Access>;
   readonly cells: readonly Cell[];
   readonly runs: number;
   readonly parallel?: number | undefined;
@@ -25,13 +24,11 @@ export interface EvalOptions extends Pick<
   readonly onRun: (cell: Cell, result: RunResult) => void;
 }
 
-export interface EvalEnd {
-  readonly stopped?: string;
-  readonly spent: Spent;
-}
-
 /** Rejects with a `UsageError` or a `DiagnosticsError` if no model can be asked, or a run can't begin. */
-export async function runEval(options: EvalOptions, signals: RunSignals): Promise<EvalEnd> {
+export async function runEval(
+  options: EvalOptions,
+  signals: RunSignals,
+): Promise<{ readonly stopped?: string; readonly spent: Spent }> {
   const { cells, runs, results, budget: limits } = options;
   const stop = new AbortController();
   let stopped: string | undefined;
@@ -49,7 +46,7 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
       : startTimer(systemClock, Math.max(0, limits.minutes * 60_000 - results.elapsed), () =>
           exhaust(`the budget is used up (minutes: ${limits.minutes})`),
         );
-  const runtimes = shareRuntimes(options);
+  const runtimes = shareRuntimes(options.access);
   const release = onAbort(signals.lastCall, () => runtimes.kill());
   const limit = pLimit(options.parallel ?? availableParallelism());
   const one = async ({ cell, run }: Missing): Promise<void> => {
@@ -66,20 +63,16 @@ export async function runEval(options: EvalOptions, signals: RunSignals): Promis
     const expectations = new Expectations(script.expect);
     const began = systemClock.now();
     const ownRuntime = cell.live || killsRuntime(script);
-    const { environment, sandbox, env } = options;
-    const { provider, gitHubToken, runtimePath } = options;
     const given: RunOptions = {
-      environment,
-      sandbox,
-      ...defined({ provider, gitHubToken, runtimePath, env }),
+      ...options.access,
       entryFile: script.entryFile,
       inputs: cell.inputs,
       models: cell.models,
       live: cell.live,
-      gateTurns: (own) => meter.gate(own),
+      gateTurns: meter.gate,
       reporters: [
-        { name: "budget", report: (event: RunEvent) => meter.report(event) },
-        { name: "expectations", report: (event: RunEvent) => expectations.report(event) },
+        { name: "budget", report: meter.report },
+        { name: "expectations", report: (event) => expectations.report(event) },
       ],
       ...(ownRuntime ? {} : { runtimes }),
     };

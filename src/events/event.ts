@@ -127,6 +127,14 @@ export type TurnEnded = EventOf<"turn.ended">;
 export type SessionActed = EventOf<"activity">;
 export type Acted = EventOf<"action">;
 
+/** What a job did, in words that follow its name. */
+export const endWords = {
+  succeeded: "succeeded",
+  failed: "failed",
+  canceled: "was canceled",
+  skipped: "was skipped",
+} as const satisfies Readonly<Record<RunOutcome["kind"], string>>;
+
 export function outcomeText(outcome: RunOutcome): string {
   if (outcome.kind === "succeeded") return "";
   const { reason } = outcome;

@@ -27,6 +27,11 @@ export const workRef = is.record({
 });
 export type WorkRef = TypeOf<typeof workRef>;
 
+/** The same for all that an iteration of a work does. Items of one work may run at the same time. */
+export function workKey({ workId, iteration }: WorkRef): string {
+  return `${workId}/${iteration}`;
+}
+
 /** The outermost first; none outside of an `Each`. */
 export function itemsIn({ outerItems = [], item }: WorkRef): readonly string[] {
   return item === undefined ? [] : [...outerItems, item];

@@ -222,7 +222,8 @@ function forgetOlder(view: RunView, work: WorkView, ref: WorkRef): void {
   if (!isOfRun(view.given.get(key), ref)) view.given.delete(key);
 }
 
-function keyOfGiven(ref: WorkRef): string {
+/** In `RunView.given`. */
+export function keyOfGiven(ref: WorkRef): string {
   return JSON.stringify([ref.taskId, itemsIn(ref)]);
 }
 

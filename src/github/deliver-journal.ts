@@ -38,17 +38,14 @@ export interface JournalToDeliver {
   readonly redact: (text: string) => string;
 }
 
-export interface DeliveredJournal {
-  readonly view: RunView;
-  readonly deliveries: readonly Delivery[];
-}
-
 /** The journal is not what it should be: nothing was delivered. The message says why. */
 export class JournalRefused extends Error {}
 
 const largestJournal = 200_000_000;
 
-export async function deliverJournal(asked: JournalToDeliver): Promise<DeliveredJournal> {
+export async function deliverJournal(
+  asked: JournalToDeliver,
+): Promise<{ readonly view: RunView; readonly deliveries: readonly Delivery[] }> {
   const { environment, api, staged, entry } = asked;
   const here = await originOf(environment, api);
   if (here === undefined)
@@ -57,7 +54,7 @@ export async function deliverJournal(asked: JournalToDeliver): Promise<Delivered
     );
   const { view, digest } = readRun(asked.journal);
   const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
-  const origin = await trustedOrigin(view.plan?.origin, { here, payload, digest, asked });
+  const origin = await trustedOrigin(view.plan?.origin, here, payload, digest, asked);
   const outputs = await outputsOfBase(asked, view.jobName, baseOf(payload, here, environment));
   const isNamed = typeof outputs !== "string";
   // The journal has its own, which nobody has checked.
@@ -102,17 +99,13 @@ function readRun(path: string): { readonly view: RunView; readonly digest: strin
   return { view, digest: createHash("sha256").update(bytes).digest("hex") };
 }
 
-interface Claimed {
-  readonly here: Origin;
-  readonly payload: unknown;
-  readonly digest: string;
-  readonly asked: JournalToDeliver;
-}
-
 /** That of the journal, as far as it can be believed. */
 async function trustedOrigin(
   claimed: Origin | undefined,
-  { here, payload, digest, asked }: Claimed,
+  here: Origin,
+  payload: unknown,
+  digest: string,
+  asked: JournalToDeliver,
 ): Promise<Origin> {
   if (claimed === undefined)
     throw new JournalRefused("The journal is of a run outside of GitHub Actions.");

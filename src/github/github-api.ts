@@ -1,5 +1,6 @@
 /** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
 import { defined, isList, isRecord } from "../document/guards.ts";
+import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { GithubFailure } from "../outputs/github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -31,10 +32,7 @@ export interface GithubApiOptions {
   readonly signal?: AbortSignal;
   /** For the log: that a request is sent again. */
   readonly log?: (line: string) => void;
-  readonly clock?: {
-    sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-    now(): number;
-  };
+  readonly clock?: Clock;
 }
 
 const GRAPHQL = "POST /graphql";
@@ -148,10 +146,7 @@ interface ApiResponse {
 interface Client {
   readonly owner: string;
   readonly repo: string;
-  readonly request: (
-    route: string,
-    values: Readonly<Record<string, unknown>>,
-  ) => Promise<ApiResponse>;
+  readonly request: (route: string, values: Values) => Promise<ApiResponse>;
 }
 
 async function createClient({ token, repository, apiUrl }: GithubApiOptions): Promise<Client> {
@@ -168,7 +163,7 @@ async function createClient({ token, repository, apiUrl }: GithubApiOptions): Pr
     owner,
     repo,
     request: (route, values) =>
-      octokit.request(route, { ...(route === "POST /graphql" && graphql), ...values }),
+      octokit.request(route, { ...(route === GRAPHQL && graphql), ...values }),
   };
 }
 
@@ -208,7 +203,7 @@ function attemptsFor(status: number, limited: boolean): number {
 }
 
 /** `retry-after` in seconds or as a date; else the end of a rate limit that is used up. */
-function waitOf(headers: Readonly<Record<string, unknown>>, now: number): number | undefined {
+function waitOf(headers: Values, now: number): number | undefined {
   const after = headers["retry-after"];
   if (typeof after === "string" || typeof after === "number") {
     const until = /^\d+$/.test(String(after))

@@ -7,18 +7,14 @@ export interface Actor {
   readonly bot: boolean;
 }
 
-export interface PullRequestFacts {
-  /** Its head is in another repository, or that is unknown. */
-  readonly fork: boolean;
-  readonly baseSha: string | undefined;
-}
-
 export interface EventFacts {
   readonly name: string;
   readonly readable: boolean;
   /** All users that the event names as its cause. */
   readonly actors: readonly Actor[];
-  readonly pullRequest: PullRequestFacts | undefined;
+  /** `fork`: its head is in another repository, or that is unknown. */
+  readonly pullRequest:
+    { readonly fork: boolean; readonly baseSha: string | undefined } | undefined;
   /** The number of the pull request that a comment belongs to. `unknown` if the payload has no number. */
   readonly commentedPullRequest: number | "unknown" | undefined;
   /** For `workflow_run`: whether the triggering run was for a fork's head, or that is unknown. */

@@ -1,7 +1,6 @@
 /** A line that can't be used is a problem, and the others are used. */
-import { eventShape, eventTypes } from "../events/event.ts";
+import { eventShape, eventTypes, type RunEvent } from "../events/event.ts";
 import { isRecord } from "../document/guards.ts";
-import type { RunEvent } from "../events/event.ts";
 import { clip } from "../events/cut.ts";
 import { count, faultOf, fits, natural, optional, record, words } from "../events/shape.ts";
 

@@ -21,17 +21,16 @@ export interface JournalFile {
   close(): Promise<void> | void;
 }
 
-export interface JournalReporter extends Reporter {
-  /** Closes it before the first event. The file stays as it was. */
-  abandon(): void;
-}
-
 /**
  * Starts a journal at `path`, or continues one; parent folders are created. The first event replaces an existing file.
  * Throws if that is not possible, so that it is known before the run. A damaged journal, or a file that is not a
- * journal, is not continued. A torn last line is removed, and the next line records this.
+ * journal, is not continued. A torn last line is removed, and the next line records this. `abandon` closes it before the
+ * first event, and the file stays as it was.
  */
-export function createJournal(path: string, options: JournalOptions = {}): JournalReporter {
+export function createJournal(
+  path: string,
+  options: JournalOptions = {},
+): Reporter & { abandon(): void } {
   const { append = false, now = () => systemClock.now() } = options;
   const file = new OwnFile("journal", path, { keep: append });
   const abandon = (): void => file.abandon();

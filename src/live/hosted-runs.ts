@@ -19,7 +19,7 @@ import {
 import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
 import { openJournalIn, recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
-import { withoutAdvice } from "../run/verdict.ts";
+import { withoutAdvice } from "../run/rehearsal-verdict.ts";
 import type { WorkflowRunOptions } from "../run/workflow-run.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -30,7 +30,7 @@ import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { type CheckedEntry, checkEntry, readEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
-import { type FlowReading, modelNeed, noModelNamed } from "../run/flows.ts";
+import { type FlowReading, asksModels } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { asOption, type Inputs, inputsOf, UsageError } from "../run/options.ts";
@@ -160,9 +160,12 @@ export class HostedRuns {
   /** The job must exist. Undefined: there is a model for it, or it needs none. */
   whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
     const { entry, flows } = this.#ensureInstalled().settled;
-    const need = modelNeed(entry, jobName, flows, params);
-    if (need === "none") return undefined;
-    return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
+    try {
+      return asksModels(entry, jobName, flows, params) ? this.missingModel : undefined;
+    } catch (error) {
+      if (error instanceof UsageError) return error.message;
+      throw error;
+    }
   }
 
   #settled(read: CheckedEntry): SettledEntry {
@@ -193,8 +196,7 @@ export class HostedRuns {
     const given = { ...start, environment: this.host.environment, script, write: asOption };
     const begun = await beginJob(installed, settled, jobName, given);
     const { whole, userInput = start.userInput } = begun ?? {};
-    const need = modelNeed(entry, jobName, flows, whole?.params);
-    if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
+    asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
     const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);
     const asked = { userInput, inputs, whole, ask };

@@ -36,11 +36,6 @@ import {
 /** What has a feed: `journal` is every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
 
-interface LiveTask {
-  readonly task: TaskFeed;
-  readonly work: { readonly run: HostRun; readonly workId: number } | undefined;
-}
-
 interface LiveSession {
   readonly feed: Feed;
   readonly own: OwnSession | undefined;
@@ -54,7 +49,7 @@ const STOPPED = "stopped by the caller";
 export class LiveRuns {
   readonly #runs: HostedRuns;
   readonly #jobs: History<LiveJob>;
-  readonly #tasks: History<LiveTask>;
+  readonly #tasks: History<{ task: TaskFeed; work: { run: HostRun; workId: number } | undefined }>;
   readonly #sessions: History<LiveSession>;
   #warned = false;
 

@@ -18,15 +18,10 @@ export interface OpenQuestion {
   readonly since: number;
 }
 
-interface Waiting {
-  readonly shown: OpenQuestion;
-  readonly answer: (text: string) => void;
-}
-
 export class Questions {
   readonly #clock: Clock;
   readonly #mask: (text: string) => string;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, { shown: OpenQuestion; answer: (text: string) => void }>();
 
   constructor(clock: Clock, mask: (text: string) => string) {
     this.#clock = clock;

@@ -131,11 +131,6 @@ interface JobFeedsOptions {
   readonly closeTask: (taskId: string) => void;
 }
 
-interface StartedTask {
-  readonly taskId: string;
-  readonly task: TaskFeed;
-}
-
 export class JobFeeds implements Reporter {
   readonly name = "live feeds";
   readonly feed: Feed;
@@ -143,7 +138,7 @@ export class JobFeeds implements Reporter {
   readonly #options: JobFeedsOptions;
   readonly #fold: JobFold;
   /** By work id: its latest start. */
-  readonly #tasks = new Map<number, StartedTask | undefined>();
+  readonly #tasks = new Map<number, { taskId: string; task: TaskFeed } | undefined>();
   #crash: string | undefined;
   #endTime: number | undefined;
 

@@ -4,7 +4,7 @@ import { defined, isRecord } from "../document/guards.ts";
 import type { Checked } from "../engine/ports.ts";
 import { severities } from "../entry/outputs.ts";
 import type { Finding } from "../events/output-shapes.ts";
-import { Refused, asChecked, optionalText, requiredText } from "./refusal.ts";
+import { Refused, asChecked, optionalText, requiredText, type Given } from "./refusal.ts";
 
 export type ReadLines = (path: string) => Promise<SeenFile | undefined>;
 
@@ -102,12 +102,7 @@ function repositoryPath(given: string): string {
   return path;
 }
 
-function lineNumber(
-  value: Readonly<Record<string, unknown>>,
-  name: string,
-  count: number,
-  path: string,
-): number | undefined {
+function lineNumber(value: Given, name: string, count: number, path: string): number | undefined {
   const line = value[name];
   if (line === undefined || line === null) return undefined;
   if (typeof line !== "number" || !Number.isInteger(line) || line < 1)

@@ -4,7 +4,7 @@ import type { Checked } from "../engine/ports.ts";
 import { isAmong } from "../entry/glob.ts";
 import { proposalKinds, type ProposalsOutput } from "../entry/outputs.ts";
 import type { Proposal, ProposedFile } from "../events/output-shapes.ts";
-import { asChecked, optionalText, Refused, requiredText } from "./refusal.ts";
+import { asChecked, optionalText, Refused, requiredText, type Given } from "./refusal.ts";
 
 const proposalLimits = {
   title: 256,
@@ -38,8 +38,6 @@ export interface ProposalPlace {
   /** Whether a text has a secret of the run in it. */
   readonly hasSecret: (text: string) => boolean;
 }
-
-type Given = Readonly<Record<string, unknown>>;
 
 export function checkProposal(
   value: unknown,

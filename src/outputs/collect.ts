@@ -48,11 +48,6 @@ export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>>
   return Object.keys(tasks).length === 0 ? null : tasks;
 }
 
-interface SelectedFindings {
-  readonly findings: readonly Finding[];
-  readonly omitted: number;
-}
-
 /** One of each fingerprint and rule's worst, errors first, then by place; at most `max`. */
 export function selectFindings(
   all: readonly Finding[],
@@ -60,7 +55,7 @@ export function selectFindings(
     max = Infinity,
     minSeverity = "notice",
   }: { readonly max?: number; readonly minSeverity?: Severity } = {},
-): SelectedFindings {
+): Pick<CollectedOutputs, "findings" | "omitted"> {
   const unique = new Map<string, Finding>();
   for (const finding of all) {
     if (rank(finding) < severities.indexOf(minSeverity)) continue;

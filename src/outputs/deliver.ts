@@ -1,6 +1,6 @@
 /** Nothing here trusts what an agent has said. Nothing is delivered twice: a hidden marker finds it again. */
 import { defaultOutputs, proposalKinds, type Outputs } from "../entry/outputs.ts";
-import type { RunOutcome } from "../events/event.ts";
+import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { collectOutputs, type CollectedOutputs } from "./collect.ts";
@@ -42,7 +42,7 @@ export async function deliver(
   if (!asksForDelivery(outputs)) return [];
   const isFailed = outcome.kind === "failed";
   if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
-    return [skipped("everything", `the job ${endings[outcome.kind]}`)];
+    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
   const moved = await outdated(origin, github);
   if (moved !== undefined) return [moved];
   const collected = collectOutputs(view, outputs);
@@ -98,8 +98,6 @@ function outcomeOf({ status, reason = "" }: RunView): RunOutcome {
       return { kind: "canceled", reason };
   }
 }
-
-const endings = { failed: "failed", canceled: "was canceled", skipped: "was skipped" } as const;
 
 function sizeOf(proposal: Proposal): number {
   switch (proposal.kind) {

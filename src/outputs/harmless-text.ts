@@ -49,12 +49,7 @@ export function withoutReferences(text: string): string {
 /** GitHub's own limit is 256 for issues and pull requests. */
 const MAX_TITLE = 256;
 /** It becomes the subject of a commit when a pull request is squashed, where `fixes #1` closes an issue. */
-export function safeTitle(text: string, length = MAX_TITLE): string {
-  return cut(withoutReferences(spaced(text, length)), length);
-}
-
-function spaced(text: string, length: number): string {
-  return harmless(text.slice(0, 2 * length))
-    .trim()
-    .replace(/\s+/g, " ");
+export function safeTitle(text: string): string {
+  const title = harmless(text.slice(0, 2 * MAX_TITLE)).trim();
+  return cut(withoutReferences(title.replace(/\s+/g, " ")), MAX_TITLE);
 }

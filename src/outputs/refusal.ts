@@ -12,7 +12,7 @@ export async function asChecked<Value>(check: () => Promise<Value>): Promise<Che
   }
 }
 
-type Given = Readonly<Record<string, unknown>>;
+export type Given = Readonly<Record<string, unknown>>;
 
 export function requiredText(value: Given, name: string, limit: number): string {
   const text = optionalText(value, name, limit);

@@ -1,6 +1,6 @@
 /** Found again by the marker in its first line, which also keeps the fingerprints of the findings for the next run. */
 import type { Finding, Verdict } from "../events/output-shapes.ts";
-import type { RunOutcome } from "../events/event.ts";
+import { endWords, type RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import {
   bodyOf,
@@ -61,7 +61,7 @@ export function reportComment(comment: ReportComment): string {
 function headline(comment: ReportComment): string {
   const { job, verdict, outcome } = comment;
   const name = codeText(job, MAX_NAME);
-  const result = `### ${signs[outcome.kind]} Job ${name} ${words[outcome.kind]}`;
+  const result = `### ${signs[outcome.kind]} Job ${name} ${endWords[outcome.kind]}`;
   const why =
     outcome.kind === "succeeded" ? "" : `\n\n${safeText(outcome.reason, MAX_REASON, comment)}`;
   if (verdict === undefined) return result + why;
@@ -72,12 +72,6 @@ function headline(comment: ReportComment): string {
 }
 
 const signs = { succeeded: "✓", failed: "✗", canceled: "■", skipped: "–" } as const;
-const words = {
-  succeeded: "succeeded",
-  failed: "failed",
-  canceled: "was canceled",
-  skipped: "was skipped",
-} as const satisfies Readonly<Record<RunOutcome["kind"], string>>;
 
 function footer({ totals, durationMs, origin }: ReportComment): string {
   const facts = [

@@ -1,25 +1,6 @@
-import {
-  defaultOutputs,
-  severities,
-  verdicts,
-  type Outputs,
-  type Severity,
-  type VerdictWord,
-} from "../entry/outputs.ts";
+import { defaultOutputs, severities, verdicts, type Outputs } from "../entry/outputs.ts";
 import type { Verdict } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "./collect.ts";
-
-interface FailOn {
-  readonly verdict: Exclude<VerdictWord, "pass"> | "never";
-  readonly findings: Severity | "never";
-}
-
-function failOnOf({ verdict, findings }: Outputs = {}): FailOn {
-  return {
-    verdict: verdict?.failOn ?? defaultOutputs.verdict.failOn,
-    findings: findings?.failOn ?? defaultOutputs.findings.failOn,
-  };
-}
 
 /** Sets the exit code only: the result of the job stays what it is. */
 export type Judgement =
@@ -41,20 +22,18 @@ export function verdictLine({ verdict, reason }: Verdict): string {
 
 export function judge(
   { verdict, findings }: Pick<CollectedOutputs, "verdict" | "findings">,
-  outputs?: Outputs,
+  outputs: Outputs = {},
 ): Judgement {
-  const failOn = failOnOf(outputs);
+  const failOn = outputs.verdict?.failOn ?? defaultOutputs.verdict.failOn;
+  const from = outputs.findings?.failOn ?? defaultOutputs.findings.failOn;
   const reasons: string[] = [];
   if (
     verdict !== undefined &&
-    failOn.verdict !== "never" &&
-    verdicts.indexOf(verdict.verdict) >= verdicts.indexOf(failOn.verdict)
+    failOn !== "never" &&
+    verdicts.indexOf(verdict.verdict) >= verdicts.indexOf(failOn)
   ) {
-    reasons.push(
-      `the verdict is ${verdict.verdict} (\`outputs.verdict.failOn: ${failOn.verdict}\`)`,
-    );
+    reasons.push(`the verdict is ${verdict.verdict} (\`outputs.verdict.failOn: ${failOn}\`)`);
   }
-  const { findings: from } = failOn;
   if (from !== "never") {
     const count = findings.filter(
       ({ severity }) => severities.indexOf(severity) >= severities.indexOf(from),

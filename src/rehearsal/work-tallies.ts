@@ -1,5 +1,5 @@
 import type { RunEvent, WorkEnded } from "../events/event.ts";
-import { plannedWorks } from "../events/plan.ts";
+import { plannedWorks, workKey } from "../events/plan.ts";
 import type { WorkResult } from "./format/schema-parts.ts";
 
 export interface WorkTally {
@@ -48,11 +48,11 @@ export class WorkTallies {
     switch (event.type) {
       case "work.started":
         work.model = event.modelId ?? "";
-        this.#running.set(`${event.work.workId}/${event.work.iteration}`, work);
+        this.#running.set(workKey(event.work), work);
         if (this.#running.size > 1) for (const one of this.#running.values()) one.overlapped = true;
         break;
       case "work.ended":
-        this.#running.delete(`${event.work.workId}/${event.work.iteration}`);
+        this.#running.delete(workKey(event.work));
         end(work, event);
         break;
       case "session.started":

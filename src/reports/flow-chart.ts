@@ -67,22 +67,6 @@ export function printFlow(chart: FlowChart): string {
   return renderFlowDrawing(drawing, { textOf: (_file, node) => activityText(node) });
 }
 
-interface Arrow {
-  readonly to: string;
-  readonly way: "next" | "other";
-  /** Empty: none. */
-  readonly label: string;
-}
-
-function arrowsOf({ kind, next, other }: FlowNode): readonly Arrow[] {
-  const isCheck = kind === "check";
-  const arrows: Arrow[] = [];
-  if (next !== undefined) arrows.push({ to: next, way: "next", label: isCheck ? "TRUE" : "" });
-  if (other !== undefined)
-    arrows.push({ to: other, way: "other", label: isCheck ? "FALSE" : "FAILED" });
-  return arrows;
-}
-
 export interface FlowDrawing {
   readonly files: readonly FlowDrawingFile[];
   readonly arrows: readonly FlowArrow[];
@@ -97,11 +81,12 @@ export interface FlowDrawingFile {
 export interface FlowArrow {
   readonly from: string;
   readonly to: string;
+  /** Empty: none. */
   readonly label: string;
   readonly file: string;
   readonly activity: string;
   /** `calls`: from a CALL into the called file. */
-  readonly way: Arrow["way"] | "calls";
+  readonly way: "next" | "other" | "calls";
 }
 
 /** `files`: ids; those that the chart doesn't have are left out. */
@@ -121,9 +106,12 @@ export function drawFlow(chart: FlowChart, files: readonly string[]): FlowDrawin
   const arrows = drawn.flatMap(({ file, nodes }) =>
     nodes.flatMap(({ name: from, node }): FlowArrow[] => {
       const own = { from, file, activity: node.id };
-      const inside = arrowsOf(node).flatMap(({ to: target, way, label }): FlowArrow[] => {
-        const to = names.get(key(file, target));
-        return to === undefined ? [] : [{ ...own, to, label, way }];
+      const labels =
+        node.kind === "check" ? { next: "TRUE", other: "FALSE" } : { next: "", other: "FAILED" };
+      const inside = (["next", "other"] as const).flatMap((way): FlowArrow[] => {
+        const target = node[way];
+        const to = target === undefined ? undefined : names.get(key(file, target));
+        return to === undefined ? [] : [{ ...own, to, label: labels[way], way }];
       });
       const called = drawn.find((one) => one.file === node.calls && one.file !== file);
       const start = called?.nodes.find((one) => one.node.kind === "start")?.name;

@@ -3,13 +3,14 @@ import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
-import { openJournalFile, type JournalReading } from "../journal/file.ts";
+import { openJournalFile, readJournalFile } from "../journal/file.ts";
 import { RunTallies, type JournalInfo } from "./run-summary.ts";
 
 const MAX_JOURNALS = 1000;
 const MAX_RUNS = 1000;
 /** Bytes. */
 const MAX_LINE = 4 * 1024 * 1024;
+const safely = { links: "refused", maxLine: MAX_LINE } as const;
 
 interface Known {
   readonly size: number;
@@ -36,14 +37,10 @@ export class JournalFolder {
   async read(name: string): Promise<AsyncIterable<string> | undefined> {
     if (!isJournalName(name)) return undefined;
     try {
-      return asNdjson((await this.#open(name)).events);
+      return asNdjson((await openJournalFile(join(this.#path, name), safely)).events);
     } catch {
       return undefined;
     }
-  }
-
-  #open(name: string): Promise<JournalReading> {
-    return openJournalFile(join(this.#path, name), { links: "refused", maxLine: MAX_LINE });
   }
 
   async #list(): Promise<readonly JournalInfo[]> {
@@ -70,22 +67,15 @@ export class JournalFolder {
   }
 
   async #summarize(name: string, { size, mtime }: Stats): Promise<JournalInfo> {
-    const about = { name, size, modified: mtime.toISOString() };
     const tallies = new RunTallies();
-    const problems = await this.#tally(name, tallies);
-    return { ...about, runs: tallies.summaries().slice(-MAX_RUNS), problems };
-  }
-
-  async #tally(name: string, tallies: RunTallies): Promise<number> {
-    try {
-      const reading = await this.#open(name);
-      for await (const events of reading.events) tallies.add(events);
-      const { problems, moreProblems } = reading.condition();
-      return problems.length + moreProblems;
-    } catch {
+    const path = join(this.#path, name);
+    const problems = await readJournalFile(path, (events) => tallies.add(events), safely).then(
+      (found) => found.problems.length + found.moreProblems,
       // It can't be read, or was removed just now.
-      return 1;
-    }
+      () => 1,
+    );
+    const runs = tallies.summaries().slice(-MAX_RUNS);
+    return { name, size, modified: mtime.toISOString(), runs, problems };
   }
 }
 

@@ -39,7 +39,7 @@ export interface JournalInfo {
 /** Shown in lists: the whole reason is in the run itself. */
 const MAX_REASON = 1000;
 
-class RunTally {
+export class RunTally {
   readonly view: RunView = createRunView();
   /** The view knows it only after the start of the run. */
   readonly runId: string;
@@ -75,8 +75,6 @@ class RunTally {
     };
   }
 }
-
-export type { RunTally };
 
 /** Several runs of one journal, in the order of their first events. */
 export class RunTallies {

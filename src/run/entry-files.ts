@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
-import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
+import { suggestion } from "../document/suggest.ts";
 import { type LoadedEntry, loadEntry as loadFrom } from "../entry/load-entry.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { prepareEntry } from "../entry/prepare.ts";
@@ -12,16 +12,10 @@ import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
 import { entryOfWorkflow, type FlowReading, loadFlow, loadFlows, type ReadEntry } from "./flows.ts";
 import { type OfferedModel, unofferedModels } from "./offered-models.ts";
-import { UsageError } from "./options.ts";
+import { guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
-import {
-  isWorkflowFile,
-  loadWorkflow,
-  promptsAround,
-  warningChecks,
-  type WorkflowOptions,
-} from "./workflow-files.ts";
+import { isWorkflowFile, loadWorkflow, promptsAround, warningChecks } from "./workflow-files.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import {
   type FoundActivity,
@@ -43,7 +37,7 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
   const loaded = loadEntry(text, file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  const { flows, warnings } = loadFlows({ ...loaded, folder: dirname(file) }, reading);
+  const { flows, warnings } = loadFlows(loaded, dirname(file), reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
 }
 
@@ -57,16 +51,15 @@ export function checkEntry(
 ): CheckedEntry {
   const result = prepareEntry(entry, { checks: { ...warningChecks, otherTools } });
   if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
-  const { leaves } = result;
-  const { flows, warnings } = loadFlows({ entry: result.entry, leaves, folder }, reading);
-  return { entry: result.entry, flows, warnings: [...result.warnings, ...warnings] };
+  const { entry: prepared, leaves } = result;
+  const { flows, warnings } = loadFlows({ entry: prepared, leaves }, folder, reading);
+  return { entry: prepared, flows, warnings: [...result.warnings, ...warnings] };
 }
 
 export async function readWorkflow(
   file: string,
-  options: WorkflowOptions = {},
 ): Promise<Extract<LoadedWorkflow, { kind: "loaded" }>> {
-  const loaded = loadWorkflow(await readText(file), file, options);
+  const loaded = loadWorkflow(await readText(file), file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   return loaded;
 }
@@ -150,15 +143,10 @@ export function chooseJob(entry: PreparedEntry, jobName: string | undefined): st
     throw new UsageError(`The entry has several jobs: ${listed}. Name one.`);
   }
   if (names.includes(jobName)) return jobName;
-  const hint = guess(jobName, names);
+  const guess = guessText(jobName, names);
   throw new UsageError(
-    `There is no job ${JSON.stringify(jobName)}${hint}. The entry has: ${listed}.`,
+    `There is no job ${JSON.stringify(jobName)}${guess}. The entry has: ${listed}.`,
   );
-}
-
-function guess(name: string, known: readonly string[]): string {
-  const meant = suggest(name, known);
-  return meant === undefined ? "" : ` (${didYouMean(meant)})`;
 }
 
 export function overrideModels(
@@ -170,7 +158,7 @@ export function overrideModels(
   for (const category of Object.keys(models)) {
     if (known.includes(category)) continue;
     throw new UsageError(
-      `There is no model category ${JSON.stringify(category)} in the entry${guess(category, known)}. It has: ${known.join(", ")}.`,
+      `There is no model category ${JSON.stringify(category)} in the entry${guessText(category, known)}. It has: ${known.join(", ")}.`,
     );
   }
   const driving = models["driving"];

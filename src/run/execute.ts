@@ -10,11 +10,10 @@ import { systemClock } from "../platform/system-clock.ts";
 import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { judge, type Judgement } from "../outputs/verdict.ts";
-import { chartOf } from "../reports/flow-chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
-import { modelNeed, noModelNamed } from "./flows.ts";
+import { asksModels } from "./flows.ts";
 import { Host } from "./host.ts";
 import { unofferedModel, unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
@@ -25,7 +24,7 @@ import { openRecords, orAbandon, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
 import { startTrace, telemetryReporter, type RunTrace } from "./telemetry-target.ts";
 import { claimedSecrets } from "./variables.ts";
-import { createVerdict } from "./verdict.ts";
+import { createVerdict } from "./rehearsal-verdict.ts";
 
 export interface RunSignals {
   /** Cancels the run; its report is complete within five seconds. */
@@ -59,7 +58,8 @@ export async function executeRun(
   const script = options.live === true ? undefined : prepared.script;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
-    if (asksModels(prepared)) {
+    const { entry, jobName, flows, whole } = prepared;
+    if (asksModels(entry, jobName, flows, whole?.params)) {
       const missing = missingModel(options, script !== undefined, write);
       if (missing !== undefined) throw new UsageError(missing);
       checkRuntime(options, write);
@@ -114,12 +114,6 @@ async function requireModels(
   if (problems.length > 0) throw new DiagnosticsError(problems);
 }
 
-function asksModels({ flows, entry, jobName, whole }: PreparedRun): boolean {
-  const need = modelNeed(entry, jobName, flows, whole?.params);
-  if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
-  return need === "needed";
-}
-
 async function runOn(
   host: Host,
   prepared: PreparedRun,
@@ -133,12 +127,12 @@ async function runOn(
   const { serversApart, asker: ask, honorExpectations = false } = options;
   const { redactor } = host;
   const view = createRunView();
-  const verdict = script && model && createVerdict({ script, model, redactor, honorExpectations });
+  const verdict = script && model && createVerdict(script, model, redactor, honorExpectations);
   const files = openRecords(options, { redactor, recorded: { prepared, options } });
   const reporters: readonly (Reporter | undefined)[] = [
     { name: "view", report: (event) => applyEvent(view, event) },
     ...files,
-    options.terminal && terminalReporter(options.terminal),
+    options.terminal && createTerminalReporter({ ...options.terminal, clock: systemClock }),
     verdict?.reporter,
     options.telemetry && telemetryReporter(options.telemetry, options, trace?.parent),
     ...(options.reporters ?? []),
@@ -187,14 +181,6 @@ async function runOn(
     reporterFailures: failures,
     complete: !failures.some(({ essential }) => essential),
   };
-}
-
-function terminalReporter({
-  chart = false,
-  ...terminal
-}: NonNullable<RunOptions["terminal"]>): Reporter {
-  const shown = chart ? { chart: chartOf } : {};
-  return createTerminalReporter({ ...terminal, ...shown, clock: systemClock });
 }
 
 export function missingModel(

@@ -4,10 +4,8 @@ import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { ToolSource } from "../engine/ports.ts";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import type { Locate } from "../document/problem.ts";
+import type { LeafWork, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
-import type { FlowLeaf } from "../entry/prepare.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -29,6 +27,7 @@ import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner } from "../workflow/run/script-runner.ts";
 import { permissionsOfFlow } from "./callers.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
+import { UsageError } from "./options.ts";
 import { allowedForPrograms } from "./variables.ts";
 import { filesAround, loadWorkflow, readValue } from "./workflow-files.ts";
 
@@ -66,17 +65,10 @@ export function loadFlow(
   return { workflow, warnings, files: filesAround(file).files };
 }
 
-export interface EntryOfFlows {
-  readonly entry: PreparedEntry;
-  readonly leaves: readonly FlowLeaf[];
-  readonly folder: string;
-  readonly file?: string;
-  readonly locate?: Locate;
-}
-
 /** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
 export function loadFlows(
-  { entry, leaves, folder, file, locate }: EntryOfFlows,
+  { entry, leaves, file, locate }: Pick<ReadEntry, "entry" | "leaves"> & Partial<ReadEntry>,
+  folder: string,
   reading: FlowReading,
 ): { readonly flows: Flows; readonly warnings: readonly Diagnostic[] } {
   const flows: Record<string, LoadedFlow> = Object.create(null);
@@ -84,11 +76,7 @@ export function loadFlows(
   const found: Diagnostic[] = [];
   for (const { path, codePath, work } of leaves) {
     const name = work.file;
-    const place = {
-      ...defined({ file }),
-      ...locate?.([...path, "file"]),
-      codePath,
-    };
+    const place = { ...defined({ file }), ...locate?.([...path, "file"]), codePath };
     if (!known.has(name)) {
       known.add(name);
       const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
@@ -309,30 +297,30 @@ export function modelOfFlow(
   return entry.models[model.category] ?? models[model.category] ?? entry.models.driving;
 }
 
-/** `unnamed`: the file of a workflow that sends prompts, and has no model for them. */
-export type ModelNeed = "none" | "needed" | { readonly unnamed: string };
-
-/** Whether a job sends prompts. Commands and workflows without prompts need no model. `params`: of a workflow. */
-export function modelNeed(
+/**
+ * Whether a job sends prompts. Commands and workflows without prompts need no model. `params`: of a workflow. Throws a
+ * `UsageError` for a workflow that has no model for its prompts.
+ */
+export function asksModels(
   entry: PreparedEntry,
   jobName: string,
   flows: Flows,
   params?: Readonly<Record<string, string>>,
-): ModelNeed {
-  const job = entry.jobs[jobName];
-  let need: ModelNeed = "none";
-  for (const leaf of job === undefined ? [] : leafWorks(job.work)) {
-    if (leaf.kind === "Run") continue;
-    if (leaf.kind === "Flow") {
-      const flow = flows[leaf.file];
-      if (flow === undefined || !promptsModels(flow.workflow)) continue;
-      if (modelOfFlow(flow.workflow, entry, params) === "") return { unnamed: flow.workflow.file };
-    }
-    need = "needed";
-  }
-  return need;
+): boolean {
+  const asking = leavesOfJob(entry, jobName).filter((leaf) => {
+    if (leaf.kind !== "Flow") return leaf.kind === "Ref";
+    const workflow = flows[leaf.file]?.workflow;
+    if (workflow === undefined || !promptsModels(workflow)) return false;
+    if (modelOfFlow(workflow, entry, params) !== "") return true;
+    throw new UsageError(
+      `${workflow.file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`,
+    );
+  });
+  return asking.length > 0;
 }
 
-export function noModelNamed(file: string): string {
-  return `${file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`;
+/** None of a job that isn't there. */
+export function leavesOfJob(entry: PreparedEntry, jobName: string): readonly LeafWork<number>[] {
+  const work = entry.jobs[jobName]?.work;
+  return work === undefined ? [] : leafWorks(work);
 }

@@ -2,12 +2,8 @@ import pLimit from "p-limit";
 import { onAbort } from "../platform/waiting.ts";
 import type { TurnGate } from "../engine/ports.ts";
 
-export interface AdjustableGate extends TurnGate {
-  /** May change at any time; turns that have begun go on. */
-  parallel: number;
-}
-
-export function createGate(parallel: number): AdjustableGate {
+/** `parallel` may change at any time; turns that have begun go on. */
+export function createGate(parallel: number): TurnGate & { parallel: number } {
   const limit = pLimit(parallel);
   return {
     get parallel() {

@@ -11,6 +11,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { TurnGate, Way } from "../engine/ports.ts";
 import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
+import { workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
   createSink,
@@ -186,7 +187,7 @@ export class Host {
     let [told, saysOpen] = [false, false];
     const stops = new Map<string, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
-      if (event.type === "work.ended") stops.delete(`${event.work.workId}/${event.work.iteration}`);
+      if (event.type === "work.ended") stops.delete(workKey(event.work));
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
       sink.emit(rewrite(event));
@@ -202,8 +203,7 @@ export class Host {
       rateLimit: this.#rateLimit,
       random: Math.random,
       awaited: () => sessions.unreachable,
-      onWork: ({ workId, iteration }: WorkRef, stop: (why: string) => void) =>
-        void stops.set(`${workId}/${iteration}`, stop),
+      onWork: (work: WorkRef, stop: (why: string) => void) => void stops.set(workKey(work), stop),
       onWay,
       emit,
     };

@@ -8,13 +8,13 @@ import { isKept } from "../journal/write.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { errorMessage, fileErrorMessage } from "../platform/system-error.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 import { EventArchive, journalFiles, reportOfJournals } from "../reports/from-journals.ts";
-import type { ReportJournal } from "../reports/html/boot.ts";
+import type { ReportBoot, ReportJournal, ReportRun } from "../reports/html/boot.ts";
 import { reportHtml } from "../reports/html/html.ts";
 import { findPageFiles, type PageFiles } from "../reports/html/page.ts";
 import { RunTallies } from "../reports/run-summary.ts";
-import { UsageError } from "./options.ts";
+import { unable, UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 
 /** Written when the run has ended; until then the file stays as it was. Throws if the file can't be written. */
@@ -31,14 +31,8 @@ export function createHtmlReport(path: string): Reporter & {
     // The texts of the page are large: a run without a report never reads them.
     const page = pageFiles();
     const events = await archive.finish();
-    const boot = {
-      kind: "report",
-      version,
-      createdAt: new Date(systemClock.now()).toISOString(),
-      journals: [],
-      runs: tallies.summaries().map((run) => ({ ...run, journals: [] })),
-    } as const;
-    file.writeAll(reportHtml(boot, events, page));
+    const runs = tallies.summaries().map((run) => ({ ...run, journals: [] }));
+    file.writeAll(reportHtml(bootOf([], runs), events, page));
     await file.close();
   };
   const writeOnce = (): Promise<void> => (written ??= write());
@@ -69,9 +63,7 @@ export async function makeReport(
   paths: readonly string[],
   output: string | undefined,
 ): Promise<MadeReport> {
-  const files = await journalFiles(paths).catch((error: unknown) => {
-    throw new UsageError(`Can't read the journals: ${errorMessage(error)}`);
-  });
+  const files = await journalFiles(paths).catch(unable("read the journals"));
   if (files.length === 0)
     throw new UsageError(`There are no *.jsonl files in ${paths.join(", ")}.`);
   if (output !== undefined) {
@@ -84,13 +76,13 @@ export async function makeReport(
     const reasons = journals.map(({ name, problems: [problem] }) => `${name}: ${problem?.reason}`);
     throw new UsageError(`No journal can be read.\n${reasons.join("\n")}`);
   }
-  const createdAt = new Date(systemClock.now()).toISOString();
-  const html = reportHtml(
-    { kind: "report", version, createdAt, journals, runs },
-    events,
-    pageFiles(),
-  );
+  const html = reportHtml(bootOf(journals, runs), events, pageFiles());
   return { journals, runs: runs.length, intact, html };
+}
+
+function bootOf(journals: readonly ReportJournal[], runs: readonly ReportRun[]): ReportBoot {
+  const createdAt = new Date(systemClock.now()).toISOString();
+  return { kind: "report", version, createdAt, journals, runs };
 }
 
 /** A slip in the arguments must not cost the record of a run. */

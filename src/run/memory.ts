@@ -1,10 +1,11 @@
 import { mkdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fenced } from "../document/fence.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { headBytes, remember, type PlannedMemory } from "../events/memory.ts";
 import type { RunView } from "../events/view.ts";
 import { readSmallFile } from "../platform/reading.ts";
+import { leaves } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
 
@@ -74,8 +75,7 @@ function folderOf(file: string, workingDirectory: string): string {
 }
 
 function checkInside(real: string, workingDirectory: string): void {
-  const path = relative(realpathSync(workingDirectory), real);
-  if (path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path))
+  if (leaves(relative(realpathSync(workingDirectory), real)))
     throw new Error("it is outside of the working directory");
 }
 

@@ -7,6 +7,7 @@ import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import { modelOfFlow, type ReadEntry } from "./flows.ts";
+import { guessText } from "./options.ts";
 
 export type { OfferedModel };
 
@@ -36,8 +37,7 @@ function notOffered(id: string): string {
 export function unofferedModel(id: string, offered: readonly OfferedModel[]): string | undefined {
   const ids = offered.map((model) => model.id);
   if (ids.includes(id)) return undefined;
-  const { hint } = suggestion(id, ids);
-  return hint === undefined ? notOffered(id) : `${notOffered(id)} (${hint})`;
+  return notOffered(id) + guessText(id, ids);
 }
 
 interface NamedModel {

@@ -3,6 +3,7 @@ import { defined, isRecord, parsedJson } from "../document/guards.ts";
 import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import type { Shard } from "../engine/fan-out.ts";
 import { type ReporterName, reporterNames } from "../reports/rehearsals.ts";
 import type { Answers } from "../workflow/run/ask.ts";
@@ -13,6 +14,13 @@ export class UsageError extends Error {
     super(message);
     this.name = "UsageError";
   }
+}
+
+/** For `catch`: what can't be done, and why. */
+export function unable(what: string): (error: unknown) => never {
+  return (error) => {
+    throw new UsageError(`Can't ${what}: ${errorMessage(error)}`);
+  };
 }
 
 /** How an edge writes the name of an option in a sentence: `--max-parallel`, or the input's name in backticks. */
@@ -56,9 +64,14 @@ export function parsePort(text: string): Parsed<number> {
 export function parseChoice<T extends string>(text: string, values: readonly T[]): Parsed<T> {
   const chosen = values.find((one) => one === text);
   if (chosen !== undefined) return right(chosen);
-  const guess = suggest(text, values);
-  const hint = guess === undefined ? "" : ` (${didYouMean(guess)})`;
-  return wrong(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}${hint}`);
+  const guess = guessText(text, values);
+  return wrong(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}${guess}`);
+}
+
+/** ` (did you mean "run"?)`, or nothing. */
+export function guessText(word: string, known: readonly string[]): string {
+  const meant = suggest(word, known);
+  return meant === undefined ? "" : ` (${didYouMean(meant)})`;
 }
 
 type Texts = Readonly<Record<string, string>>;

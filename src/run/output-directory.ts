@@ -2,8 +2,9 @@
 import { join } from "node:path";
 import { cut } from "../events/cut.ts";
 import type { WorkRef } from "../events/event.ts";
+import { itemsIn } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
-import { applyEvent, createRunView, endText } from "../events/view.ts";
+import { applyEvent, createRunView, endText, keyOfGiven } from "../events/view.ts";
 import { codeText } from "../outputs/findings-table.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
@@ -26,10 +27,10 @@ export function openOutputDirectory(folder: string): Reporter {
     output.write(name, text.endsWith("\n") ? text : `${text}\n`);
   };
   const fileOf = (work: WorkRef): string => {
-    const key = keyOf(work);
+    const key = keyOfGiven(work);
     const known = files.get(key);
     if (known !== undefined) return known;
-    const name = [work.taskId, ...itemsOf(work)]
+    const name = [work.taskId, ...itemsIn(work)]
       .map((text) => plainName(text))
       .join("-")
       .slice(0, longestName);
@@ -46,7 +47,7 @@ export function openOutputDirectory(folder: string): Reporter {
       applyEvent(view, event);
       if (event.type === "report.given") {
         const { title, markdown, work } = event;
-        whole.set(keyOf(work), markdown);
+        whole.set(keyOfGiven(work), markdown);
         write(fileOf(work), title === undefined ? markdown : `# ${title}\n\n${markdown}`);
       }
       if (event.type !== "run.ended") return;
@@ -82,14 +83,6 @@ export function writtenRunJson(folder: string | undefined): object | undefined {
     // The reporter says why.
     return undefined;
   }
-}
-
-function itemsOf({ item, outerItems = [] }: WorkRef): readonly string[] {
-  return item === undefined ? [] : [...outerItems, item];
-}
-
-function keyOf(work: WorkRef): string {
-  return JSON.stringify([work.taskId, itemsOf(work)]);
 }
 
 const longestName = 120;

@@ -1,6 +1,7 @@
 import { conditionIds } from "../entry/work.ts";
 import type { GivenEvent, PastItems, PastRun, PastWork } from "../engine/past.ts";
-import type { EventOf, RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
+import type { EventOf, RunEvent, RunOutcome } from "../events/event.ts";
+import { itemsIn, workKey } from "../events/plan.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
 
@@ -17,11 +18,6 @@ export interface EarlierJob {
   readonly hasEnded: boolean;
 }
 
-interface Open {
-  readonly modelId: string | undefined;
-  readonly given: GivenEvent[];
-}
-
 export class EarlierRun {
   readonly #started: Started | undefined;
   readonly #takes: "done" | "ended";
@@ -30,7 +26,7 @@ export class EarlierRun {
   readonly #lists: PastItems[] = [];
   readonly #begun = new Set<string>();
   readonly #steps: (StepStarted | StepEnded)[] = [];
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, { modelId: string | undefined; given: GivenEvent[] }>();
   #outcome: RunOutcome | undefined;
   #wasStopped = false;
   #tokens = 0;
@@ -57,7 +53,7 @@ export class EarlierRun {
         this.#outcome = event.jobOutcome ?? event.outcome;
         return;
       case "work.started":
-        this.#open.set(keyOf(event.work), { modelId: event.modelId, given: [] });
+        this.#open.set(workKey(event.work), { modelId: event.modelId, given: [] });
         this.#begun.add(event.work.taskId);
         return;
       case "turn.started":
@@ -81,7 +77,7 @@ export class EarlierRun {
       case "proposal.made":
       case "note.added": {
         const { at: _at, runId: _runId, ...given } = event;
-        this.#open.get(keyOf(event.work))?.given.push(given);
+        this.#open.get(workKey(event.work))?.given.push(given);
         return;
       }
       case "activity":
@@ -117,11 +113,9 @@ export class EarlierRun {
   }
 
   #end({ work, outcome, report, output }: EventOf<"work.ended">): void {
-    const key = keyOf(work);
+    const key = workKey(work);
     const open = this.#open.get(key);
     this.#open.delete(key);
-    const { item, outerItems = [] } = work;
-    const items = item === undefined ? [] : [...outerItems, item];
     if (outcome.kind === "canceled") this.#wasStopped = true;
     if (open === undefined || outcome.kind === "canceled") return;
     if (this.#takes === "done") {
@@ -130,7 +124,7 @@ export class EarlierRun {
       if (outcome.kind === "failed" && (!hasAnswered || outcome.unanswered === true)) return;
     }
     const { modelId, given } = open;
-    const past = { workId: work.workId, items, modelId, outcome, report, given };
+    const past = { workId: work.workId, items: itemsIn(work), modelId, outcome, report, given };
     this.#works.push({ ...past, output: output ?? report ?? "" });
   }
 }
@@ -145,8 +139,4 @@ export async function readEarlierJob(
     for (const event of events) earlier = earlier.add(event);
   });
   return { ...earlier.job, condition };
-}
-
-function keyOf({ workId, iteration }: WorkRef): string {
-  return `${workId}/${iteration}`;
 }

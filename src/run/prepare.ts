@@ -10,7 +10,7 @@ import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { TerminalPause, TerminalStream } from "../reports/terminal/terminal-reporter.ts";
+import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
 import { callersOfJob, checkSandboxOption, mayChangeFiles } from "./callers.ts";
 import {
@@ -88,14 +88,7 @@ export interface RunOptions
   /** Whether what tasks note is kept for later runs. Default: true; never of a rehearsal, or of a part of a job. */
   readonly remembers?: boolean;
   readonly gateTurns?: RunOnHostOptions["gateTurns"];
-  readonly terminal?: {
-    readonly stream: TerminalStream;
-    readonly verbosity: "quiet" | "normal" | "verbose";
-    readonly colors: boolean;
-    readonly live: boolean;
-    readonly chart?: boolean;
-    readonly pause?: TerminalPause;
-  };
+  readonly terminal?: Omit<TerminalOptions, "clock">;
   readonly reporters?: readonly Reporter[];
   readonly telemetry?: TelemetryTarget | undefined;
   readonly onWay?: ((way: Way) => void) | undefined;
@@ -111,14 +104,12 @@ export type SettledEntry = Pick<
   readonly flows: Flows;
 };
 
-type SettleOptions = Pick<
-  RunOptions,
-  "models" | "permissions" | "limits" | "limitNames" | "env" | "answers" | "executors"
->;
-
 export function settleEntry(
   { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
-  options: SettleOptions,
+  options: Pick<
+    RunOptions,
+    "models" | "permissions" | "limits" | "limitNames" | "env" | "answers" | "executors"
+  >,
   script: Script | undefined,
 ): SettledEntry {
   const { env, executors } = options;

@@ -45,11 +45,14 @@ interface RecordContext {
   readonly recorded?: RecordedRun;
 }
 
-interface RecordKind {
-  readonly title: string;
-  /** Throws if it can't be written, so that this is known before a long run. */
-  readonly open: (path: string, context: RecordContext) => RunRecord | undefined;
-}
+type RecordKind = { readonly title: string } & (
+  | {
+      /** Throws if it can't be written, so that this is known before a long run. */
+      readonly open: (path: string, context: RecordContext) => RunRecord | undefined;
+    }
+  /** At the end, from the view of the run. */
+  | { readonly render: (view: RunView) => string }
+);
 
 const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   journal: { title: "journal", open: (path) => createJournal(path) },
@@ -61,18 +64,10 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   outputDir: { title: "output directory", open: (path) => openOutputDirectory(path) },
   sarif: {
     title: "SARIF file",
-    open: (path) =>
-      createViewFile(
-        "SARIF file",
-        path,
-        (view) => `${JSON.stringify(sarifLog(version, collectOutputs(view).findings), null, 2)}\n`,
-      ),
+    render: (view) =>
+      `${JSON.stringify(sarifLog(version, collectOutputs(view).findings), null, 2)}\n`,
   },
-  junit: {
-    title: "JUnit file",
-    open: (path) =>
-      createViewFile("JUnit file", path, (view) => junitXml(view.jobName, testCasesOf(view))),
-  },
+  junit: { title: "JUnit file", render: (view) => junitXml(view.jobName, testCasesOf(view)) },
   history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
 };
 
@@ -93,13 +88,10 @@ export function openRecords(paths: RecordPaths, context: RecordContext): readonl
   });
 }
 
-function openRecord(
-  { title, open }: RecordKind,
-  path: string,
-  context: RecordContext,
-): RunRecord | undefined {
+function openRecord(kind: RecordKind, path: string, context: RecordContext): RunRecord | undefined {
+  const { title } = kind;
   try {
-    return open(path, context);
+    return "open" in kind ? kind.open(path, context) : createViewFile(title, path, kind.render);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`Can't write the ${title} ${path}: ${fileErrorMessage(error)}`);
@@ -116,8 +108,10 @@ export function orAbandon<T>(records: readonly RunRecord[], start: () => T): T {
 }
 
 export function recordFiles(paths: RecordPaths, environment: Environment): readonly string[] {
-  const named = options.map((option) => paths[option]).filter((path) => path !== undefined);
-  return [...named, ...stepFiles(environment)];
+  const ofStep = stepFileNames.map((name) => environment[name] || undefined);
+  return [...options.map((option) => paths[option]), ...ofStep].filter(
+    (path) => path !== undefined,
+  );
 }
 
 /** A journal that can't be written ends no run: it is reported as incomplete. */
@@ -147,13 +141,6 @@ export const stepFileNames = [
   "GITHUB_STATE",
   "GITHUB_STEP_SUMMARY",
 ] as const;
-
-function stepFiles(environment: Environment): readonly string[] {
-  return stepFileNames.flatMap((name) => {
-    const path = environment[name] ?? "";
-    return path === "" ? [] : [path];
-  });
-}
 
 /** Until the end, the file stays as it was. Throws if it can't be written. */
 function createViewFile(

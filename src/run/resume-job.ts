@@ -24,20 +24,12 @@ export interface ContinueOptions {
   readonly onMissing?: "fail" | "continue";
 }
 
-type Options = ContinueOptions & Partial<ResumeOptions>;
-
-interface Continued {
-  readonly resumed?: ResumedJob;
-  readonly fanOut?: FanOut;
-  readonly warnings?: readonly string[];
-}
-
 /** Throws `UsageError` if the job can't go on from there, or can't be split. */
 export async function continueJob(
   job: { readonly entry: PreparedEntry; readonly jobName: string; readonly flows: Flows },
   script: Script | undefined,
-  options: Options,
-): Promise<Continued> {
+  options: ContinueOptions & Partial<ResumeOptions>,
+): Promise<{ resumed?: ResumedJob; fanOut?: FanOut; warnings?: readonly string[] }> {
   const { resume, shard, journals, onMissing = "fail", plan, write = asFlag } = options;
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const given = {

@@ -89,8 +89,8 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     const { mcpServers = entry.mcpServers } = workflow.settings;
     if (agentTools.length === 0) return undefined;
     // It declares nothing itself, or the entry was made from it.
-    if (own === entry.tools && mcpServers === entry.mcpServers) return tools?.source;
-    return toolsOf({ ...entry, ...declaredFor(workflow, entry), tasks: {} })?.source;
+    if (own === entry.tools && mcpServers === entry.mcpServers) return tools;
+    return toolsOf({ ...entry, ...declaredFor(workflow, entry), tasks: {} });
   };
   const permissionsOf = (taskId: string): Permissions =>
     permissionsOfTask(entry, taskId, permissions);
@@ -104,8 +104,6 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     mark: mark ?? randomUUID(),
     outputDirectory,
   });
-  const { answers, ask, executors, whole } = options;
-  const flowOptions = { ...common, entry, limits, permissions, toolSourceOf };
   return {
     entry,
     userInput,
@@ -127,7 +125,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     version,
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),
-    flows: flowSpecs(flows, { ...flowOptions, answers, ask, executors, whole }),
+    flows: flowSpecs(flows, { ...options, ...common, toolSourceOf }),
     ...defined({
       entryFile,
       origin: options.origin,
@@ -136,7 +134,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
       traceparent: trace?.traceparent,
       past: options.past,
       fanOut: options.fanOut,
-      toolSource: tools?.source,
+      toolSource: tools,
     }),
     workspace,
     permissionsOf,

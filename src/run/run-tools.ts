@@ -36,8 +36,7 @@ interface Opened {
   readonly results: string;
 }
 
-export class RunTools {
-  readonly source: ToolSource;
+export class RunTools implements ToolSource {
   readonly #options: RunToolsOptions;
   readonly #calls: ModelCalls;
   #opening: Promise<Opened> | undefined;
@@ -48,15 +47,10 @@ export class RunTools {
     this.#options = options;
     const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);
     this.#calls = new ModelCalls({ clock: options.clock, keep });
-    this.source = {
-      prepare: () => this.#prepare(),
-      offer: (permissions, signal, only) => this.#offer(permissions, signal, only),
-      close: () => this.close(),
-    };
   }
 
   /** While sessions run, it would block them for too long. */
-  async #prepare(): Promise<void> {
+  async prepare(): Promise<void> {
     if (Object.keys(this.#options.entry.mcpServers ?? {}).length === 0) return;
     // Whoever needs it finds out why it can't be loaded.
     await loadClient().catch(() => undefined);
@@ -81,10 +75,10 @@ export class RunTools {
     return this.#closing;
   }
 
-  async #offer(
+  async offer(
     permissions: Permissions,
     signal: AbortSignal,
-    only: readonly string[] | undefined,
+    only?: readonly string[],
   ): Promise<ToolOffer> {
     if (this.#closing !== undefined) return { tools: [], failures: [] };
     const { toolbox, results } = await this.open();

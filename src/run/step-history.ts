@@ -1,7 +1,7 @@
 import type { EffectResult, FlowChart } from "../events/flow.ts";
 import { closeSync, readdirSync, readSync } from "node:fs";
 import type { RunEvent, WorkRef } from "../events/event.ts";
-import { plannedWorks } from "../events/plan.ts";
+import { plannedWorks, workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -93,19 +93,19 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
           );
           return;
         case "step.started": {
-          const key = keyOf(event.work);
+          const key = workKey(event.work);
           const open = begun.get(key) ?? new Map<number, Begun>();
           begun.set(key, open.set(event.step, { event, at: event.at }));
           return;
         }
         case "step.ended": {
-          const open = begun.get(keyOf(event.work));
+          const open = begun.get(workKey(event.work));
           const start = open?.get(event.step);
           open?.delete(event.step);
           return write(event.work, start, event, event.at);
         }
         case "work.ended":
-          return endAll(keyOf(event.work), event.work, event.at);
+          return endAll(workKey(event.work), event.work, event.at);
         default:
       }
     },
@@ -117,10 +117,6 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
       await Promise.all(copies);
     },
   };
-}
-
-function keyOf({ workId, iteration }: WorkRef): string {
-  return `${workId}/${iteration}`;
 }
 
 function historyFolder(path: string): OutputFolder {

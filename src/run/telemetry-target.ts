@@ -1,5 +1,4 @@
-import type { Reporter } from "../events/sink.ts";
-import { newRunId } from "../events/sink.ts";
+import { newRunId, type Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
 import type { Environment } from "../platform/environment.ts";
 import { systemClock } from "../platform/system-clock.ts";

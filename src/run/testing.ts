@@ -1,9 +1,8 @@
 /** `import { rehearse } from "agent-jobs/testing"`: rehearsals in a suite of one's own, such as node:test or Vitest. */
-import { diagnosticLine } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import { processEnvironment, type Environment } from "../platform/environment.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
-import type { CoverageReport, RehearsalReport } from "../reports/rehearsals.ts";
+import { reasonsOf, type CoverageReport } from "../reports/rehearsals.ts";
 import { findRehearsals } from "./find-files.ts";
 import { rehearseFiles } from "./rehearse.ts";
 
@@ -80,8 +79,7 @@ export async function rehearse(
   const failures: Record<string, readonly string[]> = {};
   const run = { ...given, workingDirectory, environment, coverage };
   for await (const report of rehearseFiles(files, run, defined({ signal }))) {
-    const reasons = reasonsOf(report);
-    if (report.kind !== "passed") failures[report.file] = reasons;
+    if (report.kind !== "passed") failures[report.file] = reasonsOf(report);
     else {
       const { file, jobName, milliseconds, omissions } = report;
       passed.push({ file, jobName, milliseconds, omissions });
@@ -90,11 +88,6 @@ export async function rehearse(
   signal?.throwIfAborted();
   if (Object.keys(failures).length > 0) throw new RehearsalError(failures);
   return { rehearsals: passed, coverage: coverage.total() };
-}
-
-function reasonsOf(report: RehearsalReport): readonly string[] {
-  if (report.kind === "passed") return [];
-  return report.kind === "failed" ? report.failures : report.diagnostics.map(diagnosticLine);
 }
 
 /** The rehearsals of files, folders and globs, for a suite that has a test for each. Default: all in the current directory. */

@@ -121,7 +121,7 @@ function real(path: string): string {
   }
 }
 
-function gitRoot(folder: string): string | undefined {
+export function gitRoot(folder: string): string | undefined {
   if (existsSync(join(folder, ".git"))) return folder;
   const parent = dirname(folder);
   return parent === folder ? undefined : gitRoot(parent);

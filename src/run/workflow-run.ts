@@ -7,12 +7,11 @@ import { bindParameters } from "../workflow/parameters.ts";
 import { type Restored, restoreRun } from "../workflow/run/restore.ts";
 import { scriptTags } from "../workflow/run/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
-import { type FlowReading, given, type LoadedFlow, type WholeFlow } from "./flows.ts";
+import { type FlowReading, given, leavesOfJob, type LoadedFlow, type WholeFlow } from "./flows.ts";
 import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
 import { readResumed, refusing, sameInput, sameTexts } from "./resume-job.ts";
 import { suggestion } from "../document/suggest.ts";
-import { leafWorks } from "../entry/work.ts";
 import type { Asker } from "../workflow/run/ask.ts";
 import type { Executor } from "../workflow/run/executor.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
@@ -186,8 +185,7 @@ export function checkFlowOptions(
 }
 
 export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
-  const job = entry.jobs[jobName];
-  return job !== undefined && leafWorks(job.work).some(({ kind }) => kind === "Flow");
+  return leavesOfJob(entry, jobName).some(({ kind }) => kind === "Flow");
 }
 
 /** `unread`: those that no workflow reads, so that they can't end up in prompts. */

@@ -1,6 +1,6 @@
 /** What the routes share, and the checks that every request passes before one of them answers. */
 import type { HttpBindings } from "@hono/node-server";
-import { Hono, type Context, type Handler } from "hono";
+import { Hono, type Handler } from "hono";
 import type { JobHost } from "../live/job-host.ts";
 import type { PortalRehearsal } from "../reports/html/boot.ts";
 import type { JournalFolder } from "../reports/journals.ts";
@@ -29,8 +29,6 @@ export interface Env {
   readonly Bindings: HttpBindings;
   readonly Variables: { readonly body: string };
 }
-
-export type Call = Context<Env>;
 
 /** Registers a route of the documents, which name no methods: their clients use both. */
 export function route<Path extends string>(

@@ -32,7 +32,7 @@ export function addFeedRoutes(
     const feed = live.feed(kind, c.req.param("id"));
     if (feed === undefined) return json({ error: names.notFound });
     if (sending.has(feed)) return json({ error: "ParallelCallNotSupported" });
-    return takeLive(feed, { names, outgoing: c.env.outgoing, sending });
+    return takeLive(feed, names, c.env.outgoing, sending);
   });
   const follow = (name: string, feed: FeedKind): void =>
     route(app, `copilot/${kind}/:id/${name}`, (c) => {
@@ -47,14 +47,13 @@ const LIVE_MS = 5_000;
 /** A response that its caller doesn't read ends the call. */
 const UNREAD_MS = 30_000;
 
-interface LiveCall {
-  readonly names: FeedNames;
-  readonly outgoing: ServerResponse;
-  readonly sending: WeakSet<Feed>;
-}
-
 /** The next response. One that does not reach its caller is for the next caller. */
-async function takeLive(feed: Feed, { names, outgoing, sending }: LiveCall): Promise<Response> {
+async function takeLive(
+  feed: Feed,
+  names: FeedNames,
+  outgoing: ServerResponse,
+  sending: WeakSet<Feed>,
+): Promise<Response> {
   const gone = new AbortController();
   let giveBack: (() => void) | undefined;
   let sent = false;

@@ -1,6 +1,7 @@
 /** The parts of a request that anyone can fill with anything: its target and its body. */
 import type { IncomingMessage } from "node:http";
 import { isRecord, isText } from "../document/guards.ts";
+import type { RunJobOptions } from "../live/job-callbacks.ts";
 import { refuse } from "./answers.ts";
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -44,15 +45,8 @@ export async function readBody(incoming: IncomingMessage): Promise<string | Resp
   }
 }
 
-export interface StartBody {
-  readonly workingDirectory: string;
-  readonly userInput: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly inputs: Readonly<Record<string, string>>;
-}
-
 /** The directory in the first line and then the user input, or a JSON object. No absolute path begins like one. */
-export function readStart(body: string): StartBody | Response {
+export function readStart(body: string): Required<Omit<RunJobOptions, "signal">> | Response {
   if (!body.startsWith("{")) {
     const { first: workingDirectory, rest: userInput } = firstLine(body);
     return { workingDirectory, userInput, params: {}, inputs: {} };

@@ -24,12 +24,10 @@ export interface GithubOptions extends SummaryOptions, AnnotationOptions {
   readonly clock: Clock;
 }
 
-export interface GithubReporter extends Reporter {
-  /** Idempotent; no later event is reported. Rejects if the summary, which is the last, can't be written. */
-  finish(): Promise<void>;
-}
-
-export function createGithubReporter(options: GithubOptions): GithubReporter {
+/** `finish` is idempotent; no later event is reported. Rejects if the summary, which is the last, can't be written. */
+export function createGithubReporter(
+  options: GithubOptions,
+): Reporter & { finish(): Promise<void> } {
   const { core } = options;
   const view = createRunView();
   const heartbeat = new Heartbeat(options.clock, view, (now, line) => {

@@ -1,4 +1,5 @@
 import { statusSign } from "../../entry/mermaid.ts";
+import { endWords } from "../../events/event.ts";
 import { statusText, wasRetried, type RunView, type WorkView } from "../../events/view.ts";
 import {
   costText,
@@ -143,10 +144,7 @@ export function resultText({ status, jobOutcome }: RunView, job: string): string
 }
 
 const endTexts: Readonly<Record<RunView["status"], string>> = {
-  succeeded: "succeeded",
-  failed: "failed",
-  canceled: "was canceled",
-  skipped: "was skipped",
+  ...endWords,
   running: "has not ended yet",
   pending: "did not start",
 };

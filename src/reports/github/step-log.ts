@@ -12,7 +12,7 @@ import { resultText } from "./layout.ts";
 import { createPaint } from "../paint.ts";
 import { andChange, clockText, paragraph, plural } from "../text.ts";
 import { worksTable } from "../works-table.ts";
-import { plannedWorks } from "../../events/plan.ts";
+import { plannedWorks, workKey } from "../../events/plan.ts";
 import { clip } from "../../events/cut.ts";
 
 /** The part of `@actions/core` that we use. `writeSummary` wraps its `summary`. */
@@ -41,18 +41,13 @@ interface Kept {
   left: number;
 }
 
-export interface GithubLog {
-  /** `view` holds the event already. */
-  report(event: RunEvent): void;
-  end(): void;
-}
-
+/** `view` must hold each event already. */
 export function createGithubLog(
   core: Pick<GithubCore, "info" | "startGroup" | "endGroup">,
   randomToken: () => string,
   view: RunView,
   hasJournal: boolean,
-): GithubLog {
+) {
   const where = hasJournal ? ": see the journal" : "";
   const running = new Map<string, Kept>();
 
@@ -83,10 +78,10 @@ export function createGithubLog(
   };
 
   const keptOf = (work: WorkRef): Kept => {
-    const known = running.get(keyOf(work));
+    const known = running.get(workKey(work));
     if (known !== undefined) return known;
     const kept = { work, lines: [], left: 0 };
-    running.set(keyOf(work), kept);
+    running.set(workKey(work), kept);
     return kept;
   };
 
@@ -98,7 +93,7 @@ export function createGithubLog(
   };
 
   return {
-    report(event) {
+    report(event: RunEvent): void {
       switch (event.type) {
         case "run.started":
         case "run.ended":
@@ -112,7 +107,7 @@ export function createGithubLog(
           keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
           // The end of what was run on behalf of an action is not the end of the work.
           if (event.work.taskId !== view.works.get(event.work.workId)?.taskId) return;
-          flush(keyOf(event.work), ended(event, view));
+          flush(workKey(event.work), ended(event, view));
           return;
         default:
           printLive(event);
@@ -121,15 +116,10 @@ export function createGithubLog(
             keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
       }
     },
-    end() {
+    end(): void {
       for (const key of running.keys()) flush(key, "did not end");
     },
   };
-}
-
-/** Items of one work may run at the same time. */
-function keyOf({ workId, iteration }: WorkRef): string {
-  return `${workId}/${iteration}`;
 }
 
 function nameOf({ workId, taskId, iteration, item }: WorkRef): string {

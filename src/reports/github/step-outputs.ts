@@ -37,6 +37,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   const { totals } = view;
   const { findings, verdict } = collectOutputs(view);
   const failed = [...view.works.values()].filter(wentBadly);
+  const results = wholeResults(view);
   return {
     result: options.result ?? resultWords[view.status],
     reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
@@ -45,7 +46,8 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     decisions: decisionsText(view),
     report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
     "report-file": cutToBytes(options.reportFile ?? "", MAX_PATH),
-    results: resultsText(view),
+    // Whole or not at all: half of it is no JSON.
+    results: Buffer.byteLength(results) <= MAX_RESULTS ? results : "",
     findings: jsonList(findings.map(findingJson), MAX_FINDINGS),
     verdict: verdict?.verdict ?? "",
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
@@ -66,12 +68,6 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
 export function deliveriesText(deliveries: readonly Delivery[]): string {
   const shown = deliveries.map(({ preview: _preview, ...delivery }) => delivery);
   return jsonList(shown, MAX_DELIVERIES);
-}
-
-/** Whole or not at all: half of it is no JSON. */
-function resultsText(view: RunView): string {
-  const text = wholeResults(view);
-  return Buffer.byteLength(text) <= MAX_RESULTS ? text : "";
 }
 
 function wholeResults(view: RunView): string {

@@ -30,16 +30,12 @@ export interface SdkOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-export interface Sdk extends Instruments {
-  close(): Promise<void>;
-}
-
 /** Until they are sent, spans wait here; what is beyond it is dropped. */
 const MAX_WAITING = 16_384;
 const METRICS_EVERY_MS = 60_000;
 const SCOPE = "agent-jobs";
 
-export function createSdk(options: SdkOptions): Sdk {
+export function createSdk(options: SdkOptions): Instruments & { close(): Promise<void> } {
   const { tracesUrl, metricsUrl, version, timeoutMs, onFailure } = options;
   const common = {
     timeoutMillis: timeoutMs,

@@ -6,7 +6,7 @@ import type { ActionWaiting } from "../../events/action.ts";
 import { decisionOf } from "../../events/decision-of.ts";
 import type { Decision } from "../../events/decision.ts";
 import type { Acted, RunEvent, RunOutcome, TurnStarted, WorkRef } from "../../events/event.ts";
-import { plannedWorks, type PlannedWork } from "../../events/plan.ts";
+import { plannedWorks, workKey, type PlannedWork } from "../../events/plan.ts";
 import type { StepStarted } from "../../events/step.ts";
 import { outcomeReason } from "../../events/view.ts";
 import {
@@ -89,7 +89,7 @@ export class Trace {
         if (this.#isOwn(event.work)) this.#taskOf(event.work, at, event.modelId);
         return;
       case "work.ended": {
-        const key = keyOf(event.work);
+        const key = workKey(event.work);
         const work = this.#works.get(key);
         if (work === undefined || !this.#isOwn(event.work)) return;
         this.#works.delete(key);
@@ -98,7 +98,7 @@ export class Trace {
         return work.span.endAll(at, end);
       }
       case "session.started":
-        if (this.#works.has(keyOf(event.work))) this.#taskOf(event.work, at);
+        if (this.#works.has(workKey(event.work))) this.#taskOf(event.work, at);
         return;
       case "turn.started":
         return this.#startTurn(event, at);
@@ -114,7 +114,7 @@ export class Trace {
       case "step.started":
         return this.#startStep(event, at);
       case "step.ended": {
-        const { steps, tasks } = this.#works.get(keyOf(event.work)) ?? {};
+        const { steps, tasks } = this.#works.get(workKey(event.work)) ?? {};
         const span = steps?.get(event.step);
         if (span === undefined) return;
         steps?.delete(event.step);
@@ -143,7 +143,7 @@ export class Trace {
   }
 
   #workOf(ref: WorkRef, at: number): WorkSpans {
-    const key = keyOf(ref);
+    const key = workKey(ref);
     const known = this.#works.get(key);
     if (known !== undefined) return known;
     const { workId, iteration, item, itemIndex } = ref;
@@ -167,7 +167,7 @@ export class Trace {
   }
 
   #taskIn(ref: WorkRef): TaskSpans | undefined {
-    return this.#works.get(keyOf(ref))?.tasks.get(ref.taskId);
+    return this.#works.get(workKey(ref))?.tasks.get(ref.taskId);
   }
 
   #taskOf(ref: WorkRef, at: number, modelId?: string): TaskSpans {
@@ -235,7 +235,7 @@ export class Trace {
   }
 
   #innermost(ref: WorkRef): OpenSpan | undefined {
-    return [...(this.#works.get(keyOf(ref))?.steps.values() ?? [])].at(-1);
+    return [...(this.#works.get(workKey(ref))?.steps.values() ?? [])].at(-1);
   }
 
   #startStep(
@@ -261,7 +261,7 @@ export class Trace {
 
   /** Standing actions ("trap cards") have no span. */
   #applyAction({ work: ref, action: event }: Acted, at: number): void {
-    const { actions } = this.#works.get(keyOf(ref)) ?? {};
+    const { actions } = this.#works.get(workKey(ref)) ?? {};
     const task = this.#taskIn(ref);
     const { type } = event;
     if (actions === undefined || task === undefined) return;
@@ -290,7 +290,7 @@ export class Trace {
   }
 
   #decide(ref: WorkRef | null, decision: Decision, at: number): void {
-    const work = ref === null ? undefined : this.#works.get(keyOf(ref));
+    const work = ref === null ? undefined : this.#works.get(workKey(ref));
     if (ref === null || work === undefined) return this.#root.decide(decision, at);
     const task = work.tasks.get(ref.taskId);
     (this.#innermost(ref) ?? task?.span ?? work.span).decide(decision, at);
@@ -323,10 +323,6 @@ export class Trace {
     };
     this.#run.sdk.measure("agent_jobs.retries", 1, attributes);
   }
-}
-
-function keyOf({ workId, iteration }: WorkRef): string {
-  return `${workId}/${iteration}`;
 }
 
 /** It ends with its last turn. */

@@ -7,6 +7,7 @@ import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
 import { eventLines, resultLines, type Verbosity } from "../event-line.ts";
 import { createLiveView, type LiveStream } from "./live-view.ts";
+import { chartOf } from "../flow-chart.ts";
 import { createPaint } from "../paint.ts";
 import { Heartbeat } from "../doing.ts";
 import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
@@ -25,24 +26,14 @@ export interface TerminalOptions {
   readonly live: boolean;
   readonly clock: Clock;
   readonly pause?: TerminalPause;
-  readonly chart?: (view: RunView) => string;
+  /** A Mermaid chart of what ran, at the end. */
+  readonly chart?: boolean;
 }
 
 /** Lets a question to a person have the terminal: the live view is gone until the answer, and the log waits. */
-export class TerminalPause {
-  #listener = (_paused: boolean): void => {};
-
-  onChange(listener: (paused: boolean) => void): void {
-    this.#listener = listener;
-  }
-
-  pause(): void {
-    this.#listener(true);
-  }
-
-  resume(): void {
-    this.#listener(false);
-  }
+export interface TerminalPause {
+  /** Set by the reporter. */
+  onChange: (paused: boolean) => void;
 }
 
 /** Without a terminal there is no width to keep to. */
@@ -99,12 +90,12 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     if (view.startedAt !== undefined && !over) live?.start();
   };
 
-  if (tty) {
-    options.pause?.onChange((now) => {
+  if (tty && options.pause !== undefined) {
+    options.pause.onChange = (now) => {
       if (!now || over) return resume();
       live?.stop();
       held ??= [];
-    });
+    };
   }
 
   const label = (work: WorkRef | null): string => {
@@ -129,7 +120,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
         const text = line.trimStart();
         return wrapped(line.slice(0, line.length - text.length), text);
       });
-      const chart = harmless(options.chart?.(view) ?? "").trimEnd();
+      const chart = options.chart === true ? harmless(chartOf(view)).trimEnd() : "";
       for (const section of [words.join("\n"), chart]) if (section !== "") print(`\n${section}`);
       print(
         ["", ...worksTable(view, tty ? (stream.columns ?? 80) : LOG_COLUMNS, paint)].join("\n"),

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActionEvent } from "../../../src/events/action.ts";
 import { ActionsView, applyAction } from "../../../src/events/view-actions.ts";
-import { actionGantt } from "../../../src/reports/github/action-sections.ts";
+import { actionGantt } from "../../../src/reports/github/work-sections.ts";
 import { releaseStory } from "../../rig/action-events.ts";
 import { holds } from "../../rig/fuzz.ts";
 import { ganttByMermaid } from "../../workflow/read/mermaid-rig.ts";

@@ -16,11 +16,6 @@ interface Asked {
   readonly say: (line: string) => void;
 }
 
-interface Range {
-  readonly git: ChangeRange;
-  readonly api: () => Promise<ApiRange>;
-}
-
 export async function changeOfStep(folder: string, asked: Asked): Promise<Change> {
   const { environment, github, say } = asked;
   const { git, api } = await rangeOf(folder, asked);
@@ -51,7 +46,7 @@ export async function changeOfStep(folder: string, asked: Asked): Promise<Change
 async function rangeOf(
   folder: string,
   { environment, base, github: { get } }: Asked,
-): Promise<Range> {
+): Promise<{ readonly git: ChangeRange; readonly api: () => Promise<ApiRange> }> {
   const known = async (): Promise<string> => {
     const commit = (await checkoutOf(folder, environment))?.commit;
     if (commit === undefined) throw new ChangeUnknown("it is not known what is checked out");

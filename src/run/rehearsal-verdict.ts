@@ -7,26 +7,14 @@ import { Expectations } from "../rehearsal/expectations.ts";
 import type { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 
-interface VerdictOptions {
-  readonly script: Script;
-  readonly model: ScriptedModel;
-  readonly redactor: Redactor;
-  /** Whether `expect` decides about the outcome; else only the script does. */
-  readonly honorExpectations: boolean;
-}
-
-export interface Verdict {
-  /** Must get the events of the run. */
-  readonly reporter: Reporter;
-  /** The event as it is reported: the end of the run contains the verdict. */
-  judged(event: RunEventBody): RunEventBody;
-  outcome(job: RunOutcome): RunOutcome;
-  failures(): readonly string[];
-}
-
-export function createVerdict(options: VerdictOptions): Verdict {
-  const { script, model, redactor, honorExpectations } = options;
-  const expectations = new Expectations(script.expect);
+/** `honorExpectations`: whether `expect` decides about the outcome; else only the script does. */
+export function createVerdict(
+  { expect }: Script,
+  model: ScriptedModel,
+  redactor: Redactor,
+  honorExpectations: boolean,
+) {
+  const expectations = new Expectations(expect);
 
   const ofScript = (): readonly string[] => [...model.toolFailures(), ...model.failures()];
   const failures = (): readonly string[] => {
@@ -46,9 +34,15 @@ export function createVerdict(options: VerdictOptions): Verdict {
     return { kind: "failed", reason: `the rehearsal doesn't match the run: ${failure}${more}` };
   };
 
+  /** Must get the events of the run. */
+  const reporter: Reporter = {
+    name: "expectations",
+    report: (event) => expectations.report(event),
+  };
   return {
-    reporter: { name: "expectations", report: expectations.report.bind(expectations) },
-    judged(event) {
+    reporter,
+    /** The event as it is reported: the end of the run contains the verdict. */
+    judged(event: RunEventBody): RunEventBody {
       model.observe(event);
       const plain = withoutAdvice(event);
       if (plain.type !== "run.ended") return plain;

@@ -1,7 +1,7 @@
 /** The change of a step, from real checkouts and a server that speaks GitHub's API; on loopback. */
 import assert from "node:assert/strict";
 import { after, describe, it, type TestContext } from "node:test";
-import { changeOfEvent, changeOfStep, type EventChange } from "../../src/action/job-change.ts";
+import { changeOfEvent, changeOfStep, type EventChange } from "../../src/action/step-change.ts";
 import { type Change, ChangeUnknown } from "../../src/change/change.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";

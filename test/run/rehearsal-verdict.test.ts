@@ -1,7 +1,7 @@
 /** What a rehearsal reports of a failure: the script plays the model server, so no advice about one helps. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withoutAdvice } from "../../src/run/verdict.ts";
+import { withoutAdvice } from "../../src/run/rehearsal-verdict.ts";
 import { crashAdvice, type Crash } from "../../src/events/crash.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 
