@@ -72,7 +72,8 @@ function syntaxFault(text: string, code: ErrorName, offset: number): TextFault {
     return { offset, reason: "The file ends in the middle of a value.", hint: "is it complete?" };
   }
   const found = JSON.stringify(/^\w+|^[^]/u.exec(text.slice(offset, offset + 20))?.[0] ?? "");
-  const [reason, hint] = faults[code] ?? [`Not valid JSON: ${words(code)}, at ….`];
+  const words = code.replace(/(?<!^)[A-Z]/g, " $&").toLowerCase();
+  const [reason, hint] = faults[code] ?? [`Not valid JSON: ${words}, at ….`];
   return { offset, reason: reason.replace("…", () => found), ...defined({ hint }) };
 }
 
@@ -92,10 +93,6 @@ const faults: { readonly [Name in ErrorName]?: readonly [reason: string, hint?: 
   UnexpectedEndOfString: ["A string is not closed on its line.", "write \\n for a line break"],
   InvalidCharacter: ["A string contains a control character.", "write \\t for a tab"],
 };
-
-function words(name: string): string {
-  return name.replace(/(?<!^)[A-Z]/g, " $&").toLowerCase();
-}
 
 function jsonOffsets(text: string): (path: readonly (string | number)[]) => number {
   let root: Node | undefined;

@@ -49,6 +49,6 @@ export function toDiagnostics(problems: readonly Problem[], place: Place = {}): 
   return locate === undefined ? diagnostics : diagnostics.sort(byPosition);
 }
 
-function byPosition(a: Diagnostic, b: Diagnostic): number {
+export function byPosition(a: Diagnostic, b: Diagnostic): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }

@@ -67,25 +67,20 @@ export function readDocument(
 
   const read = format === "json" ? readJson(text, documentLimits) : readYaml(text, documentLimits);
   const positionOf = textPositions(text);
-  switch (read.kind) {
-    case "read":
-      return {
-        kind: "read",
-        value: read.value,
-        locate: (path) => positionOf(read.offsetOf(path)),
-      };
-    case "rejected":
-      return {
-        kind: "rejected",
-        diagnostics: read.faults.map(({ offset, reason, hint }) => ({
-          ...defined({ file }),
-          ...positionOf(Math.min(offset, text.length)),
-          codePath: "",
-          reason,
-          ...defined({ hint }),
-        })),
-      };
+  if (read.kind === "read") {
+    const { value, offsetOf } = read;
+    return { kind: "read", value, locate: (path) => positionOf(offsetOf(path)) };
   }
+  return {
+    kind: "rejected",
+    diagnostics: read.faults.map(({ offset, reason, hint }) => ({
+      ...defined({ file }),
+      ...positionOf(Math.min(offset, text.length)),
+      codePath: "",
+      reason,
+      ...defined({ hint }),
+    })),
+  };
 }
 
 function decode(bytes: Uint8Array): string | undefined {

@@ -96,9 +96,7 @@ function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
     keepSourceTokens: false,
     logLevel: "silent",
   });
-  const documents: Document.Parsed[] = [];
-  for (const document of composer.compose(tokens, true, end)) documents.push(document);
-  return documents;
+  return [...composer.compose(tokens, true, end)];
 }
 
 function sentence(message: string): string {
@@ -203,7 +201,8 @@ class Converter {
     const object = emptyObject();
     const merged: unknown[] = [];
     for (const pair of map.items) {
-      if (isMergeKey(pair.key)) {
+      const { key: name } = pair;
+      if (isScalar(name) && name.value === "<<" && name.type === "PLAIN") {
         for (const source of this.#mergeSources(pair.value, depth)) merged.push(source);
         continue;
       }
@@ -287,10 +286,6 @@ class Converter {
     if (this.#within !== undefined) return;
     this.faults.push({ offset: offsetOf(node), reason, ...defined({ hint }) });
   }
-}
-
-function isMergeKey(key: unknown): boolean {
-  return isScalar(key) && key.value === "<<" && key.type === "PLAIN";
 }
 
 function offsetOf(node: unknown): number {

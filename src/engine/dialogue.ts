@@ -56,16 +56,11 @@ export interface Dialogue {
 export type SendTurn = (text: string) => Promise<TurnOutcome>;
 
 export type RoundEnd =
-  | Answered
+  | (Judged & { readonly kind: "completed"; readonly text: string })
   /** The task fails, without a retry. `text`: what the model has to say about it. */
   | { readonly kind: "failed"; readonly reason: string; readonly text?: string }
   | { readonly kind: "crashed"; readonly crash: Crash }
   | { readonly kind: "canceled" };
-
-interface Answered extends Judged {
-  readonly kind: "completed";
-  readonly text: string;
-}
 
 export interface Judged {
   /** Those of all turns of the round, and its actions that called tools. */

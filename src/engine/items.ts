@@ -56,8 +56,10 @@ export class EachItems {
   }
 
   async prepare(work: Work<number>, place: Place): Promise<Exclude<Items, Found> | undefined> {
+    // These can be counted before anything is paid for.
+    const counted = ["values", "files", "changedFiles"];
     for (const each of allWorks(work)) {
-      if (each.kind !== "Each" || !isStatic(each.items)) continue;
+      if (each.kind !== "Each" || !counted.some((field) => field in each.items)) continue;
       const items = await this.#find(each, place);
       if (items.kind !== "found") return items;
       this.#known.set(each, items);
@@ -124,11 +126,6 @@ export class EachItems {
   }
 }
 
-/** These can be counted before anything is paid for. */
-function isStatic(items: ItemSource): boolean {
-  return "values" in items || "files" in items || "changedFiles" in items;
-}
-
 function itemsFrom(
   work: EachWork<number>,
   values: readonly unknown[],
@@ -156,12 +153,7 @@ function itemsFrom(
 function linesOf(text: string): readonly string[] {
   return text
     .split(/\r\n|\r|\n/)
-    .map((line) =>
-      line
-        .trim()
-        .replace(/^(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)/, "")
-        .trim(),
-    )
+    .map((line) => line.trim().replace(/^(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)/, ""))
     .filter((line) => line !== "");
 }
 

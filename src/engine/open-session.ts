@@ -37,19 +37,18 @@ export interface Opening extends Omit<SessionRequest, "label"> {
   readonly signal: AbortSignal;
 }
 
-interface Tooling {
-  readonly toolSource?: ToolSource | undefined;
-  readonly permissions: Permissions;
-  readonly only?: readonly string[];
-  readonly reported: Set<string>;
-}
-
 /** What a session may call beside the runtime's own tools. Each optional server that can't be used is reported once. */
 export async function offeredTools(
   { work, scope, ports }: OpeningContext,
-  { toolSource, permissions, only, reported }: Tooling,
+  tooling: {
+    readonly toolSource?: ToolSource | undefined;
+    readonly permissions: Permissions;
+    readonly only?: readonly string[];
+    readonly reported: Set<string>;
+  },
   signal: AbortSignal,
 ): Promise<Pick<SessionRequest, "tools" | "changedTools" | "readable"> | Crashed> {
+  const { toolSource, permissions, only, reported } = tooling;
   if (toolSource === undefined) return {};
   const offering = toolSource.offer(permissions, signal, only);
   const offer = await unlessStopped(scope, ports.clock, offering);
@@ -130,14 +129,6 @@ export function withReadable(ports: EnginePorts, folder: string | undefined): En
 
 type OfDialogue = () => Promise<Partial<SessionRequest> | Crashed>;
 
-interface Request {
-  readonly role: "driving" | "task";
-  readonly modelId: string;
-  readonly retry: number;
-  readonly attempt: number;
-  readonly signal: AbortSignal;
-}
-
 /** At most one session is open; one that crashed is never used again; a borrowed one is neither started nor ended. */
 export class SessionKeeper {
   readonly #context: TaskContext;
@@ -158,7 +149,11 @@ export class SessionKeeper {
     };
   }
 
-  async #acquire(request: Request): Promise<Acquired> {
+  async #acquire(
+    request: Pick<Opening, "modelId" | "retry" | "attempt" | "signal"> & {
+      readonly role: "driving" | "task";
+    },
+  ): Promise<Acquired> {
     const { mode, spec, task, work, variables } = this.#context;
     if (mode.kind === "borrowed") return { kind: "opened", session: mode.session };
     if (this.#open !== undefined) return { kind: "opened", session: this.#open.session };

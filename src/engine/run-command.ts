@@ -5,7 +5,7 @@ import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimer } from "../platform/waiting.ts";
-import type { CommandEnd, Workspace } from "./ports.ts";
+import type { Workspace } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
 export interface CommandContext {
@@ -59,14 +59,11 @@ export async function runCommand(
     return { kind: "passed", tail: end.tail, output: end.output };
   }
   const unit = minutes === 1 ? "minute" : "minutes";
-  const how = isLate ? `exceeded its time limit of ${minutes} ${unit}` : howItEnded(end);
+  const ended = end.kind === "exited" ? `exit ${end.code}` : end.reason;
+  const how = isLate ? `exceeded its time limit of ${minutes} ${unit}` : ended;
   decide({ kind: "command-failed", name, how, tail: end.tail, ...file });
   const answer = !isLate && end.kind === "exited";
   return { kind: "failed", name, how, tail: end.tail, answer };
-}
-
-function howItEnded(end: CommandEnd): string {
-  return end.kind === "exited" ? `exit ${end.code}` : end.reason;
 }
 
 /** Nothing is put into the command itself. */

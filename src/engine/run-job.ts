@@ -71,10 +71,7 @@ export async function runSingleTask(
   return run.whole(taskId, plan, task, { lent: borrowed !== undefined });
 }
 
-interface TaskStart extends TaskInput {
-  readonly workId: number;
-  readonly taskId: string;
-}
+type TaskStart = TaskInput & Pick<WorkRef, "workId" | "taskId">;
 
 type Ended = FlowEnd & { readonly output?: string };
 

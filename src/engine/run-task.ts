@@ -132,7 +132,7 @@ async function askCondition(
   const judge = (judged: Judged): Verdict<"condition"> =>
     judgeCondition(purpose, prompt[0], judged);
   const wentWell = (judged: Judged): boolean => judge(judged).kind === "holds";
-  const end = await prompts.condition({ purpose, prompt, retry, wentWell });
+  const end = await prompts.condition(purpose, { prompt, retry, wentWell });
   if (end.kind === "failed") throw new Error("A condition is no dialogue.");
   return end.kind === "completed" ? judge(end) : end;
 }

@@ -8,12 +8,10 @@ export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
   | { readonly kind: "task-crashed"; readonly taskId: string; readonly crash: Crash }
   | { readonly kind: "work-stopped"; readonly reason: string }
-  | LimitStop;
-
-interface LimitStop extends ExceededLimit {
-  readonly kind: "limit";
-  readonly limit: "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
-}
+  | (ExceededLimit & {
+      readonly kind: "limit";
+      readonly limit: "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
+    });
 
 export class Scope {
   readonly #listeners = new Set<(reason: StopReason) => void>();

@@ -1,5 +1,6 @@
 /** The one loop of attempts. Every front-end sends through it, so limits and budgets hold for each turn of a model. */
 import { defined } from "../document/guards.ts";
+import type { DrivingSessionRetry } from "../entry/model.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import { type Budgets, DenialStreak, type ResolvedLimits, exceeded, minutes } from "./limits.ts";
@@ -38,12 +39,7 @@ export function sameModel(modelId: string, count: number): Attempts {
   return { count, nextModel: () => modelId };
 }
 
-interface ModelBudget {
-  readonly modelId: string;
-  readonly retries: number;
-}
-
-export function roundRobin(first: string, budgets: readonly ModelBudget[]): Attempts {
+export function roundRobin(first: string, budgets: readonly DrivingSessionRetry[]): Attempts {
   const models = inTurn(first, budgets);
   return {
     count: budgets.reduce((sum, { retries }) => sum + retries, 1),
@@ -52,7 +48,7 @@ export function roundRobin(first: string, budgets: readonly ModelBudget[]): Atte
 }
 
 /** One by one: a budget may be any number. */
-function* inTurn(first: string, budgets: readonly ModelBudget[]): Generator<string> {
+function* inTurn(first: string, budgets: readonly DrivingSessionRetry[]): Generator<string> {
   yield first;
   for (let round = 0, left = budgets; left.length > 0; round += 1) {
     left = left.filter(({ retries }) => retries > round);
@@ -103,11 +99,8 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     if (crash.cause === "deadline") {
       const limit = exceeded(sender.limits, crash.limit);
       if (limit.setBy !== undefined) crash = { ...crash, setBy: limit.setBy };
-      decide(sender, {
-        kind: "limit-exceeded",
-        ...limit,
-        scope: { kind: "turn", of: sender.subject },
-      });
+      const of = { kind: "turn", of: sender.subject } as const;
+      decide(sender, { kind: "limit-exceeded", ...limit, scope: of });
     }
     const remedy = crashRemedy(crash, { lent });
     sender.onError?.(withAdvice(crash.message, remedy.advice));
@@ -125,7 +118,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     await prompt.sessions.discard();
     if (isAnswer) return outcome;
     if (attempt === attempts) {
-      const advice = remedy.advice === undefined ? {} : { advice: remedy.advice };
+      const advice = defined({ advice: remedy.advice });
       decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, ...advice });
       return { ...outcome, crash: { ...crash, attempts: attempt } };
     }

@@ -11,16 +11,13 @@ import type { CommandContext } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
-type SessionMode =
-  | { readonly kind: "single" }
-  | { readonly kind: "multiple" }
-  | { readonly kind: "borrowed"; readonly session: Session };
-
 export interface TaskContext {
   readonly spec: RunSpec;
   readonly task: PreparedTask;
   readonly work: WorkRef;
-  readonly mode: SessionMode;
+  readonly mode:
+    | { readonly kind: "single" | "multiple" }
+    | { readonly kind: "borrowed"; readonly session: Session };
   readonly modelId: string;
   readonly variables: Variables;
   readonly scope: Scope;

@@ -26,10 +26,6 @@ interface Round {
   readonly wentWell: (judged: Judged) => boolean;
 }
 
-interface Condition extends Round {
-  readonly purpose: Exclude<Purpose, "prompt">;
-}
-
 export interface Answer {
   readonly text?: string;
   readonly document?: string;
@@ -61,7 +57,10 @@ export class TaskPrompts {
     };
   }
 
-  async condition({ prompt, purpose, retry, wentWell }: Condition): Promise<RoundEnd> {
+  async condition(
+    purpose: Exclude<Purpose, "prompt">,
+    { prompt, retry, wentWell }: Round,
+  ): Promise<RoundEnd> {
     const { variables } = this.#context;
     const text = (): string => variables.expand(prompt);
     const outcome = await this.#send({ purpose, retry, role: "driving", text });

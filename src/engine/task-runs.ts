@@ -56,10 +56,9 @@ export class TaskRuns {
         spec,
         task,
         work,
-        mode:
-          borrowed !== undefined
-            ? { kind: "borrowed", session: borrowed }
-            : { kind: isMultiple ? "multiple" : "single" },
+        mode: borrowed
+          ? { kind: "borrowed", session: borrowed }
+          : { kind: isMultiple ? "multiple" : "single" },
         modelId,
         variables: new Variables(
           entry,

@@ -4,13 +4,6 @@ import type { Entry, ExpandedPrompt } from "../entry/model.ts";
 import { firstLine } from "../events/cut.ts";
 import type { ToolCall } from "./ports.ts";
 
-interface KnownValues {
-  readonly userInput: string;
-  readonly taskModel: string;
-  readonly previousResult?: string | undefined;
-  readonly ofJob?: ValueOf | undefined;
-}
-
 export type ValueOf = (name: string) => string | undefined;
 
 export class Variables {
@@ -23,9 +16,15 @@ export class Variables {
 
   constructor(
     entry: Entry,
-    { userInput, taskModel, previousResult = "", ofJob = () => undefined }: KnownValues,
+    known: {
+      readonly userInput: string;
+      readonly taskModel: string;
+      readonly previousResult?: string | undefined;
+      readonly ofJob?: ValueOf | undefined;
+    },
     onMissing: (name: string) => void = () => {},
   ) {
+    const { userInput, taskModel, previousResult = "", ofJob = () => undefined } = known;
     this.#entry = entry;
     this.#ofJob = ofJob;
     this.#onMissing = onMissing;

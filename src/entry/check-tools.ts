@@ -3,15 +3,14 @@ import { defined } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
 import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";
-import {
-  availableTools,
-  type Criteria,
-  type Entry,
-  type McpServer,
-  type MonumentDeclaration,
-  type RelicDeclaration,
-  type Task,
-  type ToolDeclaration,
+import type {
+  Criteria,
+  Entry,
+  McpServer,
+  MonumentDeclaration,
+  RelicDeclaration,
+  Task,
+  ToolDeclaration,
 } from "./model.ts";
 import { ownerOf, reportTools } from "./known-tools.ts";
 
@@ -111,10 +110,6 @@ export class ToolChecker {
       const reason = `A task with protocol can't call ${tool}.`;
       this.#problems.add([...path, "toolExecuted", index], reason, { hint });
     }
-  }
-
-  checkExecuted(name: string, path: Path): void {
-    this.checkName(name, path, [...availableTools, ...reportTools]);
   }
 
   /** A tool of the entry, `server/tool`, or one of `others`. */

@@ -10,6 +10,8 @@ export const reportTools: readonly string[] = [
   "job_remember",
 ];
 
+export const jobTools: readonly string[] = [...availableTools, ...reportTools];
+
 export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
 
 /** Of the Copilot runtime, whatever the model and the system; it takes the name for its own tool. */
@@ -45,7 +47,7 @@ export const runtimeTools: readonly string[] = [
 ];
 
 export function ownerOf(name: string): string | undefined {
-  if ([...availableTools, ...reportTools].includes(name)) return "a job tool";
+  if (jobTools.includes(name)) return "a job tool";
   if ((protocolTools as readonly string[]).includes(name)) return "a part of the action protocol";
   return runtimeTools.includes(name) ? "a tool of the Copilot runtime" : undefined;
 }

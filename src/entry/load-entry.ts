@@ -42,20 +42,9 @@ export function loadEntry(
     return { kind: "rejected", diagnostics: [{ file, codePath: "", reason, hint }] };
   }
   const prepared = preparePlain(value, { ...options, file, locate });
-  switch (prepared.kind) {
-    case "rejected":
-      return prepared;
-    case "prepared":
-      return {
-        kind: "loaded",
-        entry: prepared.entry,
-        warnings: prepared.warnings,
-        leaves: prepared.leaves,
-        file,
-        locate,
-        locateTask: (taskName) => locate(["tasks", taskName]),
-      };
-  }
+  if (prepared.kind === "rejected") return prepared;
+  const locateTask = (taskName: string): Position => locate(["tasks", taskName]);
+  return { ...prepared, kind: "loaded", file, locate, locateTask };
 }
 
 function isRehearsal(value: unknown): boolean {

@@ -2,6 +2,7 @@ import { checkEntry } from "./check-entry.ts";
 import { entryCheck, entryNames, type EntryNames, salvage } from "./problems.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {
+  DeclaredTools,
   Entry,
   ExpandedPrompt,
   FlowWork,
@@ -31,7 +32,7 @@ import {
   type ReadPrompt,
 } from "./prompt-files.ts";
 import { PromptExpander } from "./prompt.ts";
-import { entryWarnings, type WarningChecks } from "./warnings.ts";
+import { declarationWarnings, entryWarnings, type WarningChecks } from "./warnings.ts";
 import { assignWorkId, mapEach, mapLeaves, partsOf, simplifyWork, taskWorks } from "./work.ts";
 
 export interface FlowLeaf {
@@ -63,12 +64,8 @@ export interface PrepareOptions extends Place {
  */
 export function validateEntry(entry: unknown, codePath: string): PreparedEntry {
   const result = prepareEntry(entry, { codePath });
-  switch (result.kind) {
-    case "prepared":
-      return result.entry;
-    case "rejected":
-      throw new DiagnosticsError(result.diagnostics);
-  }
+  if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
+  return result.entry;
 }
 
 export function prepareEntry(value: unknown, options: PrepareOptions = {}): PrepareResult {
@@ -112,6 +109,22 @@ export function preparePlain(data: unknown, given: PrepareOptions): PrepareResul
   const sound = salvage<Entry>(data, schemaProblems);
   const problems = sound === undefined ? [] : checkEntry(sound, places, names, schemaProblems);
   return rejected([...schemaProblems, ...problems], options);
+}
+
+type Declarations = Pick<Entry, "permissions" | "tools" | "mcpServers">;
+
+/** These fields of an entry by themselves. They must be valid by its schema; without `declarations`, they are not valid. */
+export function prepareDeclarations(
+  given: Declarations,
+  { checks = {}, ...place }: PrepareOptions,
+): { readonly declarations?: DeclaredTools; readonly diagnostics: readonly Diagnostic[] } {
+  const { places } = entryCheck.inspect(given);
+  const problems = checkEntry(given, places, entryNames(given), []);
+  if (problems.length > 0) return { diagnostics: diagnosticsOf(problems, place) };
+  const { tools, mcpServers } = given;
+  const declarations = defined({ tools: tools && mapValues(tools, buildTool), mcpServers });
+  const warnings = declarationWarnings(given, places, checks);
+  return { declarations, diagnostics: diagnosticsOf(warnings, place) };
 }
 
 function flowLeaves({ jobs }: Entry): readonly FlowLeaf[] {

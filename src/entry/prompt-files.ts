@@ -26,18 +26,12 @@ export interface InsertedPrompt {
   readonly text: string;
 }
 
-interface Insertion {
-  readonly places: readonly MeantPlace[];
-  readonly problems: readonly Problem[];
-  readonly inserted: readonly InsertedPrompt[];
-}
-
 /** Changes `data`. What can't be read stays as it is. */
 export function insertPromptFiles(
   data: unknown,
   found: readonly MeantPlace[],
   read: ReadPrompt = nowhere,
-): Insertion {
+) {
   const problems: Problem[] = [];
   const inserted: InsertedPrompt[] = [];
   const insert = (prompt: unknown, path: Path): unknown => {

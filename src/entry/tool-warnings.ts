@@ -11,7 +11,7 @@ import {
   type Task,
   type ToolDeclaration,
 } from "./model.ts";
-import { protocolTools, runtimeTools, reportTools } from "./known-tools.ts";
+import { jobTools, protocolTools, runtimeTools } from "./known-tools.ts";
 
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
@@ -31,9 +31,8 @@ const mostSuggestions = 100;
 export function toolWarnings(
   entry: Entry,
   usesFlows: boolean,
-  { toolPermissions, otherTools, hasCredential = () => false }: ToolWarningChecks,
+  { toolPermissions, otherTools, hasCredential }: ToolWarningChecks,
 ): Problem[] {
-  const { tools = {}, mcpServers = {} } = entry;
   return [
     ...(toolPermissions === undefined
       ? []
@@ -43,6 +42,16 @@ export function toolWarnings(
         ]),
     ...knowledgeWarnings(entry),
     ...iterationWarnings(entry),
+    ...programWarnings(entry, hasCredential),
+  ];
+}
+
+/** Of the programs and addresses of tools and servers. */
+export function programWarnings(
+  { tools = {}, mcpServers = {} }: DeclaredTools,
+  hasCredential: (text: string) => boolean = () => false,
+): Problem[] {
+  return [
     ...Object.entries(tools).flatMap(([name, tool]) =>
       commandWarnings(["tools", name], tool, hasCredential),
     ),
@@ -62,7 +71,7 @@ function callWarnings(
     const rules = known.get(permissions) ?? of(permissions);
     known.set(permissions, rules);
     return (criteria?.toolExecuted ?? []).flatMap((tool, index) => {
-      if (isJobTool(tool) || rules.allowsTool(tool)) return [];
+      if (jobTools.includes(tool) || rules.allowsTool(tool)) return [];
       const path = ["tasks", name, "criteria", "toolExecuted", index];
       const reason = `The criteria can't hold, because the task may not call ${JSON.stringify(tool)}.`;
       return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
@@ -185,7 +194,7 @@ function vainDenial(
   usesProtocol: boolean,
 ): readonly [reason: string] | undefined {
   if (pattern === "*") return undefined;
-  if (isJobTool(pattern)) return ["This denial has no effect: job tools can't be denied."];
+  if (jobTools.includes(pattern)) return ["This denial has no effect: job tools can't be denied."];
   const name = pattern.replace(/^\.\//, "");
   if (name.startsWith("delegate/") || protocolTools.some((one) => one === name)) {
     const why = "no task that it concerns has protocol: actions";
@@ -304,10 +313,6 @@ function shellWarnings(path: Path, command: string): Problem[] {
   if (!/^[\w.-]+\s+\S/.test(command)) return [];
   const reason = "This is taken as the name of one program: no shell splits it into words.";
   return [warning(path, reason, "list its arguments separately")];
-}
-
-function isJobTool(name: string): boolean {
-  return [...availableTools, ...reportTools].includes(name);
 }
 
 /** As in YAML, where a star has to be quoted. */

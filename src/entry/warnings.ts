@@ -15,7 +15,7 @@ import { promptText, promptsOf, variablesIn } from "./prompt.ts";
 import { listed, warning } from "./problems.ts";
 import { runtimeVariable } from "./runtime-variables.ts";
 import type { Meaning } from "./schema-parts.ts";
-import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
+import { programWarnings, type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { isLeaf, leafName, leafWorks, partsOf, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
@@ -44,6 +44,19 @@ export function entryWarnings(
     ...Object.entries(entry.jobs).flatMap(([name, { work }]) =>
       workWarnings(prepared, ["jobs", name, "work"], work),
     ),
+  ];
+}
+
+/** Of permissions, tools and servers by themselves. */
+export function declarationWarnings(
+  declared: Pick<Entry, "tools" | "mcpServers">,
+  places: readonly MeantPlace[],
+  { checkCommandPattern, hasCredential }: WarningChecks,
+): Problem[] {
+  return [
+    ...commandPatternWarnings(places, checkCommandPattern),
+    ...programWarnings(declared, hasCredential),
+    ...repeatedNames(places),
   ];
 }
 

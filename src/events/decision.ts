@@ -292,11 +292,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   note: [{ category: "MISC", severity: "neutral", audience: normal }, ({ text }) => text],
 };
 
-interface Checked {
-  readonly field: string;
-  readonly content: string;
-  readonly reason: string;
-}
+type Checked = Readonly<Record<"field" | "content" | "reason", string>>;
 
 function holds({ field, reason }: Checked): string {
   return `${field} holds: ${reason}`;

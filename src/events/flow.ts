@@ -1,21 +1,10 @@
 /** What events say of a Markdown workflow. The reporters know activities by these tables only. */
-import {
-  count,
-  dictionary,
-  flag,
-  list,
-  natural,
-  optional,
-  record,
-  tagged,
-  text,
-  words,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { TypeOf } from "./shape.ts";
 
-const flowNode = record({
-  id: text,
-  kind: words(
+const flowNode = is.record({
+  id: is.text,
+  kind: is.words(
     "start",
     "set",
     "assign",
@@ -29,69 +18,69 @@ const flowNode = record({
     "on",
   ),
   /** The text of the node, without its caption. */
-  label: text,
-  line: natural,
+  label: is.text,
+  line: is.natural,
   /** Where it goes on; without it, the workflow succeeds. */
-  next: optional(text),
+  next: is.optional(is.text),
   /** Where it goes on after a failure; without it, the workflow fails. */
-  other: optional(text),
-  calls: optional(text),
+  other: is.optional(is.text),
+  calls: is.optional(is.text),
 });
 export type FlowNode = TypeOf<typeof flowNode>;
 export type ActivityKind = FlowNode["kind"];
 
-const flowFile = record({
+const flowFile = is.record({
   /** As diagnostics name it. */
-  file: text,
-  title: optional(text),
-  parameters: list(record({ name: text, default: optional(text) })),
-  activities: list(flowNode),
+  file: is.text,
+  title: is.optional(is.text),
+  parameters: is.list(is.record({ name: is.text, default: is.optional(is.text) })),
+  activities: is.list(flowNode),
 });
 
-export const flowChart = record({
-  main: text,
+export const flowChart = is.record({
+  main: is.text,
   /** SHA-256 of what the workflow does, in hex; the same wherever it is, and whatever its front matter says. */
-  fingerprint: optional(text),
-  files: dictionary(flowFile),
+  fingerprint: is.optional(is.text),
+  files: is.dictionary(flowFile),
 });
 export type FlowChart = TypeOf<typeof flowChart>;
 
-const script = record({
+const script = is.record({
   /** The tag of the code fence, in lower case; `sh` for the command of an activity. */
-  tag: text,
-  code: text,
+  tag: is.text,
+  code: is.text,
 });
 export type Script = TypeOf<typeof script>;
 
-export const input = tagged("kind", {
-  prompt: { agent: count, text },
-  ask: { question: text, times: count },
-  execute: { scripts: list(script) },
+export const input = is.tagged("kind", {
+  prompt: { agent: is.count, text: is.text },
+  ask: { question: is.text, times: is.count },
+  execute: { scripts: is.list(script) },
 });
 export type StepInput = TypeOf<typeof input>;
 
-const scriptRun = record({
-  code: text,
+const scriptRun = is.record({
+  code: is.text,
   /** stdout and stderr, as they came; both ends if it was too long. */
-  output: text,
-  outputCharacters: optional(count),
+  output: is.text,
+  outputCharacters: is.optional(is.count),
   /** The whole output, as bytes, while the run lasts. */
-  outputFile: optional(text),
+  outputFile: is.optional(is.text),
   /** 128 and the number of the signal, if one has ended the script. */
-  exitCode: count,
-  timedOut: optional(flag),
+  exitCode: is.count,
+  timedOut: is.optional(is.flag),
 });
 export type ScriptRun = TypeOf<typeof scriptRun>;
 
-export const effect = tagged("kind", {
+export const effect = is.tagged("kind", {
   passed: {},
-  answered: { text },
-  executed: { runs: list(scriptRun) },
-  read: { text },
+  answered: { text: is.text },
+  executed: { runs: is.list(scriptRun) },
+  read: { text: is.text },
   /** The activity has failed; the workflow may go on. `runs`: the scripts that had begun. */
-  failed: { reason: text, runs: optional(list(scriptRun)) },
+  failed: { reason: is.text, runs: is.optional(is.list(scriptRun)) },
   /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
-  stopped: { reason: text },
+  stopped: { reason: is.text },
 });
 export type EffectResult = TypeOf<typeof effect>;
 

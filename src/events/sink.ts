@@ -36,20 +36,19 @@ export interface EventRedactor {
   readonly events: (event: RunEvent) => readonly RunEvent[];
 }
 
-export interface SinkOptions {
-  readonly runId: string;
-  readonly clock: Clock;
-  readonly redactor: EventRedactor;
-  readonly reporters: readonly Reporter[];
-}
-
 const CLOSE_MS = 2000;
 
 export function newRunId(): string {
   return globalThis.crypto.randomUUID();
 }
 
-export function createSink({ runId, clock, redactor, reporters }: SinkOptions): Sink {
+export function createSink(options: {
+  readonly runId: string;
+  readonly clock: Clock;
+  readonly redactor: EventRedactor;
+  readonly reporters: readonly Reporter[];
+}): Sink {
+  const { runId, clock, redactor, reporters } = options;
   const set = new ReporterSet({ clock, redact: (text) => redactor.text(text), reporters });
   const waiting: RunEventBody[] = [];
   let busy = false;
@@ -80,8 +79,7 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
       busy = false;
     },
     close() {
-      closing ??= set.close();
-      return closing;
+      return (closing ??= set.close());
     },
   };
 }

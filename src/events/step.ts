@@ -1,68 +1,57 @@
 /** The steps of a Markdown workflow. The `effects` of all ended steps, in order, make the same state again. */
 import { effect, input } from "./flow.ts";
 import { workRef } from "./plan.ts";
-import {
-  count,
-  dictionary,
-  flag,
-  list,
-  natural,
-  optional,
-  record,
-  text,
-  yes,
-  type ObjectOf,
-  type TypeOf,
-} from "./shape.ts";
+import * as is from "./shape.ts";
+import type { ObjectOf, TypeOf } from "./shape.ts";
 
-const shell = record({
-  workingDirectory: text,
+const shell = is.record({
+  workingDirectory: is.text,
   /** Exported variables that scripts have set. What the run itself provides is not among them, unless changed. */
-  variables: dictionary(text),
-  removed: list(text),
-  functions: text,
+  variables: is.dictionary(is.text),
+  removed: is.list(is.text),
+  functions: is.text,
 });
 export type ShellState = TypeOf<typeof shell>;
 
 const step = {
   work: workRef,
   /** In this run of the work, from 1 on. The step of a CALL contains those of the called file. */
-  step: natural,
-  file: text,
-  activity: text,
+  step: is.natural,
+  file: is.text,
+  activity: is.text,
 };
 
 export const stepStarted = {
   ...step,
   /** Which run of this activity in this run of its file, from 1 on. */
-  hit: natural,
+  hit: is.natural,
   /** 0: of the first file, else of a called one. */
-  depth: count,
+  depth: is.count,
   /** Absent if nothing is asked of the outside. */
-  input: optional(input),
+  input: is.optional(input),
   /** Taken over from an earlier run: nothing is done. */
-  restored: optional(yes),
+  restored: is.optional(is.yes),
 };
 
 /** What a script prints, while it runs. `script`: its index in the input. */
-export const stepPrinted = { work: workRef, step: natural, script: count, text };
+export const stepPrinted = { work: workRef, step: is.natural, script: is.count, text: is.text };
 
 export const stepEnded = {
   ...step,
   /** Whether the way on is the next activity, not the other one. */
-  succeeded: flag,
-  reason: optional(text),
+  succeeded: is.flag,
+  reason: is.optional(is.text),
   /** Where the flow goes on; absent at an end. */
-  to: optional(text),
+  to: is.optional(is.text),
   /** RESULT, if it has changed. */
-  result: optional(text),
-  variables: optional(dictionary(text)),
+  result: is.optional(is.text),
+  variables: is.optional(is.dictionary(is.text)),
   /** In order. Comes before what follows from it: an event that is too long is cut at its end. */
-  effects: optional(list(effect)),
-  shell: optional(shell),
+  effects: is.optional(is.list(effect)),
+  shell: is.optional(shell),
   /** The length of all texts in `effects` and `shell` before redaction. Shorter texts are incomplete. */
-  characters: optional(count),
-  restored: optional(yes),
+  characters: is.optional(is.count),
+  restored: is.optional(is.yes),
 };
 
 export type StepStarted = { readonly type: "step.started" } & ObjectOf<typeof stepStarted>;

@@ -1,6 +1,5 @@
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
-import { partsMatch, readGlob } from "../entry/glob.ts";
-import type { Part } from "../entry/glob.ts";
+import { partsMatch, readGlob, type Part } from "../entry/glob.ts";
 
 export interface PathContext {
   readonly workingDirectory: string;

@@ -134,18 +134,8 @@ async function search(
   return { repositories, hidden, fixed };
 }
 
-interface Granted {
-  readonly folders: readonly string[];
-  readonly files: readonly string[];
-  /** Where files may come to be that the patterns match. */
-  readonly places: readonly string[];
-}
-
-async function granted(
-  globs: readonly string[],
-  root: string,
-  context: ProfileContext,
-): Promise<Granted> {
+/** `places`: where files may come to be that the patterns match. */
+async function granted(globs: readonly string[], root: string, context: ProfileContext) {
   const folders: string[] = [];
   const files: string[] = [];
   const places: string[] = [];

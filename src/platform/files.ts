@@ -1,23 +1,14 @@
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  promises as fs,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 export async function makeTemporaryDirectory(prefix: string): Promise<string> {
-  return fs.mkdtemp(join(tmpdir(), prefix));
+  return fs.promises.mkdtemp(join(tmpdir(), prefix));
 }
 
 /** Also false for what can't be accessed. */
 export async function isDirectory(path: string): Promise<boolean> {
-  return fs.stat(path).then(
+  return fs.promises.stat(path).then(
     (stat) => stat.isDirectory(),
     () => false,
   );
@@ -25,7 +16,7 @@ export async function isDirectory(path: string): Promise<boolean> {
 
 export function realPathOf(path: string): string {
   try {
-    return realpathSync.native(path);
+    return fs.realpathSync.native(path);
   } catch {
     return path;
   }
@@ -37,7 +28,7 @@ export function makeDirectoryNow(path: string): void {
   const parent = dirname(path);
   if (parent !== path) makeDirectoryNow(parent);
   try {
-    mkdirSync(path);
+    fs.mkdirSync(path);
   } catch (error) {
     // Another process may have created it first.
     if (!isFolder(path)) throw error;
@@ -45,7 +36,7 @@ export function makeDirectoryNow(path: string): void {
 }
 
 function isFolder(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = fs.statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() === false) throw new Error(`${path} is not a folder`);
   return found !== undefined;
 }
@@ -61,27 +52,27 @@ export interface NewFile {
 
 /** Makes a file that only the current user can read. Throws if something is there already. */
 export function makeNewFile(path: string): NewFile {
-  let file: number | undefined = openSync(path, "wx", 0o600);
+  let file: number | undefined = fs.openSync(path, "wx", 0o600);
   return {
     write(bytes) {
       if (file === undefined) return;
-      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+      for (let at = 0; at < bytes.length;) at += fs.writeSync(file, bytes, at);
     },
     close() {
-      if (file !== undefined) closeSync(file);
+      if (file !== undefined) fs.closeSync(file);
       file = undefined;
     },
   };
 }
 
 export async function writeNewFile(path: string, text: string): Promise<void> {
-  await fs.writeFile(path, text, { flag: "wx", mode: 0o600 });
+  await fs.promises.writeFile(path, text, { flag: "wx", mode: 0o600 });
 }
 
 /** For a process that has no time left. */
 export function removeDirectoryNow(path: string): void {
   try {
-    rmSync(path, { recursive: true, force: true, maxRetries: 2 });
+    fs.rmSync(path, { recursive: true, force: true, maxRetries: 2 });
   } catch {
     // A process that is just dying may still write there.
   }
@@ -89,5 +80,5 @@ export function removeDirectoryNow(path: string): void {
 
 /** A writer that is just ending is waited for. */
 export async function removeDirectory(path: string): Promise<void> {
-  await fs.rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  await fs.promises.rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 }

@@ -2,25 +2,11 @@
  * What a sandbox protects in folders of git: credentials in their settings, and what makes git run programs. Nothing here
  * follows a link or opens a pipe, because an agent may have made it.
  */
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-  type Stats,
-} from "node:fs";
+import * as fs from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
-interface GitFolder {
-  readonly settings: readonly string[];
-  /** Never writable. */
-  readonly fixed: readonly string[];
-  readonly hidden: readonly string[];
-  readonly folders: readonly string[];
-}
-
-export function gitFolder(path: string): GitFolder {
+/** `fixed` is never writable. */
+export function gitFolder(path: string) {
   const settings: string[] = [];
   const fixed: string[] = [];
   const hidden: string[] = [];
@@ -56,8 +42,8 @@ export function gitFolder(path: string): GitFolder {
 export function occupyGitFolder(path: string): void {
   for (const folder of gitFolder(path).folders) {
     try {
-      mkdirSync(join(folder, "hooks"), { recursive: true });
-      writeFileSync(join(folder, "commondir"), ".\n", { flag: "wx" });
+      fs.mkdirSync(join(folder, "hooks"), { recursive: true });
+      fs.writeFileSync(join(folder, "commondir"), ".\n", { flag: "wx" });
     } catch {
       // It is there, or nobody can write here.
     }
@@ -105,7 +91,7 @@ export function withoutCredentials(settings: string): string {
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder);
+    return fs.readdirSync(folder);
   } catch {
     return [];
   }
@@ -119,9 +105,9 @@ function isFile(path: string): boolean {
   return statusOf(path)?.isFile() === true;
 }
 
-function statusOf(path: string): Stats | undefined {
+function statusOf(path: string): fs.Stats | undefined {
   try {
-    return lstatSync(path);
+    return fs.lstatSync(path);
   } catch {
     return undefined;
   }
@@ -129,7 +115,7 @@ function statusOf(path: string): Stats | undefined {
 
 function textOf(path: string): string {
   try {
-    return isFile(path) ? readFileSync(path, "utf8") : "";
+    return isFile(path) ? fs.readFileSync(path, "utf8") : "";
   } catch {
     return "";
   }

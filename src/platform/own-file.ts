@@ -3,24 +3,12 @@
  * `close` finds out whether it is still there and holds what was written.
  */
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
-import type { Stats } from "node:fs";
+import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow } from "./files.ts";
 
-const { O_RDWR, O_CREAT, O_APPEND } = constants;
+const { O_RDWR, O_CREAT, O_APPEND } = fs.constants;
 
 export class OwnFile {
   readonly #what: string;
@@ -40,16 +28,16 @@ export class OwnFile {
     if (found?.isFIFO() === true || found?.isSocket() === true)
       throw new Error("it is not a regular file");
     this.#isNew = found === undefined;
-    this.#file = openSync(this.#path, O_RDWR | O_CREAT | O_APPEND, 0o666);
+    this.#file = fs.openSync(this.#path, O_RDWR | O_CREAT | O_APPEND, 0o666);
     this.#toEmpty = !keep;
     if (keep) this.#hash.update(this.read());
   }
 
   read(): Uint8Array {
-    const bytes = new Uint8Array(fstatSync(this.#file).size);
+    const bytes = new Uint8Array(fs.fstatSync(this.#file).size);
     let length = 0;
     while (length < bytes.length) {
-      const count = readSync(this.#file, bytes, length, bytes.length - length, length);
+      const count = fs.readSync(this.#file, bytes, length, bytes.length - length, length);
       if (count <= 0) break;
       length += count;
     }
@@ -57,21 +45,21 @@ export class OwnFile {
   }
 
   truncate(length: number): void {
-    ftruncateSync(this.#file, length);
+    fs.ftruncateSync(this.#file, length);
     this.#hash = createHash("sha256").update(this.read());
   }
 
   /** Closes it; if nothing was written, everything is as it was before, but for folders that were made. */
   abandon(): void {
-    const isUnused = this.#isNew && fstatSync(this.#file).size === 0;
-    if (isUnused && this.#isOurs(this.#atPath())) unlinkSync(this.#path);
-    closeSync(this.#file);
+    const isUnused = this.#isNew && fs.fstatSync(this.#file).size === 0;
+    if (isUnused && this.#isOurs(this.#atPath())) fs.unlinkSync(this.#path);
+    fs.closeSync(this.#file);
   }
 
   write(bytes: Uint8Array, offset: number): number {
-    if (this.#toEmpty && fstatSync(this.#file).isFile()) ftruncateSync(this.#file);
+    if (this.#toEmpty && fs.fstatSync(this.#file).isFile()) fs.ftruncateSync(this.#file);
     this.#toEmpty = false;
-    const count = writeSync(this.#file, bytes, offset);
+    const count = fs.writeSync(this.#file, bytes, offset);
     this.#hash.update(bytes.subarray(offset, offset + count));
     return count;
   }
@@ -97,7 +85,7 @@ export class OwnFile {
         `The ${this.#what} ${this.#path} ${problem} during the run. Don't rely on its contents.`,
       );
     } finally {
-      closeSync(this.#file);
+      fs.closeSync(this.#file);
     }
   }
 
@@ -108,16 +96,16 @@ export class OwnFile {
     // A device keeps nothing.
     if (!now.isFile()) return undefined;
     const found = createHash("sha256");
-    await pipeline(createReadStream("", { fd: this.#file, start: 0, autoClose: false }), found);
+    await pipeline(fs.createReadStream("", { fd: this.#file, start: 0, autoClose: false }), found);
     return found.digest("hex") === this.#hash.digest("hex") ? undefined : "was changed";
   }
 
-  #atPath(): Stats | undefined {
-    return statSync(this.#path, { throwIfNoEntry: false });
+  #atPath(): fs.Stats | undefined {
+    return fs.statSync(this.#path, { throwIfNoEntry: false });
   }
 
-  #isOurs(there: Stats | undefined): boolean {
-    const ours = fstatSync(this.#file);
+  #isOurs(there: fs.Stats | undefined): boolean {
+    const ours = fs.fstatSync(this.#file);
     return ours.dev === there?.dev && ours.ino === there.ino;
   }
 }

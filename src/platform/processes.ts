@@ -202,12 +202,9 @@ export async function runProgram(
   return new Promise<string>((resolve, reject) => {
     const limits = { timeout: 30_000, maxBuffer: 256 * 1024 * 1024 };
     execFile(program, args, { ...options, ...limits }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else {
-        reject(
-          new Error(`${basename(program)}: ${stderr.trim().slice(-500) || errorMessage(error)}`),
-        );
-      }
+      if (error === null) return resolve(stdout);
+      const reason = stderr.trim().slice(-500) || errorMessage(error);
+      reject(new Error(`${basename(program)}: ${reason}`));
     });
   });
 }

@@ -175,12 +175,8 @@ function notStarted(cause: Promise<unknown>): StartedProgram {
 }
 
 function failedStart(error: unknown): ProgramEnd {
-  const code = errorCode(error);
-  return {
-    kind: "not-started",
-    reason: errorMessage(error),
-    ...defined({ code }),
-  };
+  const code = defined({ code: errorCode(error) });
+  return { kind: "not-started", reason: errorMessage(error), ...code };
 }
 
 /** Runs a program. An abort signal ends it, with all processes of its group. Never rejects. */

@@ -1,15 +1,5 @@
 /** What a path leads to can be replaced at any moment: files are opened first and judged then. */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  promises as fs,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 
 /** What happens if the path itself is a symbolic link. Links in the folders above are followed. */
@@ -17,16 +7,16 @@ export type Links = "followed" | "refused";
 
 /** A pipe without a writer is not waited for. Windows has neither of the two flags. */
 function flagsFor(links: Links): number {
-  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = fs.constants;
   return O_RDONLY | O_NONBLOCK | (links === "refused" ? O_NOFOLLOW : 0);
 }
 
 export async function openToRead(path: string, links: Links): Promise<FileHandle> {
-  return fs.open(path, flagsFor(links));
+  return fs.promises.open(path, flagsFor(links));
 }
 
 export function openToReadNow(path: string, links: Links): number {
-  return openSync(path, flagsFor(links));
+  return fs.openSync(path, flagsFor(links));
 }
 
 /** The bytes of a regular file. Undefined if it is none, or has more than `longest`. Throws if it can't be read. */
@@ -53,25 +43,25 @@ function readIf(
 ): Uint8Array | undefined {
   const file = openToReadNow(path, links);
   try {
-    return isWanted(file) ? readFileSync(file) : undefined;
+    return isWanted(file) ? fs.readFileSync(file) : undefined;
   } finally {
-    closeSync(file);
+    fs.closeSync(file);
   }
 }
 
 function isSmall(file: number, longest: number): boolean {
-  const found = fstatSync(file);
+  const found = fs.fstatSync(file);
   return found.isFile() && found.size <= longest;
 }
 
 function isAt(file: number, realPath: string): boolean {
-  const opened = fstatSync(file);
+  const opened = fs.fstatSync(file);
   if (!opened.isFile()) return false;
   const where = openedPath(file);
   if (where !== undefined) return where === realPath;
   try {
-    const { dev, ino } = lstatSync(realPath);
-    return realpathSync(realPath) === realPath && dev === opened.dev && ino === opened.ino;
+    const { dev, ino } = fs.lstatSync(realPath);
+    return fs.realpathSync(realPath) === realPath && dev === opened.dev && ino === opened.ino;
   } catch {
     return false;
   }
@@ -80,7 +70,7 @@ function isAt(file: number, realPath: string): boolean {
 function openedPath(file: number): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
-    const path = readlinkSync(`/proc/self/fd/${file}`);
+    const path = fs.readlinkSync(`/proc/self/fd/${file}`);
     return path.startsWith("/") ? path : undefined;
   } catch {
     return undefined;

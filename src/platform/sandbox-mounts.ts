@@ -1,12 +1,5 @@
 import { createHash } from "node:crypto";
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
@@ -68,9 +61,9 @@ export function mounts(
     const whole = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev"];
     return [...whole, ...proc, ...mask(options, profile)];
   }
-  const roots = readdirSync("/").filter((name) => /^lib(?:32|64|x32)?$/.test(name));
+  const roots = fs.readdirSync("/").filter((name) => /^lib(?:32|64|x32)?$/.test(name));
   return [
-    ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(existsSync)),
+    ...bind("--ro-bind-try", [...system, ...roots.map((name) => `/${name}`)].filter(fs.existsSync)),
     "--dev",
     "/dev",
     ...proc,
@@ -108,7 +101,7 @@ function mask(
 ): string[] {
   const repositories = lists.repositories.filter(({ path }) => isReal(path));
   const empty = join(folder, "empty");
-  if (!existsSync(empty)) writeFileSync(empty, "", { mode: 0o444 });
+  if (!fs.existsSync(empty)) fs.writeFileSync(empty, "", { mode: 0o444 });
   const inside = repositories.map(({ path }) => gitFolder(path));
   const fixed = [...lists.fixed, ...inside.flatMap((one) => one.fixed)].filter(isReal);
   const hidden = [...lists.hidden, ...inside.flatMap((one) => one.hidden)].filter(isReal);
@@ -129,7 +122,7 @@ function mask(
     ...settings.flatMap((path) => ["--ro-bind-try", shown(path, folder), path]),
     // A trailing dot is only there for a folder.
     ...hidden.flatMap((path) =>
-      existsSync(`${path}/.`)
+      fs.existsSync(`${path}/.`)
         ? ["--tmpfs", path, "--remount-ro", path]
         : ["--ro-bind-try", empty, path],
     ),
@@ -139,7 +132,7 @@ function mask(
 /** Bubblewrap follows links, and an agent may have made one after the profile was made. */
 function isReal(path: string): boolean {
   try {
-    return realpathSync.native(path) === path;
+    return fs.realpathSync.native(path) === path;
   } catch {
     return false;
   }
@@ -155,11 +148,11 @@ function foldersAbove(path: string, writable: readonly string[]): string[] {
 }
 
 function shown(path: string, folder: string): string {
-  const text = readFileSync(path, "utf8");
+  const text = fs.readFileSync(path, "utf8");
   const clean = withoutCredentials(text);
   if (clean === text) return path;
   const copy = join(folder, createHash("sha256").update(path).digest("hex"));
-  writeFileSync(copy, clean, { mode: 0o444, flag: "w" });
+  fs.writeFileSync(copy, clean, { mode: 0o444, flag: "w" });
   return copy;
 }
 
@@ -168,10 +161,10 @@ let ofRoot: readonly string[] | undefined;
 /** What only root can read in `/etc`: in a container, the user of the job is root. */
 function settingsOfRoot(): readonly string[] {
   const look = (folder: string): string[] =>
-    readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
       if (entry.isSymbolicLink()) return [];
       const path = join(folder, entry.name);
-      const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+      const mode = fs.statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
       if ((mode & 0o004) === 0) return [path];
       return entry.isDirectory() ? look(path) : [];
     });
@@ -205,5 +198,5 @@ function toolchains(environment: Environment): string[] {
   return [...folders, ...beside, ...named, ...known]
     .filter((path) => path.startsWith("/"))
     .map((path) => resolve(path))
-    .filter((path) => !`${HOME}/`.startsWith(`${path}/`.replace("//", "/")) && existsSync(path));
+    .filter((path) => !`${HOME}/`.startsWith(`${path}/`.replace("//", "/")) && fs.existsSync(path));
 }

@@ -127,12 +127,12 @@ export function linkSignals(signals: readonly (AbortSignal | undefined)[]): Link
   };
 }
 
-interface TimeLimit extends LinkedSignal {
-  readonly isOver: boolean;
-}
-
 /** `AbortSignal.timeout` takes no clock, and on Node 20 it may be collected before it fires. */
-export function startTimeLimit(clock: Clock, milliseconds: number, outer?: AbortSignal): TimeLimit {
+export function startTimeLimit(
+  clock: Clock,
+  milliseconds: number,
+  outer?: AbortSignal,
+): LinkedSignal & { readonly isOver: boolean } {
   const late = new AbortController();
   const { signal, end } = linkSignals([outer, late.signal]);
   let isOver = false;

@@ -40,8 +40,6 @@ export function createActionDialogue(
   return (context) => new ActionDialogue(options, context);
 }
 
-type Ended = Extract<NextRound, { kind: "ended" }>;
-
 class ActionDialogue implements Dialogue {
   readonly answerFormat = { name: "action_document", schema: messageSchema };
   session: Dialogue["session"];
@@ -164,10 +162,7 @@ class ActionDialogue implements Dialogue {
     for (const text of texts) this.#context.decide({ kind: "note", text });
   }
 
-  #reason(
-    outcome: Exclude<Ended["outcome"], "stopped">,
-    problem: ProtocolProblem | undefined,
-  ): string {
+  #reason(outcome: Exclude<Outcome, "stopped">, problem: ProtocolProblem | undefined): string {
     switch (outcome) {
       case "cap reached":
         return `cap reached: the model did not stop within ${this.#options.iterations} documents (iterations)`;

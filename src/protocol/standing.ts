@@ -3,7 +3,7 @@ import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import { beginningOf, cut } from "../events/cut.ts";
 import { type CallEnd, startCall } from "../tools/call.ts";
-import { type CallContext, charactersPerToken, type ToolOutcome } from "../tools/tool.ts";
+import { type CallContext, charactersPerToken, failed, type ToolOutcome } from "../tools/tool.ts";
 import type { Target } from "./catalogue.ts";
 import type { ActionSpec } from "./message-schema.ts";
 import { finalParams, type ParamPorts } from "./params.ts";
@@ -49,7 +49,6 @@ export class StandingActions {
   operate(params: Readonly<Record<string, unknown>>): ToolOutcome {
     const { operation, id, action } = params;
     const { cards: most } = this.#ports.limits;
-    const failed = (reason: string): ToolOutcome => ({ kind: "failed", reason });
     const list = (): ToolOutcome => ({
       kind: "succeeded",
       value: [...this.#cards].map(([name, spec]) => ({ id: name, action: spec.action })),
@@ -99,9 +98,7 @@ export class StandingActions {
         id,
         status: ended.status,
         milliseconds: clock.now() - since,
-        ...(ended.status === "succeeded"
-          ? {}
-          : { reason: beginningOf(text, limits.eventCharacters) }),
+        ...(ended.status !== "succeeded" && { reason: beginningOf(text, limits.eventCharacters) }),
       });
     }
     return { id, action: spec.action, succeeded: ended.status === "succeeded", text };
@@ -109,7 +106,6 @@ export class StandingActions {
 
   async #call(id: string, spec: ActionSpec, signal: AbortSignal): Promise<CallEnd> {
     const { catalogue, slots } = this.#ports;
-    const failed = (reason: string): CallEnd => ({ kind: "failed", reason });
     const resolved = catalogue.resolve(spec);
     if (resolved.kind === "unknown") return failed(resolved.message);
     const { target } = resolved;
@@ -158,11 +154,11 @@ export function callTarget(
       if (typeof task === "string" && target.delegation.tasks.includes(task)) {
         return target.delegation.run({ id, task, input: String(input) }, context);
       }
-      return Promise.resolve({ kind: "failed", reason: `There is no task "${String(task)}".` });
+      return Promise.resolve(failed(`There is no task "${String(task)}".`));
     }
     case "task_manager":
     case "trap_card":
     case "group":
-      return Promise.resolve({ kind: "failed", reason: "It can't be called here." });
+      return Promise.resolve(failed("It can't be called here."));
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import { within } from "../platform/waiting.ts";
-import type { CallContext, ToolOutcome } from "../tools/tool.ts";
+import { failed, type CallContext, type ToolOutcome } from "../tools/tool.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { idsOfOperation } from "./params.ts";
 import { contentOf, isEnded, type Task, viewOf } from "./task.ts";
@@ -113,8 +113,4 @@ function resultOf(task: Task, offset: number, share: number, ports: TaskManagerP
 
 function succeeded(value: unknown): ToolOutcome {
   return { kind: "succeeded", value };
-}
-
-function failed(reason: string): ToolOutcome {
-  return { kind: "failed", reason };
 }

@@ -7,10 +7,8 @@ const MIN_LINE = 8;
 /** How long GitHub's tokens with a short prefix were before they got parts and dots. */
 const OLD_TOKEN = 40;
 
-type Encode = (text: string) => readonly string[];
-
 /** To add a form, add a line. */
-const encodings: readonly Encode[] = [
+const encodings: readonly ((text: string) => readonly string[])[] = [
   (text) => [text],
   (text) => [json(text), json(json(text)), ascii(json(text))],
   (text) => urls(text).flatMap((one) => [one, one.replace(/%../g, (hex) => hex.toLowerCase())]),

@@ -292,14 +292,10 @@ class WorkflowExpectations {
       ];
     if (this.#way === undefined)
       return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
-    const way = path === undefined ? undefined : wayFailure(path, this.#way, work);
+    const way = path && wayFailure(path, this.#way, work);
     const why = report && mismatch(report.value, this.#report, fill);
-    return [
-      ...(way === undefined ? [] : [way]),
-      ...(why === undefined
-        ? []
-        : [`${report?.place}: RESULT ${why}; it is ${quote(this.#report)}.`]),
-    ];
+    const result = why && `${report?.place}: RESULT ${why}; it is ${quote(this.#report)}.`;
+    return [way, result].filter((failure) => failure !== undefined);
   }
 }
 

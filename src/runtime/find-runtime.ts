@@ -1,15 +1,5 @@
 /** The native Copilot runtime, in a package of its own for each platform. Installed by `provide-runtime.ts`. */
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -36,11 +26,6 @@ export interface RuntimeSearch {
   readonly searchFrom?: string | undefined;
 }
 
-interface FoundRuntime {
-  readonly path: string;
-  readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";
-}
-
 export class RuntimeNotFoundError extends Error {
   override readonly name = "RuntimeNotFoundError";
 }
@@ -60,7 +45,7 @@ export function findRuntime(search: RuntimeSearch): string {
  * current directory: that may be a stranger's checkout.
  * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
  */
-export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined {
+export function lookForRuntime(search: RuntimeSearch) {
   const { pathOption = libraryOption, distrusted, installed = [] } = search;
   const platform = search.platform ?? platformName();
   const named = [
@@ -106,8 +91,8 @@ export function runtimeInPackage(root: string, platform: string): string {
   const name = platform.startsWith("win32") ? "copilot-runtime.exe" : "copilot-runtime";
   const path = join(root, "prebuilds", platform, name);
   try {
-    const { mode } = statSync(path);
-    if (process.platform !== "win32" && (mode & 0o111) === 0) chmodSync(path, mode | 0o111);
+    const { mode } = fs.statSync(path);
+    if (process.platform !== "win32" && (mode & 0o111) === 0) fs.chmodSync(path, mode | 0o111);
   } catch {
     // `runtimeProblem` says what is wrong.
   }
@@ -126,10 +111,10 @@ function checked(path: string, name: string, search: RuntimeSearch): string {
 
 export function runtimeProblem(path: string): string | undefined {
   try {
-    const stat = statSync(path);
+    const stat = fs.statSync(path);
     if (!stat.isFile() || stat.size === 0) return "but that is not the runtime's executable";
     // The SDK starts a script of this ending with node.
-    if (!path.endsWith(".js")) accessSync(path, constants.X_OK);
+    if (!path.endsWith(".js")) fs.accessSync(path, fs.constants.X_OK);
     return undefined;
   } catch (error) {
     return errorCode(error) === "EACCES"
@@ -147,11 +132,11 @@ export function platformName(): string {
 /** The head of Node's own program names its loader. Node's report would tell it as well, in ten milliseconds. */
 function isMusl(): boolean {
   const head = Buffer.alloc(4096);
-  const file = openSync(process.execPath, "r");
+  const file = fs.openSync(process.execPath, "r");
   try {
-    readSync(file, head, 0, head.length, 0);
+    fs.readSync(file, head, 0, head.length, 0);
   } finally {
-    closeSync(file);
+    fs.closeSync(file);
   }
   return head.includes("ld-musl-");
 }
@@ -188,7 +173,7 @@ function sdkFrom(folder: string): string | undefined {
 
 function versionOf(root: string): unknown {
   try {
-    const content: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const content: unknown = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8"));
     return isRecord(content) ? (content["version"] ?? "") : "";
   } catch {
     return undefined;
@@ -198,6 +183,6 @@ function versionOf(root: string): unknown {
 /** The package that it belongs to; of any other, its folder, unless that holds the user's home. */
 export function filesOfRuntime(path: string): string {
   const root = join(path, "../../..");
-  if (existsSync(join(root, "package.json"))) return root;
+  if (fs.existsSync(join(root, "package.json"))) return root;
   return isWithin(dirname(path), homedir()) ? path : dirname(path);
 }

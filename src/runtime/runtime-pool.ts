@@ -6,11 +6,9 @@ import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
-import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
-import type { RunFolder } from "../platform/run-folder.ts";
+import { makeRunFolder, reapDeadRuns, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
-import { RuntimeProcess } from "./runtime-process.ts";
-import type { RuntimeProcessOptions } from "./runtime-process.ts";
+import { RuntimeProcess, type RuntimeProcessOptions } from "./runtime-process.ts";
 
 /** A runtime keeps about 0.2 MB of every session that it has ended (docs/internals/runtime-notes.md#memory). */
 const sessionsPerRuntime = 250;
@@ -143,8 +141,7 @@ export class RuntimePool {
 
   /** Ends all runtimes, and what sessions that were not closed have left. Bounded, idempotent, never throws. */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
+    return (this.#stopping ??= this.#stop());
   }
 
   async #start(kind: RuntimeKind): Promise<RuntimeProcess> {

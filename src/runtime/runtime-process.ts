@@ -103,6 +103,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#searchFile = join(options.directory, "search");
     this.#sandboxFolder = join(options.directory, "sandbox");
     const { authentication, sandbox, path } = options;
+    const hasSearches = options.searchConfiguration !== undefined;
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
       connection: RuntimeConnection.forStdio(
@@ -113,9 +114,7 @@ export class RuntimeProcess implements RuntimeLife {
         ...options.environment,
         ...authentication.environment,
         // An index of all files is not asked what may be shown of them.
-        ...(options.searchConfiguration === undefined
-          ? {}
-          : { RIPGREP_CONFIG_PATH: this.#searchFile, USE_TGREP: "false" }),
+        ...(hasSearches && { RIPGREP_CONFIG_PATH: this.#searchFile, USE_TGREP: "false" }),
         // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
         ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
         // Its commands get our bubblewrap.
@@ -283,8 +282,7 @@ export class RuntimeProcess implements RuntimeLife {
 
   /** Never throws. Without sessions it is killed: its orderly shutdown takes 0.3 s. */
   stop({ hasSessions } = { hasSessions: true }): Promise<void> {
-    this.#stopping ??= this.#stop(hasSessions);
-    return this.#stopping;
+    return (this.#stopping ??= this.#stop(hasSessions));
   }
 
   async #stop(hasSessions: boolean): Promise<void> {

@@ -153,8 +153,7 @@ export class CallbackSession implements ICopilotSession {
   }
 
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
+    return (this.#stopping ??= this.#stop());
   }
 
   async #stop(): Promise<void> {

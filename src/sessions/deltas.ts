@@ -1,8 +1,7 @@
 /** Deltas may come by the thousand in a second: those of one text are joined, in order, for at most 50 ms. */
 import type { Clock } from "../platform/clock.ts";
 import { startTimer, type Release } from "../platform/waiting.ts";
-import { isDelta, textOf, type Delta } from "../events/session-activity.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
+import { isDelta, textOf, type Delta, type SessionActivity } from "../events/session-activity.ts";
 
 const everyMs = 50;
 /** Joined texts are no longer than that, so that no listener gets a megabyte at once. */
@@ -31,7 +30,7 @@ export class Deltas {
     this.#held = { ...activity, text };
     const wait = this.#lastPassed + everyMs - this.#clock.now();
     if (wait <= 0 || text.length >= atMost) this.flush();
-    else this.#flushAfter(wait);
+    else this.#timer ??= startTimer(this.#clock, wait, () => this.flush());
   }
 
   flush(): void {
@@ -42,9 +41,5 @@ export class Deltas {
     if (held === undefined) return;
     this.#lastPassed = this.#clock.now();
     this.#pass(held);
-  }
-
-  #flushAfter(milliseconds: number): void {
-    this.#timer ??= startTimer(this.#clock, milliseconds, () => this.flush());
   }
 }

@@ -110,12 +110,9 @@ export function serverName({ baseUrl }: Pick<ModelAddress, "baseUrl">): string {
 }
 
 export function withoutSecrets(address: string): string {
-  try {
-    const { origin, pathname } = new URL(address);
-    return `${origin}${pathname === "/" ? "" : pathname}`;
-  } catch {
-    return "(no address)";
-  }
+  if (!URL.canParse(address)) return "(no address)";
+  const { origin, pathname } = new URL(address);
+  return `${origin}${pathname === "/" ? "" : pathname}`;
 }
 
 const noTools =

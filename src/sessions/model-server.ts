@@ -53,12 +53,8 @@ export function isReachedDirectly(address: string, environment: Environment): bo
 }
 
 export function proxyFor(address: string, environment: Environment): string | undefined {
-  let url: URL;
-  try {
-    url = new URL(address);
-  } catch {
-    return undefined;
-  }
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
   const ofScheme = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const proxy = variable(environment, ofScheme) ?? variable(environment, "ALL_PROXY");
   return isExcluded(url, variable(environment, "NO_PROXY") ?? "") ? undefined : proxy;

@@ -42,7 +42,8 @@ export function withHistory(
 
 function chat(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
   const own = records(fields["messages"]);
-  return own && { ...fields, messages: afterSystem(own, history.map(asMessage)) };
+  const written = history.map(({ role, text }) => ({ role, content: text }));
+  return own && { ...fields, messages: afterSystem(own, written) };
 }
 
 /** OpenAI's responses. With `previous_response_id`, only the server knows what has been sent before. */
@@ -83,10 +84,6 @@ function afterSystem(own: readonly Fields[], history: readonly Fields[]): Fields
   const first = own.findIndex(({ role }) => role !== "system" && role !== "developer");
   const begin = first === -1 ? own.length : first;
   return [...own.slice(0, begin), ...history, ...own.slice(begin)];
-}
-
-function asMessage({ role, text }: PastMessage): Fields {
-  return { role, content: text };
 }
 
 function asInput({ role, text }: PastMessage): Fields {

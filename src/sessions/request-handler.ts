@@ -1,6 +1,5 @@
 /** Every model request of a runtime, in this process. The SDK marks this seam experimental: it stays here. */
-import { CopilotRequestHandler } from "@github/copilot-sdk";
-import type { CopilotRequestContext } from "@github/copilot-sdk";
+import { CopilotRequestHandler, type CopilotRequestContext } from "@github/copilot-sdk";
 import type { AnswerFormat, PastMessage, SessionLabel, TurnOptions } from "../engine/ports.ts";
 import { defined } from "../document/guards.ts";
 import type { Environment } from "../platform/environment.ts";

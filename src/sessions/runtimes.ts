@@ -27,13 +27,13 @@ export interface RuntimesOptions extends Omit<RuntimePoolOptions, "configure"> {
   readonly runtimePath?: string | undefined;
 }
 
-interface Options extends RuntimesOptions {
-  readonly authentication: Authentication;
-  readonly transport: ModelTransport | undefined;
-  readonly conversations: ReadonlyMap<string, Conversation>;
-}
-
-export function makeRuntimes(options: Options): RuntimePool {
+export function makeRuntimes(
+  options: RuntimesOptions & {
+    readonly authentication: Authentication;
+    readonly transport: ModelTransport | undefined;
+    readonly conversations: ReadonlyMap<string, Conversation>;
+  },
+): RuntimePool {
   const { environment, transport, conversations } = options;
   const withoutFormats = new Set<string>();
   const handler = (killRuntime: () => void): RequestHandler =>

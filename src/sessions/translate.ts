@@ -26,14 +26,8 @@ const UNFINISHED = 64 * 1024;
 
 type TextKind = "reasoning" | "message";
 
-interface OpenText {
-  readonly kind: TextKind;
-  readonly id: string;
-  text: string;
-}
-
 export class Translator {
-  #text: OpenText | undefined;
+  #text: { readonly kind: TextKind; readonly id: string; text: string } | undefined;
   /** Reasoning and messages that have ended: their late whole text is no news. */
   readonly #ended = new Set<string>();
   readonly #tools = new Map<string, Tool>();

@@ -8,7 +8,7 @@ import {
   type Occasion,
   type Release,
 } from "../platform/waiting.ts";
-import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
+import { failed, type CallContext, type ToolOutcome, type ToolProgress } from "./tool.ts";
 
 export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
 
@@ -65,12 +65,7 @@ export function startCall(
   return { ended: settle(), cancel };
 }
 
-interface PausableLimit {
-  readonly pause: () => Release;
-  readonly end: Release;
-}
-
-function pausableLimit(clock: Clock, milliseconds: number, onOver: () => void): PausableLimit {
+function pausableLimit(clock: Clock, milliseconds: number, onOver: () => void) {
   let left = milliseconds;
   let since = 0;
   let stop: Release | undefined;
@@ -87,11 +82,11 @@ function pausableLimit(clock: Clock, milliseconds: number, onOver: () => void): 
   };
   run();
   return {
-    pause() {
+    pause: (): Release => {
       halt();
       return run;
     },
-    end() {
+    end: (): void => {
       hasEnded = true;
       halt();
     },
@@ -102,11 +97,9 @@ async function outcomeOf(run: () => Promise<ToolOutcome>): Promise<ToolOutcome> 
   try {
     // A host's tool may be written without types.
     const outcome: unknown = await run();
-    return isOutcome(outcome)
-      ? outcome
-      : { kind: "failed", reason: "The call returned no outcome." };
+    return isOutcome(outcome) ? outcome : failed("The call returned no outcome.");
   } catch (error) {
-    return { kind: "failed", reason: errorMessage(error) || "unknown error" };
+    return failed(errorMessage(error) || "unknown error");
   }
 }
 

@@ -9,13 +9,12 @@ import {
   type Programs,
   type ProgramsOptions,
   RESULTS,
-  failed,
   failureOf,
   marks,
   withTail,
 } from "./tool-programs.ts";
 import { resultOf } from "./tool-output.ts";
-import type { CallContext, ToolCall, ToolOutcome } from "./tool.ts";
+import { failed, type CallContext, type ToolCall, type ToolOutcome } from "./tool.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { runToEnd } from "../platform/programs.ts";

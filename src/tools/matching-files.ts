@@ -4,20 +4,13 @@ import { join } from "node:path";
 import { type Glob, partsMatch, readGlob } from "../entry/glob.ts";
 import { isPrivate } from "../permissions/private-files.ts";
 
-interface MatchingFiles {
-  readonly files: readonly string[];
-  readonly complete: boolean;
-}
-
-interface MatchOptions {
+export async function matchingFiles(options: {
   readonly folder: string;
   readonly globs: readonly string[];
   readonly signal: AbortSignal;
   readonly mostFiles: number;
   readonly mostNames: number;
-}
-
-export async function matchingFiles(options: MatchOptions): Promise<MatchingFiles> {
+}): Promise<{ readonly files: readonly string[]; readonly complete: boolean }> {
   const { folder, globs, signal, mostFiles, mostNames } = options;
   const wanted = patternsOf(globs.filter((glob) => !glob.startsWith("!")));
   const unwanted = patternsOf(

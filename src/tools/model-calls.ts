@@ -12,8 +12,6 @@ import { onAbort } from "../platform/waiting.ts";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";
 
-type KeepResult = (tool: string, text: string) => Promise<string>;
-
 export interface ModelCall {
   readonly id: string;
   /** As the model gave them: nothing has checked them. */
@@ -31,7 +29,7 @@ export interface ModelAnswer {
 
 interface ModelCallsOptions {
   readonly clock: Clock;
-  readonly keep: KeepResult;
+  readonly keep: (tool: string, text: string) => Promise<string>;
 }
 
 /** The runtime replaces a longer result by a file that the agent may not read (docs/internals/runtime-notes.md#tool-handlers). */

@@ -21,18 +21,11 @@ import {
   readRecipe,
   recipeFile,
 } from "./recipe.ts";
-import {
-  type Program,
-  type Programs,
-  canceled,
-  failed,
-  failureOf,
-  withTail,
-} from "./tool-programs.ts";
+import { type Program, type Programs, canceled, failureOf, withTail } from "./tool-programs.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit, unlessAborted } from "../platform/waiting.ts";
 import { matchingFiles } from "./matching-files.ts";
-import type { CallContext, ToolOutcome } from "./tool.ts";
+import { failed, type CallContext, type ToolOutcome } from "./tool.ts";
 import { clip } from "../events/cut.ts";
 
 type Failure = ReturnType<typeof failed>;
@@ -53,16 +46,12 @@ export interface Container {
   readonly image: string;
 }
 
-interface PreparationOptions {
-  readonly workingDirectory: string;
-  readonly environment: Environment;
-}
-
 export function preparationOf(
   tool: string,
   declaration: ToolDeclaration,
-  { workingDirectory, environment }: PreparationOptions,
+  options: { readonly workingDirectory: string; readonly environment: Environment },
 ): Preparation | Failure {
+  const { workingDirectory, environment } = options;
   const { build } = declaration;
   const found = recipeOf(tool, declaration, workingDirectory);
   if (found.kind === "failed") return found;

@@ -88,7 +88,8 @@ function inWords(diagnostic: Diagnostic): Diagnostic {
 export function dockerfileOf(recipe: Recipe): string {
   const { from = defaultImage, packages = [], run = [], env = {} } = recipe;
   const lines = [`FROM ${from}`];
-  for (const [name, value] of Object.entries(env)) lines.push(`ENV ${name}=${quoted(value)}`);
+  for (const [name, value] of Object.entries(env))
+    lines.push(`ENV ${name}="${value.replaceAll(/["\\$]/g, "\\$&")}"`);
   if (packages.length > 0) {
     lines.push(
       "RUN apt-get update \\",
@@ -105,10 +106,6 @@ export function dockerfileOf(recipe: Recipe): string {
     );
   }
   return `${lines.join("\n")}\n`;
-}
-
-function quoted(value: string): string {
-  return `"${value.replaceAll(/["\\$]/g, "\\$&")}"`;
 }
 
 /** As a list, Docker takes each text as it is: no variables, options, continuations or here-documents. */
@@ -148,11 +145,7 @@ export function scriptOf({ env, commands }: Extract<PlainCommands, { kind: "comm
 }
 
 export function wordsOf(command: readonly string[]): string {
-  return command.map(asWord).join(" ");
-}
-
-function asWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : singleQuoted(text);
+  return command.map((text) => (/^[\w./-]+$/.test(text) ? text : singleQuoted(text))).join(" ");
 }
 
 function singleQuoted(text: string): string {

@@ -12,7 +12,7 @@ import { endGroup, endMarkedProcesses } from "../platform/processes.ts";
 import { startProgram, type ProgramEnd } from "../platform/programs.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
 import { BoundedBytes, lineProgress, longestResult, tailOf, ToolLog } from "./tool-output.ts";
-import type { CallContext, ToolOutcome } from "./tool.ts";
+import { failed, type CallContext, type ToolOutcome } from "./tool.ts";
 
 export interface ProgramsOptions {
   readonly workingDirectory: string;
@@ -169,10 +169,6 @@ export function failureOf(name: string, ended: ProgramResult): Failure | undefin
   return ended.code === 0
     ? undefined
     : withTail(failed(`${name} exited with code ${ended.code}.`), ended.tail);
-}
-
-export function failed(reason: string): Failure {
-  return { kind: "failed", reason };
 }
 
 export const canceled = failed("The call was canceled.");

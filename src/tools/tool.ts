@@ -43,6 +43,10 @@ export type ToolOutcome =
   | { readonly kind: "failed"; readonly reason: string; readonly tail?: string }
   | { readonly kind: "timed_out" };
 
+export function failed(reason: string): Extract<ToolOutcome, { kind: "failed" }> {
+  return { kind: "failed", reason };
+}
+
 /** Something that can be called. */
 export interface Tool {
   /** `[A-Za-z0-9_-]{1,64}`; of an MCP server, `server/tool`. */

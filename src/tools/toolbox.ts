@@ -14,8 +14,8 @@ import {
   runModule,
   writeModulePrograms,
 } from "./declared-tool.ts";
-import { Programs, failed } from "./tool-programs.ts";
-import type { CallContext, Relic, Tool, ToolOutcome } from "./tool.ts";
+import { Programs } from "./tool-programs.ts";
+import { failed, type CallContext, type Relic, type Tool, type ToolOutcome } from "./tool.ts";
 
 interface Failure {
   readonly server: string;

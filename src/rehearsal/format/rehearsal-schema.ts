@@ -278,7 +278,6 @@ export type ReplyFields = Exclude<SchemaType<typeof reply>, string>;
 export type ToolField = SchemaType<typeof tool>;
 export type WorkFields = SchemaType<typeof work>;
 export type ActionFields = SchemaType<typeof action>;
-type DecisionItem = string | DecisionFields;
 /** Items in any order, in this order, or none of these. */
 export type Lists<Item> = Extract<
   SchemaType<ReturnType<typeof lists<Item>>>,
@@ -337,7 +336,7 @@ export const rehearsalSchema = {
           nonEmpty,
         ),
         report: condition("RESULT at the end of the workflow. The job must have one workflow."),
-        decisions: lists<DecisionItem>("decision", "Decisions of the run."),
+        decisions: lists<string | DecisionFields>("decision", "Decisions of the run."),
         actions: lists<ActionFields>(
           "action",
           "Actions of the action protocol, in the order in which they end.",

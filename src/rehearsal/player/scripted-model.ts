@@ -136,9 +136,8 @@ export class ScriptedModel implements ModelTransport {
     const isLater = this.#shared !== undefined || (label?.activity !== undefined && !subAgent);
     const before = isLater ? count - 1 : 0;
     const choice = chooseRule(this.#rules, request, chat, this.#fill, before);
-    if (choice.kind === "none") {
-      return { problem: `no rule expects ${describeRequest(request, chat)}. ${choice.why}` };
-    }
+    if (typeof choice === "string")
+      return { problem: `no rule expects ${describeRequest(request, chat)}. ${choice}` };
     const { rule: played, turn } = choice;
     use(played, turn, request);
     const number = (this.#conversationsBegun += 1);
@@ -165,9 +164,9 @@ export class ScriptedModel implements ModelTransport {
     const count = chat.prompts.length - conversation.before;
     const turn = rule.turns[count - 1];
     if (turn === undefined) {
-      return refuse(
-        `${rule.place} has ${plural(rule.turns.length, "turn")}, but its session got prompt number ${count}`,
-      );
+      const { length } = rule.turns;
+      const turns = `${length} turn${length === 1 ? "" : "s"}`;
+      return refuse(`${rule.place} has ${turns}, but its session got prompt number ${count}`);
     }
     if (turn.prompt !== undefined) {
       const why = mismatch(turn.prompt, chat.prompts.at(-1) ?? "", this.#fill);
@@ -284,10 +283,6 @@ function notOffered({ place, tools }: Reply, chat: ChatRequest): Choice | undefi
   return {
     problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session doesn't offer. It offers: ${names === "" ? "none" : names}. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   };
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 type Known = Map<string, "open" | "ended">;

@@ -67,7 +67,7 @@ export class ToolCalls {
     // A call that was stopped with its turn has not failed. The turn reports what happened.
     if (error === undefined) return undefined;
     return error.code === "denied"
-      ? `was denied: ${quote(deniedWhy(message))}. If this is expected, add "denied: true" to the call.`
+      ? `was denied: ${quote(message.replace(runtimePrefix, ""))}. If this is expected, add "denied: true" to the call.`
       : `failed: ${quote(message)}. If this is expected, add "fails: TEXT" to the call, with a part of this error.`;
   }
 }
@@ -77,7 +77,4 @@ function ended(succeeded: boolean, message: string): string {
   return message === "" ? "did not end" : `failed: ${quote(message)}`;
 }
 
-/** The sentence of agent-jobs, without the prefix of the runtime. */
-function deniedWhy(message: string): string {
-  return message.replace(/^.*?Denied: /s, "");
-}
+const runtimePrefix = /^.*?Denied: /s;

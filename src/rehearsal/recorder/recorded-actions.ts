@@ -14,16 +14,9 @@ interface Dialogue {
   ended: string[];
 }
 
-interface EndedAction {
-  readonly work: WorkRef;
-  readonly id: string;
-  readonly document: number;
-  readonly status: EndedStatus;
-}
-
 export class RecordedActions {
   readonly #dialogues = new Map<string, Dialogue>();
-  readonly #ended: EndedAction[] = [];
+  readonly #ended: { work: WorkRef; id: string; document: number; status: EndedStatus }[] = [];
   #wait = false;
 
   report(event: RunEvent): void {

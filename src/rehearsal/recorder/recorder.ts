@@ -163,18 +163,22 @@ export class Recorder {
     id: string,
     { work, role, retry, attempt }: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
   ): RecordedSession {
-    const session = newSession({ work, role, retry, attempt });
-    this.#sessions.push(session);
+    const session = this.#add({ work, role, retry, attempt });
     this.#open.set(id, session);
+    return session;
+  }
+
+  #add(of: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">): RecordedSession {
+    const session: RecordedSession = { ...of, turns: [], subAgents: [], usage: undefined };
+    this.#sessions.push(session);
     return session;
   }
 
   /** A replay of a resumed run begins at its start. */
   #restore(work: WorkRef, prompt: string): void {
-    const session = newSession({ work, role: undefined, retry: 0, attempt: 1 });
+    const session = this.#add({ work, role: undefined, retry: 0, attempt: 1 });
     const turn = newTurn(prompt, this.#workflows.step(work.workId));
     session.turns.push(turn);
-    this.#sessions.push(session);
     this.#earlier.set(work.workId, turn);
   }
 
@@ -262,10 +266,9 @@ export class Recorder {
     }
     // The session did not even start. In a replay it starts, and crashes on its first prompt.
     const retry = this.#retries.get(keyOf(work)) ?? 0;
-    const failed = newSession({ work, role: undefined, retry, attempt });
+    const failed = this.#add({ work, role: undefined, retry, attempt });
     const step = this.#workflows.step(work.workId);
     failed.turns.push({ ...newTurn("", step), state: "crashed", crash });
-    this.#sessions.push(failed);
   }
 
   #limits(): Limits | undefined {
@@ -285,12 +288,6 @@ export class Recorder {
 
 function newTurn(prompt: string, step: RecordedStep | undefined): RecordedTurn {
   return { prompt, replies: [], state: "open", crash: undefined, step };
-}
-
-function newSession(
-  of: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
-): RecordedSession {
-  return { ...of, turns: [], subAgents: [], usage: undefined };
 }
 
 function worksExpectation(works: readonly WorkTally[]): readonly WorkFields[] {

@@ -170,8 +170,7 @@ export class Connection {
 
   /** Ends the server, within a few seconds. Idempotent, never rejects. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return (this.#closing ??= this.#close());
   }
 
   kill(): void {

@@ -4,7 +4,7 @@ import { clip } from "../../events/cut.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { redactedData, redactedText } from "../redacted-data.ts";
 import { longestResult } from "../tool-output.ts";
-import type { ToolOutcome } from "../tool.ts";
+import { failed, type ToolOutcome } from "../tool.ts";
 
 const longestReason = 8_192;
 
@@ -20,10 +20,7 @@ export async function outcomeOf(
     // A part of a secret is not recognized, so nothing is cut off before.
     if (whole.length > longestResult) return tooLong;
     const text = await redactedText(whole, redact);
-    return {
-      kind: "failed",
-      reason: clip(text, longestReason) || "The tool failed without a reason.",
-    };
+    return failed(clip(text, longestReason) || "The tool failed without a reason.");
   }
   const value = structuredContent === undefined ? textOf(parts) : withoutMedia(structuredContent);
   const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
@@ -69,7 +66,4 @@ function media(kind: string, what: string, base64: string): string {
   return `[${kind}: ${what}, ${Buffer.byteLength(base64, "base64")} bytes]`;
 }
 
-const tooLong: ToolOutcome = {
-  kind: "failed",
-  reason: `The result has more than ${longestResult / 1e6} MB.`,
-};
+const tooLong = failed(`The result has more than ${longestResult / 1e6} MB.`);

@@ -17,7 +17,7 @@ import type { Sandbox } from "../../platform/sandbox.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Connection } from "./connection.ts";
 import { redactedBeginning } from "../redacted-data.ts";
-import type { Tool } from "../tool.ts";
+import { failed, type Tool } from "../tool.ts";
 import type { McpHost, ServerTools } from "../toolbox.ts";
 import { type ServerAddress, addressOf } from "./variables.ts";
 
@@ -82,8 +82,7 @@ export class McpServers {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return (this.#closing ??= this.#close());
   }
 
   kill(): void {
@@ -198,8 +197,7 @@ class ServersOfRun implements McpHost {
           run: async ({ params }, context) => {
             const reached = await this.#reach(name, key, context.signal);
             if (typeof reached !== "string") return reached.call(definition, params, context);
-            const reason = `The MCP server ${name} is not available. ${reached}`;
-            return { kind: "failed", reason };
+            return failed(`The MCP server ${name} is not available. ${reached}`);
           },
         })),
         problems: fresh,

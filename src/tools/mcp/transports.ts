@@ -93,8 +93,7 @@ export class ServerProgram implements Transport {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return (this.#closing ??= this.#close());
   }
 
   kill(): void {

@@ -288,7 +288,9 @@ function unaskedAgents(all: readonly Activity[], callsAsk: boolean): ReadonlySet
       before.set(id ?? "", those);
     }
   }
-  const unasked = new Set(all.filter(startsAgent));
+  const unasked = new Set(
+    all.filter((one) => one.kind === "prompt" && roleOf(one.prompt) === "system"),
+  );
   const seen = new Set<Activity>();
   const queue = all.filter((one) => isQuestion(one) || (one.kind === "call" && callsAsk));
   for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
@@ -299,10 +301,6 @@ function unaskedAgents(all: readonly Activity[], callsAsk: boolean): ReadonlySet
     }
   }
   return unasked;
-}
-
-function startsAgent(one: Activity): boolean {
-  return one.kind === "prompt" && roleOf(one.prompt) === "system";
 }
 
 function isQuestion(one: Activity): boolean {

@@ -2,6 +2,7 @@
 import { defined } from "../../document/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { readMarkdown } from "../../document/markdown.ts";
+import { byPosition } from "../../document/problem.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";
@@ -140,10 +141,7 @@ function inOrder(
 ): readonly Diagnostic[] {
   const ranks = new Map(files.map(({ file }, index) => [file, index]));
   const rank = ({ file }: Diagnostic): number => ranks.get(file ?? "") ?? files.length;
-  return diagnostics.toSorted(
-    (a, b) =>
-      rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
-  );
+  return diagnostics.toSorted((a, b) => rank(a) - rank(b) || byPosition(a, b));
 }
 
 function prepared(read: ReadFile): WorkflowFile {

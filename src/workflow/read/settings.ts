@@ -5,7 +5,7 @@ import { schemaCheck } from "../../document/schema-check.ts";
 import { entrySchema } from "../../entry/entry-schema.ts";
 import { entryCheck, warning } from "../../entry/problems.ts";
 import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
-import { preparePlain } from "../../entry/prepare.ts";
+import { prepareDeclarations } from "../../entry/prepare.ts";
 import { toolPatternProblem } from "../../entry/known-tools.ts";
 import { declarations, toolName } from "../../entry/tool-declarations.ts";
 import {
@@ -69,9 +69,11 @@ export function readSettings(
     return {};
   }
   const { model: written, models, answers, permissions: rules, limits: bounds, agentTools } = value;
-  const { categories = [], checks } = context;
-  const parts = preparedParts(value, place, checks);
-  problems.include(parts.diagnostics);
+  const { tools, mcpServers } = value;
+  const { categories = [], checks = {} } = context;
+  const declared = defined({ permissions: rules, tools, mcpServers });
+  const parts = prepareDeclarations(declared, { ...place, checks });
+  problems.include(parts.diagnostics.map(withoutRoot));
   const known = [...Object.keys(models ?? {}), ...categories];
   const naming = (text: string): Model =>
     known.includes(text) ? { category: text } : { id: text };
@@ -84,7 +86,7 @@ export function readSettings(
   }
   const settings = {
     ...defined({ model: chosen, models, permissions: rules, agentTools }),
-    ...parts.declared,
+    ...parts.declarations,
     ...defined({ limits: bounds }),
     ...(answers && {
       answers: Object.fromEntries(
@@ -92,7 +94,7 @@ export function readSettings(
       ),
     }),
   };
-  if (parts.isValid) {
+  if (parts.declarations !== undefined) {
     const effective = permissionsOfRun(settings, context) ?? rules ?? "read-only";
     const found = agentToolProblems(value, context, effective);
     problems.include(toDiagnostics(found, place).map(withoutRoot));
@@ -105,31 +107,6 @@ export function permissionsOfRun(
   { permissions }: SettingsContext,
 ): Permissions | undefined {
   return typeof permissions === "function" ? permissions(settings) : permissions;
-}
-
-function preparedParts(
-  { permissions, tools, mcpServers }: FrontMatter,
-  place: { readonly file: string; readonly locate: Locate },
-  { checkCommandPattern, hasCredential }: WarningChecks = {},
-): {
-  readonly isValid: boolean;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly declared?: DeclaredTools;
-} {
-  const given = Object.entries({ permissions, tools, mcpServers }).filter(([, part]) => part);
-  const entry = { models: { driving: "model" }, tasks: {}, jobs: {}, ...Object.fromEntries(given) };
-  const prepared = preparePlain(entry, {
-    ...place,
-    checks: defined({ checkCommandPattern, hasCredential }),
-  });
-  if (prepared.kind === "rejected")
-    return { isValid: false, diagnostics: prepared.diagnostics.map(withoutRoot) };
-  const { tools: ownTools, mcpServers: ownServers } = prepared.entry;
-  return {
-    isValid: true,
-    diagnostics: prepared.warnings.map(withoutRoot),
-    declared: defined({ tools: ownTools, mcpServers: ownServers }),
-  };
 }
 
 /** Unknown names, and tools that no agent may call or is offered. Only for valid permissions. */

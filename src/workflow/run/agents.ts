@@ -20,16 +20,11 @@ export interface AgentOptions {
   readonly toolSource: ToolSource | undefined;
 }
 
-interface Open {
-  readonly session: Session;
-  /** How many messages of the conversation it knows. */
-  known: number;
-}
-
 export class Agents {
   readonly #context: OpeningContext;
   readonly #options: AgentOptions;
-  readonly #open = new Map<number, Open>();
+  /** `known`: how many messages of the conversation the session knows. */
+  readonly #open = new Map<number, { readonly session: Session; known: number }>();
   readonly #reported = new Set<string>();
 
   constructor(context: OpeningContext, options: AgentOptions) {
@@ -71,8 +66,8 @@ export class Agents {
   }
 
   /** Its next prompt gets a session that is given the conversation. */
-  async discard(agent: number): Promise<void> {
-    await this.#close(agent, false);
+  discard(agent: number): Promise<void> {
+    return this.#close(agent, false);
   }
 
   /** Its session has answered: it knows the prompt and the answer. */

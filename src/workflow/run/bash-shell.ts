@@ -24,7 +24,8 @@ import {
   type RequestFiles,
   type ShellAnswer,
 } from "./bash-protocol.ts";
-import type { Executor, ScriptContext, ScriptEnd, ShellState } from "./executor.ts";
+import type { ShellState } from "../../events/step.ts";
+import type { Executor, ScriptContext, ScriptEnd } from "./executor.ts";
 
 export interface BashOptions {
   /** An empty folder of the run, for scripts and pipes. Absolute. */

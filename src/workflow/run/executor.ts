@@ -1,8 +1,4 @@
 /** What runs the scripts of EXECUTE, by the tag of their code fence. `docs/workflows.md` has the rules. */
-import type { ShellState } from "../../events/step.ts";
-
-export type { ShellState };
-
 /** Runs the code fences with certain tags. */
 export interface Executor {
   /** The tags of the code fences that it runs. Upper and lower case are the same. */
@@ -25,10 +21,8 @@ export interface ScriptContext {
   readonly write: (output: ScriptOutputPiece) => void;
 }
 
-export type OutputStream = "stdout" | "stderr";
-
 export interface ScriptOutputPiece {
-  readonly stream: OutputStream;
+  readonly stream: "stdout" | "stderr";
   readonly bytes: Uint8Array;
   /** The script is over: a process in the background has written it. It is kept in the file of the script only. */
   readonly late?: boolean;

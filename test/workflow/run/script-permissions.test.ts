@@ -4,9 +4,10 @@ import { dirname } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { Permissions } from "../../../src/entry/model.ts";
+import type { ShellState } from "../../../src/events/step.ts";
 import { decidePermission } from "../../../src/permissions/policy.ts";
 import { realFiles } from "../../../src/sessions/permission-handler.ts";
-import type { Executor, ShellState } from "../../../src/workflow/run/executor.ts";
+import type { Executor } from "../../../src/workflow/run/executor.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 import { scriptsRig } from "./scripts-rig.ts";
 
