@@ -50,7 +50,6 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const results = new Results(resultsPath);
     const { runs = read.runs, parallel = read.parallel } = given;
     const { provider, gitHubToken, runtimePath, environment, sandbox, env } = access;
-    const own = { environment, sandbox, ...defined({ provider, gitHubToken, runtimePath, env }) };
     const isText = format === "text";
     if (isText && results.runs.length > 0)
       output.print(
@@ -58,7 +57,11 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
       );
     const end = await runEval(
       {
-        access: own,
+        access: {
+          environment,
+          sandbox,
+          ...defined({ provider, gitHubToken, runtimePath, env }),
+        },
         cells,
         runs,
         parallel,

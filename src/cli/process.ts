@@ -35,7 +35,10 @@ export const exitCode = {
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
-/** Ctrl-C, SIGTERM and a closed terminal cancel a run, which ends within five seconds, including its report. */
+/**
+ * Ctrl-C, SIGTERM and a closed terminal cancel a run. By default it ends within five seconds, including its report.
+ * `patienceMs`: after them the process ends, whatever still goes on.
+ */
 export function cancelFromTerminal(patienceMs = 4_500): Cancellation {
   return cancelOnSignals({
     signals: ["SIGINT", "SIGTERM", "SIGHUP"],

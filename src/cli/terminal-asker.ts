@@ -24,16 +24,16 @@ export interface TerminalAsker {
 }
 
 export function createTerminalAsker(terminal: AskTerminal): TerminalAsker {
-  const pause: TerminalPause = { onChange: () => {} };
+  const pause: TerminalPause = { setPaused: () => {} };
   let last: Promise<unknown> = Promise.resolve();
   const asker: Asker = (question, signal) => {
     const answer = last.then(async () => {
       if (signal.aborted) return canceled;
-      pause.onChange(true);
+      pause.setPaused(true);
       try {
         return await ask(terminal, question, signal);
       } finally {
-        pause.onChange(false);
+        pause.setPaused(false);
       }
     });
     last = answer.catch(() => {});

@@ -27,7 +27,7 @@ export const workRef = is.record({
 });
 export type WorkRef = TypeOf<typeof workRef>;
 
-/** The same for all that an iteration of a work does. Items of one work may run at the same time. */
+/** The same for all that an iteration of a work does; begins with `workId/`. Items of one work may run at the same time. */
 export function workKey({ workId, iteration }: WorkRef): string {
   return `${workId}/${iteration}`;
 }

@@ -196,6 +196,7 @@ export class HostedRuns {
     const given = { ...start, environment: this.host.environment, script, write: asOption };
     const begun = await beginJob(installed, settled, jobName, given);
     const { whole, userInput = start.userInput } = begun ?? {};
+    // Throws for a workflow without a model.
     asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
     const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);

@@ -307,6 +307,7 @@ export function asksModels(
   flows: Flows,
   params?: Readonly<Record<string, string>>,
 ): boolean {
+  // Not `some`: each workflow is checked.
   const asking = leavesOfJob(entry, jobName).filter((leaf) => {
     if (leaf.kind !== "Flow") return leaf.kind === "Ref";
     const workflow = flows[leaf.file]?.workflow;

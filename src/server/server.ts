@@ -6,7 +6,8 @@ import { getRequestListener } from "@hono/node-server";
 import { within } from "../platform/waiting.ts";
 import { json, rawRefusal, type RefusalName, refuse } from "./answers.ts";
 import { createBareApp, type Env, route, type Served } from "./app.ts";
-import { addJobRoutes, addPage, addSessionRoutes, addTaskRoutes } from "./routes.ts";
+import { addJobRoutes, addSessionRoutes, addTaskRoutes } from "./routes.ts";
+import { addPage } from "./page.ts";
 import { Access, asHost, securityHeaders } from "./security.ts";
 
 export interface ServerOptions extends Omit<Served, "access" | "stop" | "isStopping"> {

@@ -123,7 +123,7 @@ function partText({ title, text, language = "" }: StepPart): string {
   return `${inline(title, 100)}:\n\n${fenced(bothEnds(shown, MAX_TEXT), tag)}`;
 }
 
-const MAX_REASON = 300;
+const MAX_ACTION_REASON = 300;
 const MAX_REJECTION = 600;
 
 export function actionSections(view: RunView): Section[] {
@@ -193,7 +193,7 @@ function rowOf(action: ActionView): string {
     `${kind === "group" ? "group " : ""}${name}${facts === "" ? "" : ` (${facts})`}`,
     unbroken(`${actionSigns[status]} ${statusWord(status)}`),
     startedAt === undefined ? "" : durationText(endedAt - startedAt),
-    reason === undefined ? "" : inline(reason, MAX_REASON),
+    reason === undefined ? "" : inline(reason, MAX_ACTION_REASON),
   ]);
 }
 

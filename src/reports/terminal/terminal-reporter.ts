@@ -33,7 +33,7 @@ export interface TerminalOptions {
 /** Lets a question to a person have the terminal: the live view is gone until the answer, and the log waits. */
 export interface TerminalPause {
   /** Set by the reporter. */
-  onChange: (paused: boolean) => void;
+  setPaused: (paused: boolean) => void;
 }
 
 /** Without a terminal there is no width to keep to. */
@@ -91,7 +91,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   };
 
   if (tty && options.pause !== undefined) {
-    options.pause.onChange = (now) => {
+    options.pause.setPaused = (now) => {
       if (!now || over) return resume();
       live?.stop();
       held ??= [];
