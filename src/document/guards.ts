@@ -16,6 +16,15 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+/** Undefined for what is no URL. Not by `URL.canParse`: once Node 20 has optimized it, it refuses hosts such as é.com. */
+export function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function isText(value: unknown): value is string {
   return typeof value === "string";
 }

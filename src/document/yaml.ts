@@ -201,8 +201,7 @@ class Converter {
     const object = emptyObject();
     const merged: unknown[] = [];
     for (const pair of map.items) {
-      const { key: name } = pair;
-      if (isScalar(name) && name.value === "<<" && name.type === "PLAIN") {
+      if (isMergeKey(pair.key)) {
         for (const source of this.#mergeSources(pair.value, depth)) merged.push(source);
         continue;
       }
@@ -286,6 +285,10 @@ class Converter {
     if (this.#within !== undefined) return;
     this.faults.push({ offset: offsetOf(node), reason, ...defined({ hint }) });
   }
+}
+
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && key.value === "<<" && key.type === "PLAIN";
 }
 
 function offsetOf(node: unknown): number {

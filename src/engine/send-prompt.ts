@@ -99,8 +99,8 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     if (crash.cause === "deadline") {
       const limit = exceeded(sender.limits, crash.limit);
       if (limit.setBy !== undefined) crash = { ...crash, setBy: limit.setBy };
-      const of = { kind: "turn", of: sender.subject } as const;
-      decide(sender, { kind: "limit-exceeded", ...limit, scope: of });
+      const scope = { kind: "turn", of: sender.subject } as const;
+      decide(sender, { kind: "limit-exceeded", ...limit, scope });
     }
     const remedy = crashRemedy(crash, { lent });
     sender.onError?.(withAdvice(crash.message, remedy.advice));

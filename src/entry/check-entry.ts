@@ -16,7 +16,7 @@ import {
 import { type Expansion, PromptExpander, trailPath, variablesIn } from "./prompt.ts";
 import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
 import type { Meaning, PromptMeaning } from "./schema-parts.ts";
-import { jobTools, toolPatternProblem } from "./known-tools.ts";
+import { allJobTools, toolPatternProblem } from "./known-tools.ts";
 import { commandName } from "./work.ts";
 
 type Meant<M extends Meaning> = M extends PromptMeaning
@@ -61,7 +61,7 @@ class EntryChecker {
     relic: (name, path) => this.#checkName("relic", "relics", name, path),
     monument: (name, path) => this.#checkName("monument", "monuments", name, path),
     tool: (name, path) => this.#tools.checkName(name, path, []),
-    "tool of a task": (name, path) => this.#tools.checkName(name, path, jobTools),
+    "tool of a task": (name, path) => this.#tools.checkName(name, path, allJobTools),
     "task with a result": (name, path) => this.#checkResultOf(name, path),
     "name of a work": (name, path) => this.#checkOwnName(name, path),
     glob: (glob, path) => this.#checkGlob(glob, path),

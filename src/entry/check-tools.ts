@@ -1,5 +1,5 @@
 /** What agents may call, checked as in `check-entry.ts`. */
-import { defined } from "../document/guards.ts";
+import { defined, urlOf } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
 import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";
@@ -66,7 +66,7 @@ export class ToolChecker {
   }
 
   #checkUrl(path: Path, url: string): void {
-    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    if (!/^https?:\/\//i.test(url) || urlOf(url) === undefined) {
       const reason = "Must be an address that starts with http:// or https://.";
       this.#problems.add(path, reason);
     }

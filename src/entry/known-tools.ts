@@ -10,7 +10,7 @@ export const reportTools: readonly string[] = [
   "job_remember",
 ];
 
-export const jobTools: readonly string[] = [...availableTools, ...reportTools];
+export const allJobTools: readonly string[] = [...availableTools, ...reportTools];
 
 export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
 
@@ -47,7 +47,7 @@ export const runtimeTools: readonly string[] = [
 ];
 
 export function ownerOf(name: string): string | undefined {
-  if (jobTools.includes(name)) return "a job tool";
+  if (allJobTools.includes(name)) return "a job tool";
   if ((protocolTools as readonly string[]).includes(name)) return "a part of the action protocol";
   return runtimeTools.includes(name) ? "a tool of the Copilot runtime" : undefined;
 }

@@ -116,8 +116,9 @@ type Declarations = Pick<Entry, "permissions" | "tools" | "mcpServers">;
 /** These fields of an entry by themselves. They must be valid by its schema; without `declarations`, they are not valid. */
 export function prepareDeclarations(
   given: Declarations,
-  { checks = {}, ...place }: PrepareOptions,
+  { checks = {}, ...place }: Place & Pick<PrepareOptions, "checks">,
 ): { readonly declarations?: DeclaredTools; readonly diagnostics: readonly Diagnostic[] } {
+  // It refuses them, as the other fields are missing; only the places count.
   const { places } = entryCheck.inspect(given);
   const problems = checkEntry(given, places, entryNames(given), []);
   if (problems.length > 0) return { diagnostics: diagnosticsOf(problems, place) };

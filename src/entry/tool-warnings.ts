@@ -11,7 +11,7 @@ import {
   type Task,
   type ToolDeclaration,
 } from "./model.ts";
-import { jobTools, protocolTools, runtimeTools } from "./known-tools.ts";
+import { allJobTools, protocolTools, runtimeTools } from "./known-tools.ts";
 
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
@@ -71,7 +71,7 @@ function callWarnings(
     const rules = known.get(permissions) ?? of(permissions);
     known.set(permissions, rules);
     return (criteria?.toolExecuted ?? []).flatMap((tool, index) => {
-      if (jobTools.includes(tool) || rules.allowsTool(tool)) return [];
+      if (allJobTools.includes(tool) || rules.allowsTool(tool)) return [];
       const path = ["tasks", name, "criteria", "toolExecuted", index];
       const reason = `The criteria can't hold, because the task may not call ${JSON.stringify(tool)}.`;
       return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
@@ -194,7 +194,8 @@ function vainDenial(
   usesProtocol: boolean,
 ): readonly [reason: string] | undefined {
   if (pattern === "*") return undefined;
-  if (jobTools.includes(pattern)) return ["This denial has no effect: job tools can't be denied."];
+  if (allJobTools.includes(pattern))
+    return ["This denial has no effect: job tools can't be denied."];
   const name = pattern.replace(/^\.\//, "");
   if (name.startsWith("delegate/") || protocolTools.some((one) => one === name)) {
     const why = "no task that it concerns has protocol: actions";

@@ -2,6 +2,7 @@
  * Foreign Markdown as a tree of what may pass. A word in which GitHub would find a mention, a reference or an address
  * becomes code. The parser takes linear time and bounds the nesting, so that no walk over the tree goes deep.
  */
+import { urlOf } from "../document/guards.ts";
 import MarkdownIt, { type Token } from "markdown-it";
 import type {
   BlockContent,
@@ -218,8 +219,8 @@ class TreeBuilder {
 
   /** As a browser would read it: with `..` and escapes resolved. */
   #allowed(href: string): string | undefined {
-    if (!URL.canParse(href)) return undefined;
-    const url = new URL(href).href;
+    const url = urlOf(href)?.href;
+    if (url === undefined) return undefined;
     return this.#allowedLinks.some((prefix) => url.startsWith(prefix)) ? url : undefined;
   }
 }

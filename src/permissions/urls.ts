@@ -1,3 +1,4 @@
+import { urlOf } from "../document/guards.ts";
 import { domainToASCII } from "node:url";
 import { wildcardMatches } from "./wildcard.ts";
 
@@ -10,12 +11,8 @@ const maxLength = 8_192;
  */
 export function urlMatches(url: string, pattern: string): boolean {
   if (url.length > maxLength) return false;
-  let parsed: URL;
-  try {
-    parsed = new URL(url);
-  } catch {
-    return false;
-  }
+  const parsed = urlOf(url);
+  if (parsed === undefined) return false;
   if (parsed.username !== "" || parsed.password !== "") return false;
   if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return false;
   const match = /^(?:([a-z*]+):\/\/)?([^/?#]+)(\/.*)?$/i.exec(pattern.trim());
@@ -36,9 +33,9 @@ export function urlDenied(url: string, pattern: string): boolean {
   const match = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(\/.*)?$/i.exec(
     pattern.trim(),
   );
-  if (match === null || url.length > maxLength || !URL.canParse(url)) return true;
+  const parsed = url.length > maxLength ? undefined : urlOf(url);
+  if (match === null || parsed === undefined) return true;
   const [, host = "", path = "/*"] = match;
-  const parsed = new URL(url);
   const text = plainPath(`${parsed.pathname}${parsed.search}`);
   const named = plainPath(path);
   return (

@@ -5,8 +5,15 @@
 import * as fs from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
-/** `fixed` is never writable. */
-export function gitFolder(path: string) {
+interface GitFolder {
+  readonly settings: readonly string[];
+  /** Never writable. */
+  readonly fixed: readonly string[];
+  readonly hidden: readonly string[];
+  readonly folders: readonly string[];
+}
+
+export function gitFolder(path: string): GitFolder {
   const settings: string[] = [];
   const fixed: string[] = [];
   const hidden: string[] = [];

@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined, urlOf } from "../document/guards.ts";
 import { providerTypes } from "../sessions/model-server.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
@@ -60,7 +60,7 @@ export function readProvider(
 
 /** What is wrong with the address of a model server, as a phrase that follows its name. Never quotes it, because it may contain a key. */
 export function addressProblem(baseUrl: string, keyOption: string): string | undefined {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  const url = urlOf(baseUrl);
   if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(baseUrl)) {
     return "must be an http or https address, such as http://127.0.0.1:11434/v1";
   }

@@ -1,3 +1,4 @@
+import { urlOf } from "../document/guards.ts";
 import { newRunId, type Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -26,16 +27,16 @@ export function telemetryTarget(
   if (base === "" || environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true") return undefined;
   if (otlp !== undefined && !isCollector(otlp))
     throw new UsageError("--otlp must be an http or https address, such as http://127.0.0.1:4318.");
-  const urlOf = (signal: "TRACES" | "METRICS"): string => {
+  const address = (signal: "TRACES" | "METRICS"): string => {
     const own = environment[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] ?? "";
-    if (otlp === undefined && URL.canParse(own)) return own;
+    if (otlp === undefined && urlOf(own) !== undefined) return own;
     return `${base.replace(/\/+$/, "")}/v1/${signal.toLowerCase()}`;
   };
-  return { tracesUrl: urlOf("TRACES"), metricsUrl: urlOf("METRICS") };
+  return { tracesUrl: variableFor("TRACES"), metricsUrl: variableFor("METRICS") };
 }
 
 export function isCollector(address: string): boolean {
-  return URL.canParse(address) && /^https?:\/\//i.test(address);
+  return urlOf(address) !== undefined && /^https?:\/\//i.test(address);
 }
 
 const providers = {

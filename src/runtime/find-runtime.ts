@@ -26,6 +26,11 @@ export interface RuntimeSearch {
   readonly searchFrom?: string | undefined;
 }
 
+interface FoundRuntime {
+  readonly path: string;
+  readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";
+}
+
 export class RuntimeNotFoundError extends Error {
   override readonly name = "RuntimeNotFoundError";
 }
@@ -45,7 +50,7 @@ export function findRuntime(search: RuntimeSearch): string {
  * current directory: that may be a stranger's checkout.
  * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
  */
-export function lookForRuntime(search: RuntimeSearch) {
+export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined {
   const { pathOption = libraryOption, distrusted, installed = [] } = search;
   const platform = search.platform ?? platformName();
   const named = [

@@ -1,5 +1,5 @@
 /** Parses the error messages of the runtime and of model servers. */
-import { defined, parsedJson } from "../document/guards.ts";
+import { defined, parsedJson, urlOf } from "../document/guards.ts";
 import { refusalOf, type Crash } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
 import { clipWords } from "../events/cut.ts";
@@ -110,8 +110,9 @@ export function serverName({ baseUrl }: Pick<ModelAddress, "baseUrl">): string {
 }
 
 export function withoutSecrets(address: string): string {
-  if (!URL.canParse(address)) return "(no address)";
-  const { origin, pathname } = new URL(address);
+  const url = urlOf(address);
+  if (url === undefined) return "(no address)";
+  const { origin, pathname } = url;
   return `${origin}${pathname === "/" ? "" : pathname}`;
 }
 

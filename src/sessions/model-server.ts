@@ -1,3 +1,4 @@
+import { urlOf } from "../document/guards.ts";
 import { BlockList, isIP } from "node:net";
 import type { Environment } from "../platform/environment.ts";
 
@@ -53,8 +54,8 @@ export function isReachedDirectly(address: string, environment: Environment): bo
 }
 
 export function proxyFor(address: string, environment: Environment): string | undefined {
-  if (!URL.canParse(address)) return undefined;
-  const url = new URL(address);
+  const url = urlOf(address);
+  if (url === undefined) return undefined;
   const ofScheme = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const proxy = variable(environment, ofScheme) ?? variable(environment, "ALL_PROXY");
   return isExcluded(url, variable(environment, "NO_PROXY") ?? "") ? undefined : proxy;

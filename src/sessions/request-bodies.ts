@@ -3,7 +3,7 @@
  * (docs/internals/runtime-notes.md#history, #answer-formats).
  */
 import type { AnswerFormat, PastMessage } from "../engine/ports.ts";
-import { isRecord, parsedJson } from "../document/guards.ts";
+import { isRecord, parsedJson, urlOf } from "../document/guards.ts";
 
 export interface WireRequest {
   readonly url: string;
@@ -113,7 +113,7 @@ function parsed(body: string): Fields | undefined {
 }
 
 function pathOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname.replace(/(?<!\/)\/+$/, "") : url;
+  return urlOf(url)?.pathname.replace(/(?<!\/)\/+$/, "") ?? url;
 }
 
 /* Formats of answers. What comes back is checked like any other answer. */
@@ -122,12 +122,12 @@ export function withAnswerFormat(
   { url, method, body }: WireRequest,
   format: AnswerFormat,
 ): { readonly body: string; readonly asked: string } | undefined {
-  if (method !== "POST" || !URL.canParse(url)) return undefined;
+  const address = urlOf(url);
+  if (method !== "POST" || address === undefined) return undefined;
   const fields = parsed(body);
   const written = fields && formatted(pathOf(url), fields, format);
   if (written === undefined) return undefined;
-  const { origin, pathname } = new URL(url);
-  const asked = `${origin}${pathname} ${JSON.stringify(fields?.["model"])}`;
+  const asked = `${address.origin}${address.pathname} ${JSON.stringify(fields?.["model"])}`;
   return { body: JSON.stringify(written), asked };
 }
 

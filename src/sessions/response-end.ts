@@ -3,7 +3,7 @@
  * (docs/internals/runtime-notes.md#broken-answers-of-the-responses-api). So the stream is made to break.
  */
 import { createParser } from "eventsource-parser";
-import { isRecord, parsedJson } from "../document/guards.ts";
+import { isRecord, parsedJson, urlOf } from "../document/guards.ts";
 
 /** How a response may end. Of an incomplete one, the runtime passes on these reasons, and no other. */
 const knownReasons: readonly unknown[] = ["max_output_tokens", "content_filter"];
@@ -18,7 +18,7 @@ const withoutEnd =
   "The model server broke off its answer: it ended without `response.completed`. If the server never sends it, use its API of chat completions: set `provider-wire-api` (in the library, `wireApi`) to `completions`.";
 
 export function untilItsEnd(url: string, response: Response): Response {
-  const isResponse = URL.canParse(url) && /\/responses\/?$/.test(new URL(url).pathname);
+  const isResponse = /\/responses\/?$/.test(urlOf(url)?.pathname ?? "");
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   if (!isResponse || !response.ok || isJson || response.body === null) return response;
   let sign: Sign | undefined;

@@ -79,6 +79,7 @@ class Turn {
   #lastEvent: number;
   #wake: () => void = () => {};
   #sending: Promise<unknown> | undefined;
+  #isOver = false;
   readonly #unsubscribe: readonly (() => void)[];
   #death: string | undefined;
   readonly #session: TurnSession;
@@ -141,6 +142,7 @@ class Turn {
   }
 
   end(): void {
+    this.#isOver = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#calls.abort();
     for (const activity of this.#translator.close()) this.#deltas.pass(activity);
@@ -149,7 +151,10 @@ class Turn {
 
   async #send(prompt: string, end: number): Promise<Ending | undefined> {
     const sending = this.#session.send({ prompt: wholeCharacters(prompt) }).then(
-      (messageId) => this.#accepted(messageId),
+      (messageId) => {
+        this.#accepted(messageId);
+        return {};
+      },
       (error: unknown) => ({ error }),
     );
     this.#sending = sending;
@@ -173,11 +178,11 @@ class Turn {
     return undefined;
   }
 
-  #accepted(messageId: string): object {
+  #accepted(messageId: string): void {
+    if (this.#isOver) return;
     const early = this.#stage.at === "sending" ? this.#stage.early : [];
     this.#stage = { at: "sent", messageId, error: undefined };
     for (const event of early) this.#receive(event);
-    return {};
   }
 
   async #wait(end: number): Promise<Ending> {
@@ -299,8 +304,7 @@ class Turn {
 
   async #quieten(abort: boolean): Promise<void> {
     if (this.#life.gone || this.#sending === undefined) return;
-    const abortEnd = this.#clock.now() + abortMs;
-    // The runtime may have taken up a prompt before it says so. One that was waited for in vain is lost.
+    // The runtime may have taken up a prompt before it says so. After a deadline nobody waits for that again.
     if (this.#stage.at === "sending" && this.#options.signal.aborted) {
       await unless(
         this.#sending,
@@ -310,8 +314,7 @@ class Turn {
     }
     if (this.#stage.at === "sending") return;
     if (abort) {
-      const rest = abortEnd - this.#clock.now();
-      const aborting = bestEffort(() => this.#session.abort(), rest, this.#clock);
+      const aborting = bestEffort(() => this.#session.abort(), abortMs, this.#clock);
       // Not before: the model would be given their results.
       this.#calls.abort();
       if ((await aborting) === "late") return;

@@ -5,14 +5,20 @@ import type { Reply, Rule, Selectors, Turn } from "../format/script.ts";
 import { mismatch, quote } from "../format/text-condition.ts";
 import type { ChatRequest } from "./wire.ts";
 
-/** `before`: earlier prompts of the session. A text says why there is none. */
+type Fill = (template: string) => string;
+
+type Chosen =
+  | { readonly kind: "chosen"; readonly rule: PlayedRule; readonly turn: number }
+  | { readonly kind: "none"; readonly why: string };
+
+/** `before`: earlier prompts of the session. */
 export function chooseRule(
   rules: readonly PlayedRule[],
   request: ModelRequest,
   chat: ChatRequest,
-  fill: (template: string) => string,
+  fill: Fill,
   before: number,
-): { readonly rule: PlayedRule; readonly turn: number } | string {
+): Chosen {
   let nearest = { distance: Infinity, why: "The rehearsal has no rules." };
   for (const candidate of rules) {
     const { place, selectors, repeat, turns } = candidate.rule;
@@ -25,7 +31,7 @@ export function chooseRule(
       conflicts.push(`its ${which} doesn't match: the prompt ${differs}`);
     }
     if (turn === undefined) conflicts.push(`it is used up (repeat: ${repeat})`);
-    else if (conflicts.length === 0) return { rule: candidate, turn };
+    else if (conflicts.length === 0) return { kind: "chosen", rule: candidate, turn };
     // A rule for another task is further away than one for another run of the same task.
     const task = request.label?.taskId;
     const distance = conflicts.length + ((selectors.task ?? task) === task ? 0 : 10);
@@ -33,7 +39,7 @@ export function chooseRule(
       nearest = { distance, why: `The nearest rule is ${place}: ${conflicts.join("; ")}.` };
     }
   }
-  return nearest.why;
+  return { kind: "none", why: nearest.why };
 }
 
 function selectorConflicts(

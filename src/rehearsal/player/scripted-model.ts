@@ -136,8 +136,9 @@ export class ScriptedModel implements ModelTransport {
     const isLater = this.#shared !== undefined || (label?.activity !== undefined && !subAgent);
     const before = isLater ? count - 1 : 0;
     const choice = chooseRule(this.#rules, request, chat, this.#fill, before);
-    if (typeof choice === "string")
-      return { problem: `no rule expects ${describeRequest(request, chat)}. ${choice}` };
+    if (choice.kind === "none") {
+      return { problem: `no rule expects ${describeRequest(request, chat)}. ${choice.why}` };
+    }
     const { rule: played, turn } = choice;
     use(played, turn, request);
     const number = (this.#conversationsBegun += 1);

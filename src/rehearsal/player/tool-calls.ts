@@ -77,4 +77,5 @@ function ended(succeeded: boolean, message: string): string {
   return message === "" ? "did not end" : `failed: ${quote(message)}`;
 }
 
+/** Before the sentence of agent-jobs. */
 const runtimePrefix = /^.*?Denied: /s;

@@ -1,6 +1,6 @@
 /** OpenAI chat completions: what a rehearsal must read of a request, and how it answers. */
 import { onAbort } from "../../platform/waiting.ts";
-import { isRecord, parsedJson } from "../../document/guards.ts";
+import { isRecord, parsedJson, urlOf } from "../../document/guards.ts";
 import type { ModelRequest } from "../../sessions/transport.ts";
 
 export interface ChatRequest {
@@ -253,7 +253,7 @@ function textOf(content: unknown): string {
 }
 
 function pathOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname : url;
+  return urlOf(url)?.pathname ?? url;
 }
 
 function stringOf(value: unknown): string {

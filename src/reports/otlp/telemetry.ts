@@ -1,4 +1,5 @@
 /** The SDK is loaded while the run goes on. Nothing waits for it or the collector before `close`, which is bounded. */
+import { urlOf } from "../../document/guards.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { RunEvent } from "../../events/event.ts";
 import type { Reporter } from "../../events/sink.ts";
@@ -54,9 +55,7 @@ export function createTelemetry(options: TelemetryOptions): Reporter {
       const send = async (): Promise<void> => (await loaded)?.();
       const sent = await within(send(), CLOSE_MS, clock);
       end.abort();
-      const host = URL.canParse(options.tracesUrl)
-        ? new URL(options.tracesUrl).host
-        : "the collector";
+      const host = urlOf(options.tracesUrl)?.host ?? "the collector";
       if (sent === undefined) throw new Error(`${host} did not answer within ${CLOSE_MS} ms`);
       if (failure !== undefined) throw new Error(`Can't send it to ${host}: ${reason(failure)}`);
     },

@@ -1,5 +1,5 @@
 /** One MCP server: up until `ended` is set, and never again; every call settles then; nothing is left after `close`. */
-import { defined } from "../../document/guards.ts";
+import { defined, urlOf } from "../../document/guards.ts";
 import type * as Package from "@modelcontextprotocol/client";
 import type {
   CallToolResult,
@@ -215,7 +215,7 @@ export class Connection {
   }
 
   async #connectTo({ url, headers }: Extract<ServerAddress, { kind: "url" }>): Promise<void> {
-    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    if (!/^https?:\/\//i.test(url) || urlOf(url) === undefined) {
       throw new Error("its url must be an http or https address");
     }
     const transport = new this.#package.StreamableHTTPClientTransport(new URL(url), {

@@ -1,4 +1,5 @@
 /** What runs the scripts of EXECUTE, by the tag of their code fence. `docs/workflows.md` has the rules. */
+
 /** Runs the code fences with certain tags. */
 export interface Executor {
   /** The tags of the code fences that it runs. Upper and lower case are the same. */
