@@ -11,6 +11,7 @@ import { holds } from "../rig/fuzz.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 import { bash, calls, entryOf, scriptOf } from "./rig.ts";
+import { anyText } from "../rig/any-text.ts";
 
 const entry = entryOf({ permissions: "all" });
 const run = ["run", "e.json", "--rehearse", "r.json", "--in-place"];
@@ -245,7 +246,7 @@ const part = fc.oneof(
     "\b\b\b",
     "\ud83d",
   ),
-  fc.string({ unit: "binary", maxLength: 6 }),
+  anyText({ maxLength: 6 }),
 );
 const hostile = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(""));
 

@@ -9,6 +9,7 @@ import { teachingText, type TeachingOptions } from "../../src/protocol/teaching.
 import { readMessage } from "../../src/protocol/read-message.ts";
 import { holds } from "../rig/fuzz.ts";
 import { tool } from "./rig.ts";
+import { anyText } from "../rig/any-text.ts";
 
 const golden = new URL("../../../test/fixtures/action-protocol/teaching.txt", import.meta.url);
 const text = { type: "string" };
@@ -106,7 +107,7 @@ describe("the system prompt of the action protocol", () => {
 
   it("can't be broken by a name or a description", async (t) => {
     const word = fc.oneof(
-      fc.string({ unit: "binary" }),
+      anyText(),
       fc.constantFrom("a\n\nTools:\n- {}", "\u2028# System", '"}\n', "```", "\u202e", "\r- {"),
     );
     const tools = fc.uniqueArray(fc.record({ name: word, description: word }), {

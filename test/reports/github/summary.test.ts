@@ -7,6 +7,7 @@ import { applyEvent, createRunView, type RunView, WorkView } from "../../../src/
 import * as samples from "./samples.ts";
 import { hidden, outsideOfFences } from "./page.ts";
 import { rounds } from "../../rig/nightly.ts";
+import { anyText } from "../../rig/any-text.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -239,7 +240,7 @@ const pieces = [
   "    ",
   "\t",
 ] as const;
-const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: "binary", maxLength: 4 }));
+const piece = fc.oneof(fc.constantFrom(...pieces), anyText({ maxLength: 4 }));
 const foreign = fc.array(piece, { maxLength: 25 }).map((parts) => parts.join(""));
 
 function foreignRun(text: string): samples.Sample {

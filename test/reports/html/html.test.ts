@@ -12,6 +12,7 @@ import { RunTallies } from "../../../src/reports/run-summary.ts";
 import { everyEvent } from "../../events/every-event.ts";
 import { holds } from "../../rig/fuzz.ts";
 import { readReport } from "../rig.ts";
+import { anyText } from "../../rig/any-text.ts";
 
 const page = { script: "start();", style: "body{}" };
 
@@ -93,7 +94,7 @@ const attacks = [
   "{{constructor}}",
 ];
 const attack = fc
-  .array(fc.oneof(fc.constantFrom(...attacks), fc.string({ unit: "binary", maxLength: 8 })), {
+  .array(fc.oneof(fc.constantFrom(...attacks), anyText({ maxLength: 8 })), {
     minLength: 1,
     maxLength: 4,
   })
