@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 
 /** Files that change something of their process, measure it, or are slow enough to have one of their own. */
 const alone = [
-  /^(browser|canary|chaos|fuzz)\b/,
+  /^(browser|canary|chaos)\b/,
   /^action\/cancel/,
-  /^cli\/(launcher|output|sandbox|signals|tool|workflow-tools)/,
+  /^fuzz\/(\w+-)?(expression|growth|redaction)/,
   /^live\/live-jobs/,
   /^platform\/(clock|run-folder|search-path|waiting)/,
   /^run\/run-tools/,
@@ -17,7 +17,17 @@ const alone = [
   /^sessions\/(callbacks|cancel)/,
 ];
 /** Of one process. Most of what the tests of these rooms take is the time of other processes. */
-const most = { action: 7, cli: 7, live: 7, recipes: 2, run: 7, scripts: 3, server: 6, sessions: 8 };
+const most = {
+  action: 9,
+  cli: 7,
+  fuzz: 8,
+  live: 7,
+  recipes: 3,
+  run: 7,
+  scripts: 5,
+  server: 6,
+  sessions: 8,
+};
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tests = join(root, "build", "test");
