@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 /** Files that change something of their process, measure it, or are slow enough to have one of their own. */
 const alone = [
-  /^(browser|canary|chaos)\b/,
+  /^(canary|chaos)\b/,
   /^action\/cancel/,
   /^fuzz\/(\w+-)?(expression|growth|redaction)/,
   /^live\/live-jobs/,
@@ -21,11 +21,11 @@ const most = {
   action: 9,
   cli: 7,
   fuzz: 8,
-  live: 7,
+  live: 10,
   recipes: 3,
-  run: 7,
+  run: 10,
   scripts: 5,
-  server: 6,
+  server: 12,
   sessions: 8,
 };
 

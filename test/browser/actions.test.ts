@@ -1,7 +1,6 @@
 /** Tasks with the action protocol in a report: documents, actions, their lanes, and what is said of them. */
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
-import type { Page } from "playwright-core";
+import { describe, it } from "node:test";
 import {
   browserTests,
   expectAccessible,
@@ -17,27 +16,12 @@ import { writeReport } from "./report.ts";
 
 const open = useBrowser();
 
-const told = await (await releaseStory()).finish();
-
-const files: (() => unknown)[] = [];
-let address: Promise<string> | undefined;
-after(async () => {
-  for (const remove of files) await remove();
-});
-
-/** The tests share the report, and the tab in which it is open. */
-async function openReport(): Promise<Page> {
-  const owner = { after: (remove: () => unknown) => void files.push(remove) };
-  address ??= writeReport(owner, { "run.jsonl": told.events });
-  const { page } = await open({ offline: true, kept: true });
-  await page.goto(await address);
-  await page.getByRole("heading", { level: 1, name: /release/ }).waitFor();
-  return page;
-}
-
 describe("actions in a report", browserTests, () => {
-  it("are rows below their document, which open with the keyboard", async () => {
-    const page = await openReport();
+  it("are rows and lanes that the keyboard reaches, and fit a dark phone", async (t) => {
+    const told = await (await releaseStory()).finish();
+    const { page } = await open({ offline: true, kept: true });
+    await page.goto(await writeReport(t, { "run.jsonl": told.events }));
+    await page.getByRole("heading", { level: 1, name: /release/ }).waitFor();
     const rows = page.getByRole("list", { name: "What happened in ship" });
     await rows.getByText("Document 1", { exact: true }).waitFor();
     await picture(page, "actions-rows");
@@ -59,10 +43,7 @@ describe("actions in a report", browserTests, () => {
     await rows.getByText("Document 3", { exact: true }).waitFor();
     await rows.getByText("Deployed to staging. Two end-to-end tests fail.").waitFor();
     await picture(page, "actions-end");
-  });
 
-  it("have lanes in the timeline, which the keyboard reaches, and rows in its table", async () => {
-    const page = await openReport();
     await page.getByRole("tab", { name: "Timeline" }).click();
     await page.getByRole("list", { name: "What the colors mean" }).getByText("action").waitFor();
     const canvas = page.getByRole("application", { name: /Timeline/ });
@@ -86,18 +67,13 @@ describe("actions in a report", browserTests, () => {
     await build.click();
     await page.locator(".run-row-marked").getByText("build", { exact: true }).waitFor();
     await expectAccessible(page, "the timeline's table with actions", "[role=tabpanel]");
-  });
 
-  it("fit a phone, and are readable in the dark", async () => {
-    const page = await openReport();
     await page.emulateMedia({ colorScheme: "dark" });
     await page.setViewportSize(phone);
-    const rows = page.getByRole("list", { name: "What happened in ship" });
     await rows.getByText("Document 1", { exact: true }).scrollIntoViewIfNeeded();
     await expectNoSidewaysScroll(page, "a run with actions");
     await picture(page, "actions-phone");
-    await rows.getByRole("button", { name: /Document 1/ }).click();
-    await rows.getByRole("button", { name: /build.*succeeded/ }).click();
+    await rows.getByRole("button", { name: /build.*succeeded/, expanded: true }).waitFor();
     await expectAccessible(page, "actions on a dark phone", "[role=tabpanel]");
     await expectNoSidewaysScroll(page, "open actions");
     await page.getByRole("tab", { name: "Timeline" }).click();
@@ -116,7 +92,7 @@ describe("actions in a report", browserTests, () => {
       }),
     );
     const address = await writeReport(t, { "run.jsonl": (await evil.finish()).events });
-    const { page } = await open({ offline: true });
+    const { page } = await open({ offline: true, kept: true });
     await page.goto(address);
     const rows = page.getByRole("list", { name: "What happened in ship" });
     await rows.getByRole("button", { name: /Document 1/ }).click();

@@ -1,6 +1,7 @@
 /**
  * The portal in a browser: jobs are started, watched and stopped. The server is the real process. Loading the page and
- * searching it with axe are what costs: tests share a tab, and each page is searched once.
+ * searching it with axe are what costs, and drawing flowcharts: tests share a tab, each page is searched once, and
+ * those that don't look at the flowchart are on a phone, which doesn't show it at first.
  */
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
@@ -78,13 +79,14 @@ async function expectCounts(page: Page): Promise<void> {
 }
 
 describe("the portal", browserTests, () => {
-  it("starts a job of the grid, and shows it to its end", async () => {
+  it("has a grid of jobs, and shows the works of a run, its timeline and its decisions", async () => {
+    await openMaintained();
     const page = await openHome();
     const grid = page.getByRole("table", { name: "Jobs by keyword" });
     await grid.getByRole("rowheader", { name: "Every night" }).waitFor();
     await picture(page, "portal");
     await expectAccessibleInBoth(page, "the start page");
-    await start(page, "Maintain");
+    await page.getByRole("link", { name: /maintain.*Succeeded/ }).click();
     await title(page, /maintain.*Succeeded/).waitFor();
     await picture(page, "portal-run");
 
@@ -124,12 +126,6 @@ describe("the portal", browserTests, () => {
     await page.getByRole("tab", { name: "Timeline" }).click();
     await page.getByRole("button", { name: "Table", exact: true }).click();
     await expectAccessible(page, "the table of a timeline", panel);
-
-    await page.getByRole("link", { name: "Jobs", exact: true }).click();
-    await page
-      .getByRole("link", { name: /maintain.*Succeeded/ })
-      .first()
-      .waitFor();
   });
 
   it("shows what happened in the sessions of each attempt: reasoning, Markdown, tool calls", async () => {
@@ -187,7 +183,7 @@ describe("the portal", browserTests, () => {
       .waitFor();
   });
 
-  it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async () => {
+  it("starts a job of the grid, shows its decisions while it runs, survives a reload, and misses and doubles nothing", async () => {
     const { address, openGate } = await portal();
     const { page } = await open({ kept: true });
     await page.goto(`${address}#/`);
@@ -213,7 +209,7 @@ describe("the portal", browserTests, () => {
   });
 
   it("stops a job after asking, and starts it again", async () => {
-    const page = await openHome();
+    const page = await openHome({ viewport: phone });
     await start(page, "endless");
     await work(page, /hang.*Running/).waitFor();
     const first = page.url();
@@ -281,7 +277,7 @@ describe("the portal", browserTests, () => {
 
   it("can be opened at the addresses of earlier portals", async () => {
     const { address, workspace, maintained } = await portal();
-    const { page } = await open({ kept: true });
+    const { page } = await open({ kept: true, viewport: phone });
     await page.goto(`${address}index.html?project=shop`);
     await page.getByRole("button", { name: /^Start Maintain/ }).click();
     const folder = page.getByRole("textbox", { name: "Working directory" });
@@ -349,9 +345,9 @@ describe("the portal", browserTests, () => {
 
   it("says so when the server is gone; the next one keeps its runs, and is stopped after asking", async (t) => {
     const server = await portal();
-    const { tolerate } = await open({ kept: true });
+    const { tolerate } = await open({ kept: true, viewport: phone });
     tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
-    const page = await openMaintained();
+    const page = await openMaintained({ viewport: phone });
     const { hash } = new URL(page.url());
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await start(page, "branches");

@@ -1,7 +1,7 @@
 /** A report from disk, without any network. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { cliExits } from "../rig/cli.ts";
@@ -15,13 +15,14 @@ import {
   until,
   useBrowser,
 } from "../rig/browser.ts";
-import type { RunEventBody } from "../../src/events/event.ts";
+import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import { nightly } from "../rig/nightly.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { handedIn } from "../web/handed-in.ts";
 import { largeRun } from "../web/large-run.ts";
+import { useStarted } from "./portal.ts";
 import { renamed, writeReport } from "./report.ts";
 
 const open = useBrowser();
@@ -29,14 +30,31 @@ const open = useBrowser();
 const hour = 3_600_000;
 const small = largeRun({ events: 400 });
 
-/** Opens a report of the journals, in the tab that the tests share. */
-async function openReport(
-  t: TestContext,
-  journals: Parameters<typeof writeReport>[1],
-): Promise<Page> {
-  const address = await writeReport(t, journals);
+const week = Object.fromEntries(
+  Array.from({ length: 7 }, (_, day) => [
+    `night-${day + 1}.jsonl`,
+    renamed(largeRun({ events: 200 + day * 40 }), {
+      runId: `night-${day + 1}`,
+      jobName: day < 5 ? "nightly" : "weekend",
+      shift: day * 24 * hour,
+    }),
+  ]),
+);
+
+/** The report of many runs that the tests share. */
+const shared = useStarted((owner) =>
+  writeReport(owner, {
+    ...week,
+    "killed.jsonl": renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" }),
+    "handed-in.jsonl": handsIn(),
+    "large.jsonl": renamed(largeRun({ events: nightly ? 26_000 : 8_000 }), { runId: "large" }),
+  }),
+);
+
+/** Opens the shared report at a place, in the tab that the tests share: nothing is loaded again. */
+async function openShared(hash: string): Promise<Page> {
   const { page } = await open({ offline: true, kept: true });
-  await page.goto(address);
+  await page.goto(`${await shared()}${hash}`);
   return page;
 }
 
@@ -44,19 +62,9 @@ const worksOf = (page: Page): Locator =>
   page.getByRole("navigation", { name: "Works" }).getByRole("link");
 
 describe("a report", browserTests, () => {
-  const week = Object.fromEntries(
-    Array.from({ length: 7 }, (_, day) => [
-      `night-${day + 1}.jsonl`,
-      renamed(largeRun({ events: 200 + day * 40 }), {
-        runId: `night-${day + 1}`,
-        jobName: day < 5 ? "nightly" : "weekend",
-        shift: day * 24 * hour,
-      }),
-    ]),
-  );
-
   it("of one run opens on that run, is accessible, fits a phone, and links to what is in it", async (t) => {
-    const page = await openReport(t, { "run.jsonl": small });
+    const { page } = await open({ offline: true, kept: true });
+    await page.goto(await writeReport(t, { "run.jsonl": small }));
     await page.getByRole("heading", { level: 1, name: /nightly-review/ }).waitFor();
     const works = worksOf(page);
     await works.first().waitFor();
@@ -71,19 +79,16 @@ describe("a report", browserTests, () => {
     await picture(page, "report-work-phone");
     await expectNoSidewaysScroll(page, "a work");
     await expectAccessibleInBoth(page, "a work", "[role=tabpanel]");
-    const deep = page.url();
-    const again = await open({ offline: true });
-    await again.page.goto(deep);
-    await again.page.getByRole("tab").first().waitFor();
+    await page.reload();
+    await page.getByRole("tab").first().waitFor();
   });
 
-  it("shows a run that was killed as incomplete, in the list and on its page", async (t) => {
-    const killed = renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" });
-    const page = await openReport(t, { "one.jsonl": small, "two.jsonl": killed });
+  it("shows a run that was killed as incomplete, in the list and on its page", async () => {
+    const page = await openShared("#/");
     const row = page.getByRole("row", { name: /killed/ });
     await row.getByText("Incomplete").waitFor();
     await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
-    await page.getByText("1 of 2 runs").waitFor();
+    await page.getByText("1 of 10 runs").waitFor();
     await row.getByRole("link").first().click();
     await page.getByRole("heading", { level: 1, name: /Incomplete/ }).waitFor();
     await worksOf(page)
@@ -126,39 +131,8 @@ describe("a report", browserTests, () => {
     assert.equal(await page.getByText(/^The run has ended/).count(), 1);
   });
 
-  it("shows what the agents handed in, with links to the lines on GitHub", async (t) => {
-    const each: PlannedTree = {
-      kind: "Each",
-      items: { values: ["src/cart.ts", "src/shop.ts"] },
-      work: ref(0, "review"),
-    };
-    const origin = {
-      repository: "octo/shop",
-      server: "https://github.com",
-      workflowRun: "1",
-      attempt: 1,
-      event: "pull_request",
-      head: "a".repeat(40),
-    };
-    const plan = { ...planned(each), origin, outputs: { findings: { max: 100 } } };
-    const items = ["src/cart.ts", "src/shop.ts"].map((item, itemIndex) => ({
-      workId: 0,
-      taskId: "review",
-      iteration: itemIndex + 1,
-      item,
-      itemIndex,
-    }));
-    const bodies: readonly RunEventBody[] = [
-      { type: "run.started", jobName: "j", workingDirectory: "/project", ...plan },
-      ...items.flatMap((work): readonly RunEventBody[] => [
-        { type: "work.started", work, modelId: "m1" },
-        ...(work.itemIndex === 0 ? handedIn(work, 120) : []),
-        { type: "work.ended", work, outcome: { kind: "succeeded" } },
-      ]),
-      { type: "run.ended", outcome: { kind: "succeeded" } },
-    ];
-    const events = bodies.map((body, index) => ({ at: 1_000 * index, runId: "r", ...body }));
-    const page = await openReport(t, { "run.jsonl": events });
+  it("shows what the agents handed in, with links to the lines on GitHub", async () => {
+    const page = await openShared("#/run/handed-in");
     const part = page.getByRole("region", { name: "What the agents handed in" });
     await part.getByRole("heading", { name: "⚠ Needs work" }).waitFor();
     const findings = part.getByRole("list", { name: "Findings" }).getByRole("listitem");
@@ -192,22 +166,22 @@ describe("a report", browserTests, () => {
     await expectNoSidewaysScroll(page, "what agents handed in, on a phone");
   });
 
-  it("of a week is a list with totals, to search, to group and to compare", async (t) => {
-    const page = await openReport(t, week);
+  it("of a week is a list with totals, to search, to group and to compare", async () => {
+    const page = await openShared("#/");
     const rows = page
       .getByRole("table")
       .getByRole("row")
       .filter({ has: page.getByRole("checkbox") });
     await rows.first().waitFor();
-    assert.equal(await rows.count(), 7);
+    assert.equal(await rows.count(), 10);
     await picture(page, "report-list");
     await expectAccessible(page, "the list of runs");
     await page.getByRole("combobox", { name: "Job" }).selectOption("weekend");
-    await page.getByText("2 of 7 runs").waitFor();
+    await page.getByText("2 of 10 runs").waitFor();
     assert.equal(await rows.count(), 2);
     await page.getByRole("combobox", { name: "Job" }).selectOption("");
     await page.getByRole("searchbox", { name: "Search" }).fill("night-3");
-    await page.getByText("1 of 7 runs").waitFor();
+    await page.getByText("1 of 10 runs").waitFor();
     await rows.getByRole("link").first().click();
     await page.getByRole("heading", { level: 1, name: /nightly/ }).waitFor();
     await page.goBack();
@@ -227,9 +201,8 @@ describe("a report", browserTests, () => {
     await expectNoSidewaysScroll(page, "the list of runs");
   });
 
-  it("of many events keeps few elements in the document, wherever one scrolls", async (t) => {
-    const events = largeRun({ events: nightly ? 26_000 : 8_000 });
-    const page = await openReport(t, { "run.jsonl": events });
+  it("of many events keeps few elements in the document, wherever one scrolls", async () => {
+    const page = await openShared("#/run/large");
     await worksOf(page).first().waitFor();
     await expectFew(page);
     await worksOf(page).first().click();
@@ -262,6 +235,41 @@ describe("a report", browserTests, () => {
     assert.match(page.url(), /\/step\/\d+$/);
   });
 });
+
+/** Agents that handed in all that they may. */
+function handsIn(): readonly RunEvent[] {
+  const each: PlannedTree = {
+    kind: "Each",
+    items: { values: ["src/cart.ts", "src/shop.ts"] },
+    work: ref(0, "review"),
+  };
+  const origin = {
+    repository: "octo/shop",
+    server: "https://github.com",
+    workflowRun: "1",
+    attempt: 1,
+    event: "pull_request",
+    head: "a".repeat(40),
+  };
+  const plan = { ...planned(each), origin, outputs: { findings: { max: 100 } } };
+  const items = ["src/cart.ts", "src/shop.ts"].map((item, itemIndex) => ({
+    workId: 0,
+    taskId: "review",
+    iteration: itemIndex + 1,
+    item,
+    itemIndex,
+  }));
+  const bodies: readonly RunEventBody[] = [
+    { type: "run.started", jobName: "j", workingDirectory: "/project", ...plan },
+    ...items.flatMap((work): readonly RunEventBody[] => [
+      { type: "work.started", work, modelId: "m1" },
+      ...(work.itemIndex === 0 ? handedIn(work, 120) : []),
+      { type: "work.ended", work, outcome: { kind: "succeeded" } },
+    ]),
+    { type: "run.ended", outcome: { kind: "succeeded" } },
+  ];
+  return bodies.map((body, index) => ({ at: 1_000 * index, runId: "handed-in", ...body }));
+}
 
 /** A loop whose condition runs the tests, and gives their output to the task that repairs. */
 const nightlyLoop = {

@@ -26,17 +26,14 @@ const entry = {
     look: {
       description: "Says which trace it belongs to.",
       parameters: { type: "object", properties: { at: { type: "string" } } },
-      command: [process.execPath, "-e", "console.log('RESULT-TEXT', process.env.TRACEPARENT)"],
+      command: ["sh", "-c", "echo RESULT-TEXT $TRACEPARENT"],
     },
-  },
-  mcpServers: {
-    all: { command: process.execPath, args: [everything, "stdio"], permissions: readsItself },
   },
   tasks: {
     first: {
       model: { category: "work" },
       prompt,
-      permissions: { preset: "workspace", shell: true, tools: ["look", "all/get-env"] },
+      permissions: { preset: "workspace", shell: true, tools: ["look"] },
       criteria: { toolExecuted: ["job_report"], failureAction: { retryTimes: 1 } },
     },
   },
@@ -50,6 +47,19 @@ const entry = {
           { kind: "Flow", file: "flow.wf.md" },
         ],
       },
+    },
+  },
+};
+/** With an MCP server, for one of the runs: each session starts it. */
+const withServer = {
+  ...entry,
+  mcpServers: {
+    all: { command: process.execPath, args: [everything, "stdio"], permissions: readsItself },
+  },
+  tasks: {
+    first: {
+      ...entry.tasks.first,
+      permissions: { preset: "workspace", shell: true, tools: ["look", "all/get-env"] },
     },
   },
 };
@@ -81,12 +91,16 @@ interface Ran {
   readonly toolResults: string;
 }
 
-async function run(t: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+async function run(
+  t: TestContext,
+  env: Readonly<Record<string, string>> = {},
+  declared: typeof entry = entry,
+): Promise<Ran> {
   const collector = await startCollector(t);
   const server = await startModelServer(script);
   t.after(() => server.close());
   const { path: cwd } = await makeWorkspace(t, {
-    "e.json": JSON.stringify(entry),
+    "e.json": JSON.stringify(declared),
     "flow.wf.md": flow,
   });
   const args = ["run", "e.json", "--otlp", collector.url, "--journal", "j.jsonl"];
@@ -100,7 +114,7 @@ const text = (spans: unknown): string => JSON.stringify(spans);
 
 describe("a run with --otlp", () => {
   it("sends spans of everything, each below what it belongs to, with the names of the conventions", async (t) => {
-    const { result, collector, cwd, toolResults } = await run(t);
+    const { result, collector, cwd, toolResults } = await run(t, {}, withServer);
     assert.equal(result.code, 0, result.stdout + result.stderr);
     const { spans } = collector;
     // No content by default.

@@ -35,7 +35,7 @@ test("nothing that moves the cursor passes, whatever the text", () => {
       assert.doesNotMatch(oneLine(parts.join(""), 50), /[\r\n]/);
       assert.ok(oneLine(parts.join(""), 50).length <= 50);
     }),
-    rounds(1000),
+    rounds(1000, 10),
   );
 });
 

@@ -1,6 +1,6 @@
 /**
- * A real browser for tests of the page: one Chromium for each test file, and for each test a context of its own
- * without storage and without downloads.
+ * A real browser for tests of the page: one Chromium for all test files of a process, and for each test a context of
+ * its own without storage and without downloads.
  *
  * Nothing resolves but loopback. A test fails when the page asks for anything else, writes an error to the console,
  * throws, violates its Content-Security-Policy, or opens a dialog or a window. What a test provokes on purpose it
@@ -52,7 +52,7 @@ export interface TabOptions {
   readonly scale?: number;
   /** Ignores the Content-Security-Policy, to see what holds without it. */
   readonly bypassPolicy?: boolean;
-  /** The same tab for all tests of the file that ask for it: going to a part of the page that it shows loads nothing. */
+  /** The same tab for all tests that ask for it: going to a part of the page that it shows loads nothing. */
   readonly kept?: boolean;
 }
 
@@ -67,36 +67,44 @@ const desktop = { width: 1280, height: 800 };
 /** A phone in portrait: the narrowest page that must be readable. */
 export const phone = { width: 380, height: 780 };
 
+let browser: Promise<Browser> | undefined;
+/** With the network, and without. */
+const kept = new Map<boolean, OpenTab>();
+let opened: OpenTab[] = [];
+let isUsed = false;
+
 /**
  * Call it once at the top of a test file: the function that opens a tab for the test that runs. The tab is closed,
  * and its problems are counted, after the test and before its `t.after`, so servers may still be running.
  */
 export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
-  let browser: Browser | undefined;
-  let kept: OpenTab | undefined;
-  let opened: OpenTab[] = [];
-  after(() => browser?.close());
-  afterEach(async () => {
-    const tabs = opened;
-    opened = [];
-    const problems = await Promise.all(tabs.map((tab) => tab.close()));
-    assert.deepEqual(
-      [...problems.flat(), ...(kept?.problems() ?? [])],
-      [],
-      "problems that the page had",
-    );
-  });
+  if (!isUsed) {
+    after(async () => (await browser)?.close());
+    afterEach(async () => {
+      const tabs = opened;
+      opened = [];
+      const problems = await Promise.all(tabs.map((tab) => tab.close()));
+      const others = [...kept.values()].map((tab) => tab.problems());
+      assert.deepEqual([...problems, ...others].flat(), [], "problems that the page had");
+    });
+  }
+  isUsed = true;
   return async (options = {}) => {
-    browser ??= await launchChromium();
-    if (options.kept === true) {
-      kept ??= await openTab(browser, options);
-      await kept.page.setViewportSize(options.viewport ?? desktop);
-      return kept;
-    }
-    const tab = await openTab(browser, options);
+    browser ??= launchChromium();
+    if (options.kept === true) return keptTab(await browser, options);
+    const tab = await openTab(await browser, options);
     opened.push(tab);
     return tab;
   };
+}
+
+async function keptTab(on: Browser, options: TabOptions): Promise<Tab> {
+  const { offline = false, viewport = desktop, colorScheme = "light" } = options;
+  const tab = kept.get(offline) ?? (await openTab(on, options));
+  kept.set(offline, tab);
+  await tab.page.setViewportSize(viewport);
+  await tab.page.emulateMedia({ colorScheme });
+  return tab;
 }
 
 interface OpenTab extends Tab {

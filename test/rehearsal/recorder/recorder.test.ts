@@ -284,7 +284,7 @@ test("whatever text a recording holds, it is read back as it was", () => {
       const given = JSON.stringify({ command: argument, list: [argument] });
       assert.equal(JSON.stringify(filled(JSON.stringify(tools?.tools[0]?.arguments))), given);
     }),
-    rounds(500),
+    rounds(500, 10),
   );
 });
 
@@ -306,6 +306,6 @@ test("taking a path out of a text and filling it in again changes nothing", () =
       const places = { workingDirectory: directory, changeDiff: "/t/c.diff" };
       assert.equal(fillIn(takeOut(text, places), places), text);
     }),
-    rounds(2000),
+    rounds(2000, 10),
   );
 });

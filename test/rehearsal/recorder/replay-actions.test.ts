@@ -171,6 +171,6 @@ test("whatever documents a model writes, the recording replays to the same resul
       );
       assert.deepEqual(problems, [], `\n${recording}\n${log}`);
     }),
-    { includeErrorInReport: true, ...rounds(100) },
+    { includeErrorInReport: true, ...rounds(100, 10) },
   );
 });

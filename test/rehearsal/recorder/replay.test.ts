@@ -76,6 +76,6 @@ test("whatever a model does, the recording of the run replays to the same result
         assert.deepEqual(problems, [], `\n${recording}\n${log}`);
       },
     ),
-    { includeErrorInReport: true, ...rounds(150) },
+    { includeErrorInReport: true, ...rounds(150, 10) },
   );
 });

@@ -84,7 +84,7 @@ test("the log has the lines of actions in the group of their work, with the name
 test("a long run stays within the limit, and says how many actions are omitted", async () => {
   const long = new ActionTelling();
   for (let n = 1; n <= 40; n += 1) {
-    const one = (id: number) => act("lint", `a${n}-${id}`, { fails: "é`|".repeat(2000) });
+    const one = (id: number) => act("lint", `a${n}-${id}`, { fails: "é`|".repeat(1000) });
     await long.turn(documentOf(Array.from({ length: 30 }, (_, id) => one(id))));
   }
   const page = summary((await long.finish()).view);

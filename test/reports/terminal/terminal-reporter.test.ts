@@ -9,7 +9,8 @@ import {
 } from "../../../src/reports/terminal/terminal-reporter.ts";
 import * as samples from "../../events/samples.ts";
 import { ManualClock, Screen } from "./screen.ts";
-import { plannedTasks } from "../../rig/plan.ts";
+import { nightly } from "../../rig/nightly.ts";
+import { plannedTasks, ref } from "../../rig/plan.ts";
 
 /** A reporter, and what it has written. */
 function reporting(options: Partial<TerminalOptions> = {}) {
@@ -275,10 +276,10 @@ test("quiet stays silent while the job runs", async () => {
   }
 });
 
-test("the start of a job of 200,000 works is reported", () => {
-  assert.ok(start.type === "run.started" && start.work.kind !== "Flow");
-  const { work } = start;
-  const works = Array.from({ length: 200_000 }, () => work);
+test("the start of a job of very many works is reported", () => {
+  assert.ok(start.type === "run.started");
+  // More than a call may have arguments.
+  const works = Array.from({ length: nightly ? 200_000 : 130_000 }, () => ref(0, "review"));
   const text = run([{ ...start, work: { kind: "Seq", works } }]);
   assert.match(text, /^00:00 job nightly started: \d+ works in repo\n$/);
 });
