@@ -12,8 +12,8 @@ import {
   scriptOf,
 } from "../../src/tools/recipe.ts";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
+import { anyCharacter } from "../rig/any-character.ts";
 import { holds } from "../rig/fuzz.ts";
-import { anyText } from "../rig/any-text.ts";
 
 function recipe(text: string): Recipe {
   const read = readRecipe(text, "tools/build.tool.yml");
@@ -109,7 +109,9 @@ function parseDockerfile(text: string): {
   return { env, run, rest };
 }
 
-const line = anyText({ minLength: 1, maxLength: 40 }).map((text) => text.replaceAll("\0", ""));
+const line = fc
+  .string({ unit: anyCharacter, minLength: 1, maxLength: 40 })
+  .map((text) => text.replaceAll("\0", ""));
 const nasty = fc.string({
   unit: fc.constantFrom(...Array.from("\"'\\$`{}[],; \t#<>|&\nEOF=a")),
   minLength: 1,
