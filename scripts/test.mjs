@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 
 /** Files that change something of their process, measure it, or are slow enough to have one of their own. */
 const alone = [
-  /^(canary|chaos|fuzz)\b/,
+  /^(canary|chaos)\b/,
   /^action\/cancel/,
-  /^cli\/(launcher|output|sandbox|signals|tool|workflow-tools)/,
+  /^fuzz\/(\w+-)?(expression|growth|redaction)/,
   /^live\/live-jobs/,
   /^platform\/(clock|run-folder|search-path|waiting)/,
   /^run\/run-tools/,
@@ -18,12 +18,13 @@ const alone = [
 ];
 /** Of one process. Most of what the tests of these rooms take is the time of other processes. */
 const most = {
-  action: 7,
+  action: 9,
   cli: 7,
+  fuzz: 8,
   live: 10,
-  recipes: 2,
+  recipes: 3,
   run: 10,
-  scripts: 3,
+  scripts: 5,
   server: 12,
   sessions: 8,
 };

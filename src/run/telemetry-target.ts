@@ -32,7 +32,7 @@ export function telemetryTarget(
     if (otlp === undefined && urlOf(own) !== undefined) return own;
     return `${base.replace(/\/+$/, "")}/v1/${signal.toLowerCase()}`;
   };
-  return { tracesUrl: variableFor("TRACES"), metricsUrl: variableFor("METRICS") };
+  return { tracesUrl: address("TRACES"), metricsUrl: address("METRICS") };
 }
 
 export function isCollector(address: string): boolean {

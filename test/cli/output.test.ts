@@ -5,6 +5,7 @@ import { text as readAll } from "node:stream/consumers";
 import { describe, it, test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { createOutput, type Looks, type Output } from "../../src/cli/output.ts";
+import { anyCharacter } from "../rig/any-character.ts";
 import { type CliChild, runCli, startCli } from "../rig/cli.ts";
 import { commandLine } from "../rig/dist.ts";
 import { holds } from "../rig/fuzz.ts";
@@ -247,7 +248,7 @@ const part = fc.oneof(
     "\b\b\b",
     "\ud83d",
   ),
-  fc.string({ unit: "binary", maxLength: 6 }),
+  fc.string({ unit: anyCharacter, maxLength: 6 }),
 );
 const hostile = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(""));
 

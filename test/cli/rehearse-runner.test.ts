@@ -23,15 +23,16 @@ const okLines = (stdout: string): string[] =>
 
 describe("agent-jobs rehearse", () => {
   it("finds rehearsals here, in folders and by globs, without those that git ignores", async (t) => {
+    const below = rehearsal({ entry: "../e.json", sessions: [] });
     const workspace = await makeRepository(t, {
-      "e.json": simple,
+      "e.json": entryOf({ kind: "Run", run: "echo done" }),
       ".gitignore": "ignored\n",
-      "one.rehearsal.json": rehearsal(),
-      "sub/two words.rehearsal.yaml": rehearsal({ entry: "../e.json" }),
+      "one.rehearsal.json": rehearsal({ sessions: [] }),
+      "sub/two words.rehearsal.yaml": below,
     });
     const cwd = workspace.path;
-    await workspace.write("ignored/three.rehearsal.yml", rehearsal({ entry: "../e.json" }));
-    await workspace.write("sub/new.rehearsal.yml", rehearsal({ entry: "../e.json" }));
+    await workspace.write("ignored/three.rehearsal.yml", below);
+    await workspace.write("sub/new.rehearsal.yml", below);
     const all = await cliExits(0, ["rehearse"], { cwd });
     const [one, fresh, two] = ["one.rehearsal.json", "sub/new.rehearsal.yml", "sub/two"];
     assert.deepEqual(okLines(all.stdout), [one, fresh, two]);

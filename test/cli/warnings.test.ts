@@ -13,6 +13,10 @@ tasks:
 jobs:
   j: { work: { kind: Ref, taskId: a } }
 `;
+/** With the same warnings, and a job of a command, which needs no runtime. */
+const oddCommand = odd
+  .replace(/^ {2}a: .*$/m, "  # No task.")
+  .replace("kind: Ref, taskId: a", "kind: Run, run: echo done");
 const rehearsal = "entry: odd.yml\nsessions:\n  - turns: [hello]\n";
 const pattern =
   /odd\.yml:2:\d+: warning: entry\.permissions\.shell\[1\]: No command can match this pattern: it contains 2 commands/;
@@ -93,7 +97,10 @@ jobs: { j: { work: { kind: Ref, taskId: a, modelOverride: { category: other } } 
 
 describe("a run", () => {
   it("says them before it begins, and that its user input is not used", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd, "r.yml": rehearsal });
+    const { path: cwd } = await makeWorkspace(t, {
+      "odd.yml": oddCommand,
+      "r.yml": "entry: odd.yml\nsessions: []\n",
+    });
     const args = ["run", "odd.yml", "--rehearse", "r.yml", "--user-input", "something"];
     const { stderr } = await cliExits(0, args, { cwd });
     for (const expected of [pattern, lone, userInput]) assert.match(stderr, expected);
@@ -101,8 +108,9 @@ describe("a run", () => {
     assert.equal(quiet.stderr, "");
   });
   it("as a rehearsal says them once", async (t) => {
+    const rehearsal = "entry: odd.yml\nsessions: []\n";
     const { path: cwd } = await makeWorkspace(t, {
-      "odd.yml": odd,
+      "odd.yml": oddCommand,
       "a.rehearsal.yml": `${rehearsal}userInput: x\n`,
       "b.rehearsal.yml": rehearsal,
     });

@@ -69,7 +69,7 @@ describe("a run that is resumed", () => {
           assert.deepEqual(again?.works.length, pastOf(whole.journal)?.works.length);
         },
       ),
-      rounds(250),
+      rounds(250, 10),
     );
   });
 

@@ -219,7 +219,7 @@ describe("agent-jobs eval", () => {
     });
     const { workspace, ...short } = await evaluated(t, fields(25), "--quiet");
     assert.equal(short.code, 1, short.stdout);
-    const missing = /Missing: 1 runs, because the budget is used up: 20 of 25 \(tokens\)/;
+    const missing = /Missing: 1 run, because the budget is used up: 20 of 25 \(tokens\)/;
     assert.match(short.stdout, missing);
     const still = await again(workspace, "--quiet");
     assert.match(still.stdout, /Continuing an eval that was interrupted: 2 runs are there/);

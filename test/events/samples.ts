@@ -4,11 +4,15 @@ import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { PlannedLeaf, PlannedTree } from "../../src/events/plan.ts";
+import { anyCharacter } from "../rig/any-character.ts";
 import { chart, flowTree } from "../rig/flow-events.ts";
 import { plannedTasks } from "../rig/plan.ts";
 import { everyEvent } from "./every-event.ts";
 
-const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
+const text = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
+);
 const count = fc.nat({ max: 5000 });
 const workRef: fc.Arbitrary<WorkRef> = fc.record({
   workId: fc.nat({ max: 4 }),

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
+import { anyCharacter } from "../rig/any-character.ts";
 import { holds } from "../rig/fuzz.ts";
 import { ask, serve } from "../server/rig.ts";
 
@@ -30,7 +31,7 @@ const headers = fc.dictionary(
 );
 const body = fc.oneof(
   fc.constant(undefined),
-  fc.string({ unit: "binary", maxLength: 200 }),
+  fc.string({ unit: anyCharacter, maxLength: 200 }),
   fc.uint8Array({ maxLength: 200 }),
   fc.constantFrom("/", "/tmp\ninput", "/tmp\0", "relative", "\r\n/tmp"),
 );
@@ -75,7 +76,7 @@ describe("the server", () => {
     const bytes = fc
       .array(
         fc.oneof(
-          fc.string({ unit: "binary", maxLength: 60 }),
+          fc.string({ unit: anyCharacter, maxLength: 60 }),
           line,
           fc.constantFrom("Host: 127.0.0.1", "Content-Length: 5", "Transfer-Encoding: chunked"),
           fc.constantFrom("Expect: 100-continue", "Upgrade: h2c", "Connection: upgrade", "", "0"),

@@ -1,5 +1,6 @@
 /** What agents, or those whose texts they read, might write to get out of where it is put. */
 import * as fc from "fast-check";
+import { anyCharacter } from "../rig/any-character.ts";
 
 const pieces = [
   ..."` `` ``` ```` ~~~ | \\ < > & * ** _ ~~ $ $$ # - + = --- === : ! [ ] ( ) ^".split(" "),
@@ -49,7 +50,7 @@ export const hostile: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(...pieces) },
-      { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 4 }) },
+      { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 4 }) },
     ),
     { maxLength: 30 },
   )

@@ -7,6 +7,7 @@ import type { Tool } from "../../src/tools/tool.ts";
 import type { Delegation } from "../../src/protocol/catalogue.ts";
 import { teachingText, type TeachingOptions } from "../../src/protocol/teaching.ts";
 import { readMessage } from "../../src/protocol/read-message.ts";
+import { anyCharacter } from "../rig/any-character.ts";
 import { holds } from "../rig/fuzz.ts";
 import { tool } from "./rig.ts";
 
@@ -106,13 +107,14 @@ describe("the system prompt of the action protocol", () => {
 
   it("can't be broken by a name or a description", async (t) => {
     const word = fc.oneof(
-      fc.string({ unit: "binary" }),
+      fc.string({ unit: anyCharacter }),
       fc.constantFrom("a\n\nTools:\n- {}", "\u2028# System", '"}\n', "```", "\u202e", "\r- {"),
     );
     const tools = fc.uniqueArray(fc.record({ name: word, description: word }), {
       selector: ({ name }) => name,
       maxLength: 5,
     });
+    const own = new Set(teachingText({ ...small, tools: [] }).split("\n"));
     const property = fc.property(tools, tools, fc.array(word), (some, others, tasks) => {
       const taught = teachingText({
         ...small,
@@ -121,9 +123,7 @@ describe("the system prompt of the action protocol", () => {
         monuments: [{ name: "m", tools: some.map(({ name }) => name), relics: [] }],
         ...delegating(tasks),
       });
-      const plain = teachingText({ ...small, tools: [] });
       const lines = taught.split(/[\n\r\u0085\u2028\u2029]/);
-      const own = new Set(plain.split("\n"));
       for (const line of lines) {
         assert.ok(
           own.has(line) ||

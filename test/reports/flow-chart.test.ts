@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { chartOf, flowPathChart, isDrawable, printFlow } from "../../src/reports/flow-chart.ts";
+import { anyCharacter } from "../rig/any-character.ts";
 import { buildStory, chart, flowTree, FlowTelling, node } from "../rig/flow-events.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { holds } from "../rig/fuzz.ts";
@@ -105,7 +106,7 @@ test("a chart that GitHub would refuse is not drawn; of many files then the firs
 
 test("nothing of a label or a file name is syntax", async (t) => {
   const hostile = fc.oneof(
-    fc.string({ unit: "binary", maxLength: 30 }),
+    fc.string({ unit: anyCharacter, maxLength: 30 }),
     fc.constantFrom(
       '"]\nclick n0 "https://evil.example"',
       "%%{init: {}}%%",

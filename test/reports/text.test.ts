@@ -11,6 +11,7 @@ import {
   oneLine,
   paragraph,
 } from "../../src/reports/text.ts";
+import { anyCharacter } from "../rig/any-character.ts";
 import { rounds } from "../rig/nightly.ts";
 
 test("escape sequences, controls and bidirectional marks do not survive", () => {
@@ -24,7 +25,7 @@ test("escape sequences, controls and bidirectional marks do not survive", () => 
 test("nothing that moves the cursor passes, whatever the text", () => {
   const nasty = fc.array(
     fc.oneof(
-      fc.string({ unit: "binary" }),
+      fc.string({ unit: anyCharacter }),
       fc.constantFrom("\u001B", "[", "\u009B", "2J", "\r", "\u001B]8;;", "\u0007", "\u001B["),
     ),
   );

@@ -10,6 +10,7 @@ import {
 } from "../../src/events/view.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { type ActionExecutor, createActionExecutor } from "../../src/protocol/executor.ts";
+import { anyCharacter } from "./any-character.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { planned, ref } from "./plan.ts";
 
@@ -210,7 +211,10 @@ export async function releaseStory(): Promise<ActionTelling> {
   return told;
 }
 
-const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
+const text = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
+);
 const id = fc.constantFrom("a", "b", "build", "constructor", "<b>```", "");
 const iteration = fc.integer({ min: 1, max: 3 });
 const milliseconds = fc.nat({ max: 100_000 });

@@ -46,8 +46,8 @@ test("a report can be saved before the run has ended, with the events so far", a
   let save: (() => Promise<void>) | undefined;
   let saved: Promise<void> | undefined;
   const options = {
-    entryFile: join(entries, "commit-review.yml"),
-    rehearse: join(entries, "commit-review.rehearsal.yml"),
+    entryFile: join(entries, "hello.yml"),
+    rehearse: join(entries, "hello.rehearsal.yml"),
     htmlReport,
     environment: process.env,
     reporters: [

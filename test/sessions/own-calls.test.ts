@@ -102,7 +102,7 @@ describe("a tool of a server", () => {
 describe("a call", () => {
   it("is told that its time is over, and the model too", async (t) => {
     const clock = skippingClock();
-    const rig = await makeRig(t, callOnce, { clock });
+    const rig = await sharedRig(t, callOnce, { clock });
     let call: SessionToolCall | undefined;
     const hanging = tool(
       (one) => {
@@ -123,7 +123,7 @@ describe("a call", () => {
 
   it("ends with its turn, whatever ends that", async (t) => {
     const clock = skippingClock();
-    const rig = await makeRig(t, callOnce, { clock });
+    const rig = await sharedRig(t, callOnce, { clock });
     for (const ending of ["cancel", "deadline", "close"] as const) {
       let call: SessionToolCall | undefined;
       const before = rig.server.requests.length;

@@ -12,6 +12,7 @@ import {
   scriptOf,
 } from "../../src/tools/recipe.ts";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
+import { anyCharacter } from "../rig/any-character.ts";
 import { holds } from "../rig/fuzz.ts";
 
 function recipe(text: string): Recipe {
@@ -109,7 +110,7 @@ function parseDockerfile(text: string): {
 }
 
 const line = fc
-  .string({ unit: "binary", minLength: 1, maxLength: 40 })
+  .string({ unit: anyCharacter, minLength: 1, maxLength: 40 })
   .map((text) => text.replaceAll("\0", ""));
 const nasty = fc.string({
   unit: fc.constantFrom(...Array.from("\"'\\$`{}[],; \t#<>|&\nEOF=a")),

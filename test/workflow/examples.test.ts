@@ -81,7 +81,7 @@ describe("the example workflows", () => {
         workflows.includes(name) ? change(text) : text,
       ]);
       const { path: cwd } = await makeWorkspace(t, Object.fromEntries(files));
-      const broken = share(noticed, 3).map((name) => `${name}.rehearsal.yml`);
+      const broken = share(noticed, 2).map((name) => `${name}.rehearsal.yml`);
       const { code, stdout } = await runCli(["rehearse", ...broken], { cwd });
       assert.notEqual(code, 0);
       assert.match(stdout, new RegExp(`^0 passed, ${broken.length} failed$`, "m"));

@@ -6,6 +6,7 @@ import * as arbitrary from "../../events/samples.ts";
 import { applyEvent, createRunView, type RunView, WorkView } from "../../../src/events/view.ts";
 import * as samples from "./samples.ts";
 import { hidden, outsideOfFences } from "./page.ts";
+import { anyCharacter } from "../../rig/any-character.ts";
 import { rounds } from "../../rig/nightly.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -239,7 +240,7 @@ const pieces = [
   "    ",
   "\t",
 ] as const;
-const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: "binary", maxLength: 4 }));
+const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: anyCharacter, maxLength: 4 }));
 const foreign = fc.array(piece, { maxLength: 25 }).map((parts) => parts.join(""));
 
 function foreignRun(text: string): samples.Sample {

@@ -10,6 +10,7 @@ import { EventArchive } from "../../../src/reports/from-journals.ts";
 import { reportHtml } from "../../../src/reports/html/html.ts";
 import { RunTallies } from "../../../src/reports/run-summary.ts";
 import { everyEvent } from "../../events/every-event.ts";
+import { anyCharacter } from "../../rig/any-character.ts";
 import { holds } from "../../rig/fuzz.ts";
 import { readReport } from "../rig.ts";
 
@@ -93,7 +94,7 @@ const attacks = [
   "{{constructor}}",
 ];
 const attack = fc
-  .array(fc.oneof(fc.constantFrom(...attacks), fc.string({ unit: "binary", maxLength: 8 })), {
+  .array(fc.oneof(fc.constantFrom(...attacks), fc.string({ unit: anyCharacter, maxLength: 8 })), {
     minLength: 1,
     maxLength: 4,
   })
