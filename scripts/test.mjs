@@ -14,7 +14,7 @@ const alone = [
   /^platform\/(clock|run-folder|search-path|waiting)/,
   /^run\/run-tools/,
   /^runtime\/(broken-pipe|leftovers|provide-runtime|runtime-pool)/,
-  /^sessions\/(callbacks|cancel)/,
+  /^sessions\/callbacks/,
 ];
 /** Of one process. Most of what the tests of these rooms take is the time of other processes. */
 const most = {

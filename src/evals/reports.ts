@@ -50,7 +50,9 @@ export function notes({ comparisons, stopped, missing }: EvalSummary): string[] 
         `${key}: passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (p = ${p.toPrecision(2)}).`,
     );
   const why = stopped === undefined ? "" : `, because ${stopped}`;
-  return missing === 0 ? falls : [...falls, `Missing: ${missing === 1 ? "1 run" : `${missing} runs`}${why}.`];
+  return missing === 0
+    ? falls
+    : [...falls, `Missing: ${missing === 1 ? "1 run" : `${missing} runs`}${why}.`];
 }
 
 export function endLine({ measured, comparisons, baseline, spent }: EvalSummary): string {

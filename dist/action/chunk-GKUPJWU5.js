@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-function c(t){return typeof t=="object"&&t!==null&&!Array.isArray(t)}function i(t){return Array.isArray(t)}function u(t){try{return JSON.parse(t)}catch{return}}function s(t){return typeof t=="string"}function f(t){let e={};for(let r in t){let n=t[r];n!==void 0&&(e[r]=n)}return e}function p(){return Object.create(o)}var o=Object.freeze(Object.create(null));export{c as a,i as b,u as c,s as d,f as e,p as f};

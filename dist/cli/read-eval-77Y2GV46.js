@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-66ZHLPKU.js";import"./chunk-AIEB32KA.js";import"./chunk-UHQGJQDB.js";import"./chunk-UKTLAJFK.js";import"./chunk-5OZF6QRS.js";import"./chunk-LUTXCTML.js";import"./chunk-MPFBZEX3.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-BV3CBPBY.js";import"./chunk-ZQNENQSI.js";import"./chunk-TL376T6L.js";import"./chunk-R5GTQXQ6.js";import"./chunk-P4MH7ID2.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

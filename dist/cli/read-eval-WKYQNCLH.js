@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-SIUSQDBK.js";import"./chunk-IKWX27RT.js";import"./chunk-V5DXSNJ7.js";import"./chunk-SUDRELAD.js";import"./chunk-YVZMGRSG.js";import"./chunk-4DAATQOW.js";import"./chunk-PVJSSH55.js";import"./chunk-S5T2UK5V.js";import"./chunk-KGOT7QOY.js";import"./chunk-S5ZCS7G3.js";import"./chunk-KQPE4QSQ.js";import"./chunk-SQZY6IP3.js";import"./chunk-RLWI7OQA.js";import"./chunk-UTKFAGK4.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

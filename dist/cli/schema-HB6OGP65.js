@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-AIEB32KA.js";import{i as m}from"./chunk-UKTLAJFK.js";import{a as r}from"./chunk-LUTXCTML.js";import{c as e}from"./chunk-3QS6TKCX.js";import"./chunk-ZQNENQSI.js";import"./chunk-R5GTQXQ6.js";import"./chunk-P4MH7ID2.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-IKWX27RT.js";import{i as m}from"./chunk-SUDRELAD.js";import{a as r}from"./chunk-4DAATQOW.js";import{d as e}from"./chunk-4ZARRKJR.js";import"./chunk-KQPE4QSQ.js";import"./chunk-RLWI7OQA.js";import"./chunk-UTKFAGK4.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
