@@ -2,6 +2,7 @@
  * What of a Markdown text is alive on GitHub that agents must not make: an oracle that reads the text with a parser of
  * its own settings, in which HTML is HTML.
  */
+import { urlOf } from "../../src/document/guards.ts";
 import MarkdownIt, { type Token } from "markdown-it";
 
 const github = new MarkdownIt({ html: true, maxNesting: 1000 });
@@ -52,7 +53,7 @@ function check(token: Token, options: AliveOptions, found: string[]): void {
     case "link_open": {
       const href = String(token.attrGet("href"));
       // As a browser goes there.
-      const url = URL.canParse(href) ? new URL(href).href : href;
+      const url = urlOf(href)?.href ?? href;
       if (options.links?.some((prefix) => url.startsWith(prefix)) !== true)
         found.push(`a link: ${href}`);
       break;

@@ -300,6 +300,18 @@ describe("crashes", () => {
     assert.equal((await refusing.crash()).message, "Session not found");
   });
 
+  it("nothing is told of a turn that has ended when its prompt is accepted after all", async () => {
+    let accept = (_messageId: string): void => undefined;
+    const { session, activities, crash } = await stage({}, (one) => {
+      one.onSend = () => new Promise((resolve) => (accept = resolve));
+    });
+    session.play(begun, message("Hi"));
+    await crash();
+    accept("message-1");
+    await settle();
+    assert.deepEqual(activities, []);
+  });
+
   it("the death of the runtime is one, at any time, and nobody asks the dead anything", async () => {
     for (const isBegun of [false, true]) {
       const { session, crash, die } = await stage({}, (one) => {
