@@ -23,7 +23,7 @@ export interface FolderEntry {
   readonly isFolder: boolean;
 }
 
-/** Folders of packages are not looked through: they hold too many files, and none of the user's. */
+/** Folders of packages are only looked through for a denial that names them: they hold many files, none of the user's. */
 const skipped = "node_modules";
 /** Stands for any name that no pattern mentions. */
 const anyName = "\u{10FFFD}";
@@ -70,7 +70,7 @@ export async function sandboxProfile(
       ...found.fixed,
       ...(context.kept ?? []).map((path) => realLocation(path, context) ?? path),
     ],
-    hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, single, context)],
+    hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, outside, single, context)],
     repositories: found.repositories,
     network: network(rules),
   };
@@ -93,6 +93,8 @@ async function search(
   /** Whether a folder is denied with all that is below it, unlike by `!secrets/*`. */
   const isDeep = (operation: "read" | "write", path: string): boolean =>
     [join(path, anyName), join(path, anyName, anyName)].every((one) => isDenied(operation, one));
+  const denials = [...rules.read.deny, ...rules.write.deny];
+  const namesPackages = denials.some((glob) => glob.toLowerCase().includes(skipped));
   let names = 0;
   const look = async (folder: string, mayRead: boolean): Promise<void> => {
     for (const { name, isFolder } of context.entries(folder)) {
@@ -118,12 +120,11 @@ async function search(
       } else {
         const isFixed = mayWrite && isDenied("write", path);
         if (isFixed && (!isFolder || isDeep("write", path))) fixed.push(path);
-        if (isFolder && name !== skipped) await look(path, true);
+        if (isFolder && (name !== skipped || namesPackages)) await look(path, true);
       }
     }
     await context.pause();
   };
-  const denials = [...rules.read.deny, ...rules.write.deny];
   if (rules.everything && denials.length === 0) return { repositories, hidden, fixed };
   for (const folder of new Set(folders)) {
     // `.env/**` may also be a file.
@@ -194,13 +195,18 @@ async function matches(
   return found;
 }
 
-/** A pattern hides each folder in which it could match; in those that are `granted`, single files are looked for. */
+/** A pattern hides each folder in which it could match, but for those that were `searched` or hold what is `granted`. */
 function elsewhere(
   globs: readonly string[],
   root: string,
+  searched: readonly string[],
   granted: readonly string[],
   context: ProfileContext,
 ): string[] {
+  const isSearched = (path: string): boolean => {
+    const real = realLocation(path, context);
+    return real !== undefined && searched.some((folder) => isUnder(real, folder));
+  };
   return globs.flatMap((glob) => {
     const alternatives = readGlob(glob);
     if (typeof alternatives === "string") return [];
@@ -212,6 +218,7 @@ function elsewhere(
       return context
         .entries(start)
         .map(({ name }) => join(start, name))
+        .filter((path) => !isSearched(path))
         .filter((path) => !granted.some((one) => isUnder(one, path)))
         .filter((path) => globDenies(glob, path, true, root, context.home ?? "", context));
     });

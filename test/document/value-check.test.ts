@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileValueCheck, type ValueCheck } from "../../src/document/value-check.ts";
+import { linearInTime } from "../rig/growth.ts";
 
 function checkOf(schema: object): ValueCheck {
   const compiled = compileValueCheck(schema);
@@ -45,4 +46,44 @@ test("a pattern takes linear time, or makes a schema invalid", () => {
   const names = checkOf({ patternProperties: { "^(a|a)*$": { type: "string" } } });
   assert.deepEqual(names({ [`${"a".repeat(10_000)}!`]: 1 }), []);
   assert.deepEqual(checkOf({ pattern: "^[^\\0]*$" })("x".repeat(200_000)), []);
+});
+
+test("a list takes linear time, whatever its elements have to be", () => {
+  const check = checkOf({
+    properties: {
+      each: { items: { $ref: "#/$defs/text" } },
+      unique: { uniqueItems: true },
+    },
+    $defs: { text: { type: "string" } },
+  });
+  linearInTime({
+    name: "wrong elements behind a reference",
+    make: (size) => ({ each: Array.from({ length: size }, () => 1) }),
+    run: check,
+    sizes: [2_000, 32_000],
+  });
+  linearInTime({
+    name: "unique elements",
+    make: (size) => ({ unique: Array.from({ length: size }, (_, id) => ({ id })) }),
+    run: check,
+    sizes: [1_000, 16_000],
+  });
+});
+
+test("an element is twice in a list if it is the same JSON value, in any order of its fields", () => {
+  const check = checkOf({ uniqueItems: true });
+  for (const list of [
+    [1, "1", true, "true", null, [], {}, [1], { a: 1 }, { b: 1 }],
+    [{ a: { b: 1, c: 2 } }, { a: { c: 1, b: 2 } }],
+  ])
+    assert.deepEqual(check(list), []);
+  for (const list of [
+    [0, -0],
+    [{ a: { b: 1, c: [2] } }, 1, { a: { c: [2], b: 1 } }],
+  ])
+    assert.deepEqual(
+      check(list).map(({ reason }) => reason),
+      ["Must not have an element twice."],
+    );
+  assert.deepEqual(checkOf({ uniqueItems: false })([1, 1]), []);
 });

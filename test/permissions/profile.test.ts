@@ -1,6 +1,6 @@
 /** The profile of a sandbox and the answers to file tools: two readings of the same rules, which must agree. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -16,10 +16,9 @@ const names = ["a.md", "b.ts", ".env", "x.pem", "id_rsa", "docs", "src", "privat
 
 function entries(folder: string): FolderEntry[] {
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
-  return readdirSync(folder, { withFileTypes: true }).map((one) => ({
-    name: one.name,
-    isFolder: one.isDirectory(),
-  }));
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((one) => !one.isSymbolicLink())
+    .map((one) => ({ name: one.name, isFolder: one.isDirectory() }));
 }
 
 const pause = async (): Promise<void> => {};
@@ -67,6 +66,37 @@ test("programs may read and write an existing file exactly where file tools may"
     ),
     { ...rounds(200), includeErrorInReport: true },
   );
+});
+
+test("a denial by a pattern in a granted folder hides what it matches, and nothing beside it", async (t) => {
+  const { path: root } = await makeWorkspace(t, { "node_modules/x/y.env": "" });
+  const { path: outside } = await makeWorkspace(t, {
+    "a.md": "",
+    "code/x.pem": "",
+    "code/b.ts": "",
+    "node_modules/x.pem": "",
+    "node_modules/b.ts": "",
+    "real/code/x.pem": "",
+  });
+  symlinkSync("real", join(outside, "link"));
+  const hidden = async (...read: string[]): Promise<string[]> => {
+    const permissions: Permissions = { preset: "read-only", read };
+    const context = { ...realFiles, workingDirectory: root, home: "/home/nobody", entries, pause };
+    const profile = await sandboxProfile(permissions, context);
+    return profile.hidden.map((path) => relative(isUnder(path, root) ? root : outside, path));
+  };
+  const denied = `!${outside}/[a-d]*/x.pem`;
+  assert.deepEqual(await hidden(`${outside}/**`, denied), ["code/x.pem"]);
+  assert.deepEqual(await hidden(`${outside}/**`, `!${outside}/link/[a-d]*/x.pem`), [
+    "real/code/x.pem",
+  ]);
+  // Folders of packages are only looked through if they are named.
+  const packages = await hidden(`${outside}/**`, `!${outside}/node_modules/[a-z].*`);
+  assert.deepEqual(packages, ["node_modules/b.ts", "node_modules/x.pem"]);
+  assert.deepEqual(await hidden("!**/*.env"), []);
+  assert.deepEqual(await hidden("!**/*.env", "!node_modules/z"), ["node_modules/x/y.env"]);
+  // Nothing of the folder is granted: it may be within what the system needs.
+  assert.deepEqual(await hidden(denied), ["a.md", "code", "node_modules", "real"]);
 });
 
 test("the root of the file system is granted to nobody", async (t) => {
