@@ -75,9 +75,15 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     events(event) {
       switch (event.type) {
         case "activity": {
-          const { activity, ...around } = event;
-          const shown = whole(around);
-          return activities(event.sessionId, activity).map((one) => ({ ...shown, activity: one }));
+          const { activity, sessionId } = event;
+          if (!isDelta(activity)) {
+            const shown = whole(event);
+            const ended = open.endedBy(sessionId, activity);
+            return [...ended.map((one) => ({ ...shown, activity: one })), shown];
+          }
+          const bare = whole({ ...activity, text: "" });
+          const shown = whole({ ...event, activity: bare });
+          return [{ ...shown, activity: open.push(sessionId, activity, bare) }];
         }
         case "turn.ended": {
           const { purpose: _, outcome: _of, ...around } = event;
@@ -166,7 +172,8 @@ function ruled(item: unknown, text: Text): unknown {
 function mapObject<T>(value: T, change: (key: string, item: unknown) => unknown): T {
   if (typeof value !== "object" || value === null) return value;
   let copy: T | undefined;
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const item: unknown = Reflect.get(value, key);
     const changed = change(key, item);
     if (changed === item) continue;
     copy ??= copyOf(value);

@@ -70,8 +70,8 @@ class Beginnings {
   readonly #prefixes = new Set<string>();
   #longest = 1;
   readonly #isMark = new Uint8Array(MARKS);
-  /** Of the words with a mark. However many lines of a secret begin in the same way, these are few. */
-  readonly #lengths = new Map<number, Set<number>>();
+  /** Of the words with a mark: their lengths, and with which units those end. */
+  readonly #ends = new Map<number, Map<number, Set<number>>>();
 
   constructor(words: Iterable<readonly [word: string, item: string | Token]>) {
     for (const [word, item] of words) {
@@ -86,7 +86,10 @@ class Beginnings {
     let mark = 0;
     for (let at = 0; at < SHORTEST; at += 1) mark = markOf(mark, word.charCodeAt(at));
     this.#isMark[mark] = 1;
-    this.#lengths.set(mark, (this.#lengths.get(mark) ?? new Set()).add(word.length));
+    const ends = this.#ends.get(mark) ?? new Map<number, Set<number>>();
+    this.#ends.set(mark, ends);
+    const units = ends.get(word.length) ?? new Set();
+    ends.set(word.length, units.add(word.charCodeAt(word.length - 1)));
     this.#longest = Math.max(this.#longest, word.length);
   }
 
@@ -110,7 +113,8 @@ class Beginnings {
     found: (item: string | Token, at: number) => void,
   ): void {
     // Before there are so many characters, what is cut out is shorter than any word.
-    for (const length of this.#lengths.get(mark) ?? []) {
+    for (const [length, units] of this.#ends.get(mark) ?? []) {
+      if (!units.has(text.charCodeAt(at + length - 1))) continue;
       for (const item of this.#items.get(text.slice(at, at + length)) ?? []) found(item, at);
     }
   }
