@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-JIPOAOG6.js";import"./chunk-ZIKZ2FUF.js";import"./chunk-JFKD3EJO.js";import"./chunk-BV4K4YHX.js";import"./chunk-Z6LJE4OK.js";import"./chunk-Z4PRKMZN.js";import"./chunk-MPFBZEX3.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-5E5TIS2M.js";import"./chunk-E2K4IQLO.js";import"./chunk-ALAIDZ5S.js";import"./chunk-3BIAGQLE.js";import"./chunk-NN4ESRGS.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};
