@@ -85,7 +85,9 @@ const uniqueItems: FuncKeywordDefinition = {
 
 function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
-    isRecord(inner) ? Object.fromEntries(Object.entries(inner).toSorted()) : inner,
+    isRecord(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
   );
 }
 
