@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { parseDocument } from "yaml";
 import { generateChartNodes, renderMermaid } from "../src/entry/index.ts";
 import { loadEntry } from "../src/index.ts";
+import { decisionCategories } from "../src/events/decision.ts";
 import { readEntry } from "../src/run/entry-files.ts";
 import { templates } from "./recipes/pages.ts";
 import { runCli } from "./rig/cli.ts";
@@ -27,6 +28,14 @@ describe("the pages for users", () => {
       words.filter(([, count]) => count > 4_000),
       [],
     );
+  });
+});
+
+describe("docs/library.md", () => {
+  it("lists every category of decisions", () => {
+    const [, listed = ""] = /^decisionCategory\(.*?\): (.*)$/m.exec(read("docs/library.md")) ?? [];
+    const expected = decisionCategories.map((category) => JSON.stringify(category));
+    assert.deepEqual(listed.split(" | ").toSorted(), expected.toSorted());
   });
 });
 

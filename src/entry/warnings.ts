@@ -244,9 +244,9 @@ function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
       return firstPass([...path, "body"], work.body, last, inEach);
     if (work.kind !== "Seq" && work.kind !== "Par") return;
     let before = last;
-    for (const [place, part] of partsOf(path, work)) {
+    for (const [place, part, isAwaited] of partsOf(path, work)) {
       firstPass(place, part, before, inEach);
-      if (work.kind === "Seq") before = after(before, effectOf(part, effects));
+      if (isAwaited) before = after(before, effectOf(part, effects));
     }
   };
   const follow = (path: Path, work: Work, last: Last, inEach: boolean): void => {
@@ -260,23 +260,21 @@ function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
       const hint = "raise atMost or set sample: true";
       if (count > atMost) add([...path, "items", "values"], "count", reason, hint);
     }
-    if (work.kind === "Par" || work.kind === "Loop")
+    // A part may have run before one that is in front of it.
+    if (work.kind !== "Seq" && work.kind !== "Alt" && work.kind !== "Each")
       for (const { taskId } of taskWorks(work)) ran.add(taskId);
     if (neverRepeats(work)) {
       const hint = "add a postCondition, or an atMost of 2 or more";
       add(path, "repeats", "This loop never repeats.", hint);
     }
-    // A branch follows the condition; of a Par all parts follow what was before it.
-    const parts = partsOf(path, work);
     let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
-    for (const [index, [place, part]] of parts.entries()) {
+    for (const [place, part, isAwaited] of partsOf(path, work)) {
       follow(place, part, before, inEach || work.kind === "Each");
       if (work.kind === "Loop" && part === work.body) {
         const [, first] = work.preCondition ?? [];
         firstPass(place, part, first ? after(last, effectOf(first, effects)) : last, inEach);
       }
-      const inOrder = work.kind === "Seq" || work.kind === "Loop" || index === 0;
-      if (work.kind !== "Par" && inOrder) before = after(before, effectOf(part, effects));
+      if (isAwaited) before = after(before, effectOf(part, effects));
     }
   };
   follow(root, job, new Set([undefined]), false);

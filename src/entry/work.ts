@@ -19,6 +19,8 @@ interface Part<W> {
   readonly path: Path;
   /** Its outcome decides how the work that it is in goes on. */
   readonly condition?: true;
+  /** The parts behind it wait for its end, as they do for that of a condition. */
+  readonly awaited?: true;
 }
 
 function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
@@ -30,6 +32,11 @@ function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
     case "Run":
       return [];
     case "Seq":
+      return work.works.map((part, index) => ({
+        work: part,
+        path: ["works", index],
+        awaited: true,
+      }));
     case "Par":
       return work.works.map((part, index) => ({ work: part, path: ["works", index] }));
     case "Each":
@@ -37,7 +44,7 @@ function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
     case "Loop":
       return present([
         { work: work.preCondition?.[1], path: ["preCondition", 1], condition: true },
-        { work: work.body, path: ["body"] },
+        { work: work.body, path: ["body"], awaited: true },
         { work: work.postCondition?.[1], path: ["postCondition", 1], condition: true },
       ]);
     case "Alt":
@@ -96,8 +103,12 @@ export function workParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   return placedParts<I, Leaf>(work).map((part) => part.work);
 }
 
-export function partsOf(path: Path, work: Work): readonly (readonly [Path, Work])[] {
-  return placedParts(work).map((part) => [[...path, ...part.path], part.work]);
+export function partsOf(path: Path, work: Work): readonly (readonly [Path, Work, boolean])[] {
+  return placedParts(work).map((part) => [
+    [...path, ...part.path],
+    part.work,
+    part.condition ?? part.awaited ?? false,
+  ]);
 }
 
 /** Flattens `Seq` in `Seq` and `Par` in `Par`. A `Par` that takes crashes in another way than that around it stays. */

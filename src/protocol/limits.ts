@@ -33,5 +33,8 @@ export const defaultLimits = {
   relicTokens: 2_000,
 };
 
+/** Of a document: actions in all, and how deep groups may be nested. */
+export const documentLimits = { actions: 32, depth: 3 } as const;
+
 /** The bounds of an executor. All have defaults. */
 export type ExecutorLimits = { readonly [Name in keyof typeof defaultLimits]: number };

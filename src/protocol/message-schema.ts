@@ -1,6 +1,7 @@
 /* oxlint-disable unicorn/no-thenable -- "then" is a keyword of JSON Schema */
 /** Published as `schema/action-protocol.schema.json`. What it can't express is checked in `preflight.ts`. */
 import type { Described, SchemaType } from "../document/schema-type.ts";
+import { documentLimits } from "./limits.ts";
 
 const id = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;
 function ref<T>(name: string): { readonly $ref: string } & Described<T> {
@@ -105,8 +106,7 @@ export const messageSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   $id: "urn:master-schema:2.0",
   title: "agent-jobs action document",
-  description:
-    "What a model answers in a task with `protocol: actions`. Beyond this schema: ids are unique, at most 32 actions in all, groups at most 3 levels deep.",
+  description: `What a model answers in a task with \`protocol: actions\`. Beyond this schema: ids are unique, at most ${documentLimits.actions} actions in all, groups at most ${documentLimits.depth} levels deep.`,
   type: "object",
   required: ["status", "thoughts", "actions", "stop", "response"],
   additionalProperties: false,
@@ -114,7 +114,11 @@ export const messageSchema = {
     status: { enum: ["SUCCESS", "EXECUTING", "ERROR", "TASK_STARTED"] },
     context: ref<SchemaType<typeof context>>("context"),
     thoughts: { type: "array", items: ref<SchemaType<typeof thought>>("thought") },
-    actions: { type: ["array", "null"], maxItems: 32, items: ref<ActionSpec>("action") },
+    actions: {
+      type: ["array", "null"],
+      maxItems: documentLimits.actions,
+      items: ref<ActionSpec>("action"),
+    },
     stop: { type: "boolean" },
     response: { type: ["string", "null"] },
   },

@@ -3,6 +3,7 @@ import { isText } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { clipWords } from "../events/cut.ts";
 import { type Catalogue, isParallelSafe, isReadOnly, type Target } from "./catalogue.ts";
+import { documentLimits } from "./limits.ts";
 import type { ActionDocument, ActionSpec } from "./message-schema.ts";
 import { checkTemplate, type FoundPart, referencesIn, templateOf } from "./params.ts";
 import {
@@ -12,8 +13,6 @@ import {
   reject,
   type Rejected,
 } from "./read-message.ts";
-
-const preflightLimits = { actions: 32, depth: 3 } as const;
 
 export interface Known {
   readonly iteration: number;
@@ -146,7 +145,7 @@ function flatten(document: ActionDocument, report: Report): readonly Place[] {
     group?: number,
     depth = 1,
   ): void => {
-    if (depth > preflightLimits.depth && specs.length > 0) tooDeep ??= path;
+    if (depth > documentLimits.depth && specs.length > 0) tooDeep ??= path;
     for (const [nth, spec] of specs.entries()) {
       const place = { spec, path: [...path, nth], group, inThought };
       const index = places.push(place) - 1;
@@ -157,10 +156,10 @@ function flatten(document: ActionDocument, report: Report): readonly Place[] {
     add(actions, ["thoughts", nth, "actions"], true);
   add(document.actions ?? [], ["actions"], false);
   if (tooDeep !== undefined) {
-    report(tooDeep, "too_deep", `Actions can be nested at most ${preflightLimits.depth} deep.`);
+    report(tooDeep, "too_deep", `Actions can be nested at most ${documentLimits.depth} deep.`);
   }
-  if (places.length > preflightLimits.actions) {
-    const message = `The document has ${places.length} actions. The maximum is ${preflightLimits.actions}.`;
+  if (places.length > documentLimits.actions) {
+    const message = `The document has ${places.length} actions. The maximum is ${documentLimits.actions}.`;
     report(["actions"], "too_many_actions", message);
   }
   return places;

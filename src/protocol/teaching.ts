@@ -3,7 +3,7 @@ import type { Tool } from "../tools/tool.ts";
 import { isRecord } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
-import { defaultLimits, type ExecutorLimits } from "./limits.ts";
+import { defaultLimits, documentLimits, type ExecutorLimits } from "./limits.ts";
 
 /** What a model is taught: how to write documents, and what its actions can call. */
 export interface TeachingOptions extends CatalogueParts {
@@ -89,7 +89,7 @@ Fields of an action:
 - "display", optional: {"type":"progress_bar","label":"..."}, shown to people.
 - In texts of "params": \${{variables.NAME.path}}, \${{results.ID.path}}, \${{tasks.ID.status}}. A reference to an action is a dependency. $\${{ is a literal \${{.
 
-Limits: ${iterations} documents, 32 actions in a document, groups 3 deep, ${parallel} calls at once. Siblings run in parallel if their tools are parallelSafe, otherwise in order.`;
+Limits: ${iterations} documents, ${documentLimits.actions} actions in a document, groups ${documentLimits.depth} deep, ${parallel} calls at once. Siblings run in parallel if their tools are parallelSafe, otherwise in order.`;
 }
 
 const verdictText =

@@ -77,7 +77,7 @@ function base64(text: string): readonly string[] {
     return [
       encoded.slice(start, end),
       encoded.slice(start),
-      encoded.slice(start).replace(/=+$/, ""),
+      encoded.slice(start).replace(/={1,2}$/, ""),
     ];
   });
 }

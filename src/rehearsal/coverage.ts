@@ -1,6 +1,6 @@
 /** What of a job rehearsals have reached. The points come from the tree of works: the same for all rehearsals of a job. */
 import type { AltWork, EachWork, LoopWork, PreparedEntry, Work } from "../entry/model.ts";
-import { allWorks, leafName, leafWorks } from "../entry/work.ts";
+import { allWorks, isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
 type Point = string;
@@ -15,22 +15,10 @@ function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   const tree = entry.jobs[jobName]?.work;
   const ways = waysIn(tree);
   const points = (tree === undefined ? [] : allWorks(tree)).flatMap((work): readonly Point[] => {
-    switch (work.kind) {
-      case "Ref": {
-        const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
-        return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
-      }
-      case "Flow":
-      case "Run":
-        return [ran(work)];
-      case "Alt":
-      case "Loop":
-      case "Each":
-        return Object.values(ways.get(work) ?? {});
-      case "Seq":
-      case "Par":
-        return [];
-    }
+    if (!isLeaf(work)) return Object.values(ways.get(work) ?? {});
+    if (work.kind !== "Ref") return [ran(work)];
+    const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
+    return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
   });
   return [...new Set(points)];
 }

@@ -1,22 +1,9 @@
 import { defined, urlOf } from "../document/guards.ts";
-import { providerTypes } from "../sessions/model-server.ts";
+import { withDefaults, type ProviderOptions } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
 
-export { providerTypes };
-export const wireApis = ["completions", "responses"] as const;
-
-/** Your own model server. With it, no GitHub token is needed or used. */
-export interface ProviderOptions {
-  /** Default: `openai`. */
-  readonly type?: (typeof providerTypes)[number];
-  /** Such as `http://127.0.0.1:11434/v1`. */
-  readonly baseUrl: string;
-  /** Masked in everything that is written. Default: none. */
-  readonly apiKey?: string;
-  /** Default: `completions`. */
-  readonly wireApi?: (typeof wireApis)[number];
-}
+export { providerTypes, wireApis, type ProviderOptions } from "../sessions/provider.ts";
 
 export interface ModelAccess {
   readonly provider?: ProviderOptions;
@@ -31,29 +18,28 @@ export type GivenProvider = {
   readonly [Field in keyof ProviderOptions]-?: ProviderOptions[Field] | undefined;
 };
 
-const optionOf = {
+const optionOf: Readonly<Record<Exclude<keyof ProviderOptions, "baseUrl">, string>> = {
   apiKey: "provider-api-key",
   type: "provider-type",
   wireApi: "provider-wire-api",
-} as const;
+};
 
 export function readProvider(
   { baseUrl, ...others }: GivenProvider,
   write: WriteName,
 ): { readonly provider: ProviderOptions | undefined; readonly problems: readonly string[] } {
   const address = write("provider-base-url");
-  const fields = ["apiKey", "type", "wireApi"] as const;
+  const options = defined(others);
   if (baseUrl === undefined) {
-    const alone = fields.filter((field) => others[field] !== undefined);
+    const alone = Object.entries(optionOf).filter(([field]) => Object.hasOwn(options, field));
     return {
       provider: undefined,
-      problems: alone.map((field) => `${write(optionOf[field])} needs ${address}.`),
+      problems: alone.map(([, option]) => `${write(option)} needs ${address}.`),
     };
   }
   const problem = addressProblem(baseUrl, write(optionOf.apiKey));
-  const { apiKey, type = providerTypes[0], wireApi = wireApis[0] } = others;
   return {
-    provider: { baseUrl, type, wireApi, ...defined({ apiKey }) },
+    provider: withDefaults({ baseUrl, ...options }),
     problems: problem === undefined ? [] : [`${address} ${problem}.`],
   };
 }
@@ -74,9 +60,7 @@ export function modelServer({
   provider,
   gitHubToken,
 }: ModelAccess): Pick<SessionsOptions, "provider" | "gitHubToken"> {
-  return provider === undefined
-    ? { gitHubToken }
-    : { provider: { type: providerTypes[0], wireApi: wireApis[0], ...provider } };
+  return provider === undefined ? { gitHubToken } : { provider: withDefaults(provider) };
 }
 
 export function gitHubTokenOf(environment: ModelAccess["environment"]): string | undefined {

@@ -10,6 +10,7 @@ import {
   traceparentOf,
   type ParentContext,
 } from "../reports/otlp/trace-context.ts";
+import { providerTypeOf, withDefaults } from "../sessions/provider.ts";
 import { UsageError } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
@@ -39,12 +40,6 @@ export function isCollector(address: string): boolean {
   return urlOf(address) !== undefined && /^https?:\/\//i.test(address);
 }
 
-const providers = {
-  openai: "openai",
-  azure: "azure.ai.openai",
-  anthropic: "anthropic",
-} as const;
-
 export function telemetryReporter(
   target: TelemetryTarget,
   { environment, provider }: Pick<ModelAccess, "environment" | "provider">,
@@ -57,7 +52,10 @@ export function telemetryReporter(
     clock: systemClock,
     content:
       environment["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"]?.toLowerCase() === "true",
-    provider: provider === undefined ? "github.copilot" : providers[provider.type ?? "openai"],
+    provider:
+      provider === undefined
+        ? "github.copilot"
+        : providerTypeOf[withDefaults(provider).type].telemetryName,
     parent,
   });
 }

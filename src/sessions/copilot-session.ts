@@ -11,7 +11,7 @@ import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
-import type { Provider } from "./model-server.ts";
+import { providerTypeOf, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeLife, RuntimeProcess } from "../runtime/runtime-process.ts";
@@ -73,8 +73,9 @@ export async function openCopilotSession(
 ): Promise<OpenSession | NotOpened> {
   const { clock, pool, probe } = context;
   if (pool.pids.length === 0) probe?.watch();
-  // Anthropic's API has no format that we could ask for.
-  const formatted = given.answersFormatted === true && context.provider?.type !== "anthropic";
+  const { provider } = context;
+  const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
+  const formatted = given.answersFormatted === true && takesFormats;
   const handled = context.handlesRequests || formatted || (given.history ?? []).length > 0;
   const startsPrograms =
     allowsCommands(given.permissions) ||

@@ -7,7 +7,8 @@ import type { Clock } from "../platform/clock.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
-import { askForModels, type Provider } from "./model-server.ts";
+import { askForModels } from "./model-server.ts";
+import type { Provider } from "./provider.ts";
 
 const firstMs = 2_000;
 const answerMs = 3_500;

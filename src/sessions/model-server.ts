@@ -1,16 +1,7 @@
 import { urlOf } from "../document/guards.ts";
 import { BlockList, isIP } from "node:net";
 import type { Environment } from "../platform/environment.ts";
-
-/** The type of a model server. To add one, add it here: the compiler leads to the rest. */
-export const providerTypes = ["openai", "azure", "anthropic"] as const;
-
-export interface Provider {
-  readonly type: (typeof providerTypes)[number];
-  readonly baseUrl: string;
-  readonly apiKey?: string | undefined;
-  readonly wireApi?: "completions" | "responses" | undefined;
-}
+import { providerTypeOf, type Provider } from "./provider.ts";
 
 export function askForModels(
   address: string,
@@ -22,17 +13,8 @@ export function askForModels(
 }
 
 function headersOf(provider: Provider | undefined): Record<string, string> {
-  const { apiKey, type } = provider ?? {};
-  if (apiKey === undefined || apiKey === "") return {};
-  switch (type) {
-    case "azure":
-      return { "api-key": apiKey };
-    case "anthropic":
-      return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
-    case "openai":
-    case undefined:
-      return { authorization: `Bearer ${apiKey}` };
-  }
+  if (provider?.apiKey === undefined || provider.apiKey === "") return {};
+  return providerTypeOf[provider.type].headers(provider.apiKey);
 }
 
 /**

@@ -2,7 +2,8 @@ import type { Clock } from "../platform/clock.ts";
 import { isRecord, isText } from "../document/guards.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
-import { askForModels, type Provider } from "./model-server.ts";
+import { askForModels } from "./model-server.ts";
+import type { Provider } from "./provider.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {

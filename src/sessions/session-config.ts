@@ -11,7 +11,7 @@ import type { Requests } from "../runtime/runtime-pool.ts";
 import { listsCommands, toolsFor } from "../permissions/rules.ts";
 import { type OwnCalls, type OwnTool, guarded } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
-import type { Provider } from "./model-server.ts";
+import type { Provider } from "./provider.ts";
 
 interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly id: string;
@@ -58,7 +58,7 @@ export function sessionConfig(
     enableSkills: false,
     enableSessionStore: false,
     enableSessionTelemetry: false,
-    ...defined({ gitHubToken, provider: provider && sdkProvider(provider) }),
+    ...defined({ gitHubToken, provider }),
     // A handler gets whole requests over HTTP; over a WebSocket they are parts.
     ...(options.requests === "handled" ? { capi: { enableWebSocketResponses: false } } : {}),
   };
@@ -92,11 +92,6 @@ function offeredTools(
     const isName = /^[\w-]+$/.test(name);
     return isName && (everything || allowed.includes(builtIn)) ? [builtIn] : [];
   });
-}
-
-function sdkProvider(provider: Provider): NonNullable<SessionConfig["provider"]> {
-  const { type, baseUrl, apiKey, wireApi } = provider;
-  return { type, baseUrl, ...defined({ apiKey, wireApi }) };
 }
 
 const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {

@@ -11,7 +11,8 @@ import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { authentication } from "../runtime/runtime-environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
-import { copilotService, isReachedDirectly, type Provider } from "./model-server.ts";
+import { copilotService, isReachedDirectly } from "./model-server.ts";
+import type { Provider } from "./provider.ts";
 import { rehearsalProvider, transportProvider, type Conversation } from "./request-handler.ts";
 import {
   canceled,

@@ -179,7 +179,8 @@ test("a text without a secret comes through unchanged and whole", async (t) => {
     ...encodings.map(({ encode }) => encode("nothing of that kind, but long enough", "", "")),
   ];
   const part = fc.oneof(fc.constantFrom(...harmless), fc.string({ unit: anyCharacter }));
-  const parts = fc.array(part, { maxLength: 14 }).map((all) => all.join(" "));
+  // Directly behind "bearer ", the encoded ones would look like tokens.
+  const parts = fc.array(part, { maxLength: 14 }).map((all) => all.join(", "));
   const property = fc.property(parts, sizes, (whole, some) => {
     const none = createRedactor(["correct-horse-battery-staple", "S3cr3t"]);
     assert.equal(none.text(whole), whole);
