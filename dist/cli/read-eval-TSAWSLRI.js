@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-YAIBLB5V.js";import"./chunk-ZIKZ2FUF.js";import"./chunk-L36BWGKY.js";import"./chunk-BV4K4YHX.js";import"./chunk-Z6LJE4OK.js";import"./chunk-Z4PRKMZN.js";import"./chunk-MPFBZEX3.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-SONFLTAK.js";import"./chunk-LTWH4DIS.js";import"./chunk-ALAIDZ5S.js";import"./chunk-3BIAGQLE.js";import"./chunk-NN4ESRGS.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

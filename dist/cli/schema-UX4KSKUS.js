@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-ZIKZ2FUF.js";import{i as m}from"./chunk-BV4K4YHX.js";import{a as r}from"./chunk-Z4PRKMZN.js";import{c as e}from"./chunk-O37ORC3N.js";import"./chunk-LTWH4DIS.js";import"./chunk-3BIAGQLE.js";import"./chunk-NN4ESRGS.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
