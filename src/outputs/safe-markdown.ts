@@ -84,9 +84,12 @@ function attention(markupOf: (node: Emphasis | Strong | Delete) => string): Hand
 }
 
 function inlineCode(node: InlineCode, _parent: Parents | undefined, state: State): string {
-  const fence = fenceOf(node.value, 1);
-  const padding = /^`|`$|^ .*[^ ].* $/.test(node.value) ? " " : "";
-  const text = fence + padding + node.value + padding + fence;
+  const { value } = node;
+  const fence = fenceOf(value, 1);
+  // Of a space at both ends, a parser takes one away, unless there is nothing else.
+  const losesSpaces = value.startsWith(" ") && value.endsWith(" ") && /[^ ]/.test(value);
+  const padding = losesSpaces || /^`|`$/.test(value) ? " " : "";
+  const text = fence + padding + value + padding + fence;
   // Parsers disagree about `\\|`, so no backslash stands before that of ours.
   return state.stack.includes("tableCell") ? text.replace(/(\\?)\|/g, doubledPipe) : text;
 }

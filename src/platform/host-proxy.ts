@@ -107,7 +107,7 @@ async function addressOf(name: string, hosts: HostLists): Promise<string | undef
   const host = name
     .toLowerCase()
     .replace(/^\[|\]$/g, "")
-    .replace(/\.+$/, "");
+    .replace(/(?<!\.)\.+$/, "");
   if (hosts.denied.some((pattern) => hostMatches(host, pattern, true))) return undefined;
   const isLoopback = hosts.allowed.includes("localhost");
   const isOpen = isLoopback && /^(?:localhost|127\.0\.0\.1|::1)$/.test(host);

@@ -90,7 +90,9 @@ const reserved = [reportFile, "index.md"];
 
 /** As a part of the name of a file on any system: no option of a command, and not hidden. */
 export function plainName(text: string, most = longestName): string {
-  const name = text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
+  const name = text
+    .replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replaceAll(/^[-.]+|(?<![-.])[-.]+$/g, "");
   return cut(name, most) || "item";
 }
 

@@ -31,7 +31,7 @@ export function telemetryTarget(
   const address = (signal: "TRACES" | "METRICS"): string => {
     const own = environment[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] ?? "";
     if (otlp === undefined && urlOf(own) !== undefined) return own;
-    return `${base.replace(/\/+$/, "")}/v1/${signal.toLowerCase()}`;
+    return `${base.replace(/(?<!\/)\/+$/, "")}/v1/${signal.toLowerCase()}`;
   };
   return { tracesUrl: address("TRACES"), metricsUrl: address("METRICS") };
 }

@@ -73,7 +73,7 @@ interface ReadParameter {
 const separators = /(?:[\s,]|\\n)*/y;
 /** A value is quoted only if its quotes are all of it. */
 const parameter =
-  /([A-Za-z_]\w{0,99})[ \t]*(?:=[ \t]*(?:(["'])((?:(?!\2)[^])*)\2(?=[ \t]*(?:$|[,\n]|\\n))|((?:(?!\\n)[^,\n])*)))?(?=[ \t]*(?:$|[,\n]|\\n))/y;
+  /([A-Za-z_]\w{0,99})(?:[ \t]*=[ \t]*(?:(["'])((?:(?!\2)[^])*)\2(?=[ \t]*(?:$|[,\n]|\\n))|((?:(?!\\n)[^,\n])*)))?(?=[ \t]*(?:$|[,\n]|\\n))/y;
 const other = /(?:(?!\\n)[^,\n])*/y;
 
 export function parseParameters(

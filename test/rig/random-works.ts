@@ -11,59 +11,54 @@ const onCrash = fc.constantFrom(undefined, "stop" as const, "continue" as const)
 export const works = fc.letrec<{ work: Work }>((tie) => {
   const work = tie("work");
   const some = fc.array(work, { minLength: 1, maxLength: 3 });
-  return {
-    work: fc.oneof(
-      { maxDepth: 4, withCrossShrink: true },
-      fc.constantFrom(...names).map(ref),
-      fc.constantFrom("r", "s").map((name): Work => ({ kind: "Run", run: [name] })),
-      some.map((children): Work => ({ kind: "Seq", works: children })),
-      fc.tuple(some, onCrash).map(([children, crash]): Work => ({
-        kind: "Par",
-        works: children,
+  const kinds: Readonly<Record<Exclude<Work["kind"], "Flow">, fc.Arbitrary<Work>>> = {
+    Ref: fc.constantFrom(...names).map(ref),
+    Run: fc.constantFrom("r", "s").map((name): Work => ({ kind: "Run", run: [name] })),
+    Seq: some.map((children): Work => ({ kind: "Seq", works: children })),
+    Par: fc.tuple(some, onCrash).map(([children, crash]): Work => ({
+      kind: "Par",
+      works: children,
+      ...(crash && { onCrash: crash }),
+    })),
+    Alt: fc
+      .record({ condition: work, trueWork: work, falseWork: work }, { requiredKeys: ["condition"] })
+      .map((alt): Work => ({ kind: "Alt", ...alt })),
+    Loop: fc
+      .record(
+        {
+          body: work,
+          preCondition: fc.tuple(fc.boolean(), work),
+          postCondition: fc.tuple(fc.boolean(), work),
+          atMost: fc.integer({ min: 1, max: 4 }),
+          atMostReached: fc.constantFrom("fail" as const, "succeed" as const),
+        },
+        { requiredKeys: ["body"] },
+      )
+      .map(({ atMostReached, ...loop }): Work => ({
+        kind: "Loop",
+        ...loop,
+        ...(loop.atMost && atMostReached && { atMostReached }),
+      })),
+    Each: fc
+      .record({
+        values: fc.array(fc.constantFrom("x", "y", "z"), { maxLength: 4 }),
+        work,
+        parallel: fc.boolean(),
+        atMost: fc.integer({ min: 2, max: 4 }),
+        sample: fc.boolean(),
+        crash: onCrash,
+      })
+      .map(({ values, work: inner, parallel, atMost, sample, crash }): Work => ({
+        kind: "Each",
+        items: { values },
+        work: inner,
+        parallel,
+        atMost,
+        sample,
         ...(crash && { onCrash: crash }),
       })),
-      fc
-        .record(
-          { condition: work, trueWork: work, falseWork: work },
-          { requiredKeys: ["condition"] },
-        )
-        .map((alt): Work => ({ kind: "Alt", ...alt })),
-      fc
-        .record(
-          {
-            body: work,
-            preCondition: fc.tuple(fc.boolean(), work),
-            postCondition: fc.tuple(fc.boolean(), work),
-            atMost: fc.integer({ min: 1, max: 4 }),
-            atMostReached: fc.constantFrom("fail" as const, "succeed" as const),
-          },
-          { requiredKeys: ["body"] },
-        )
-        .map(({ atMostReached, ...loop }): Work => ({
-          kind: "Loop",
-          ...loop,
-          ...(loop.atMost && atMostReached && { atMostReached }),
-        })),
-      fc
-        .record({
-          values: fc.array(fc.constantFrom("x", "y", "z"), { maxLength: 4 }),
-          work,
-          parallel: fc.boolean(),
-          atMost: fc.integer({ min: 2, max: 4 }),
-          sample: fc.boolean(),
-          crash: onCrash,
-        })
-        .map(({ values, work: inner, parallel, atMost, sample, crash }): Work => ({
-          kind: "Each",
-          items: { values },
-          work: inner,
-          parallel,
-          atMost,
-          sample,
-          ...(crash && { onCrash: crash }),
-        })),
-    ),
   };
+  return { work: fc.oneof({ maxDepth: 4, withCrossShrink: true }, ...Object.values(kinds)) };
 }).work;
 
 /** The n-th run of a work for the same items ends the same way, whatever runs beside it. 8 sides are no success. */
