@@ -32,6 +32,10 @@ test("what a report is made of passes as it is, also a second time", () => {
   assert.equal(safe(once), once);
 });
 
+test("code keeps the spaces at its ends", () => {
+  becomes([["``  a  `` and ` `", "`  a  ` and ` `"]]);
+});
+
 test("what GitHub would make a mention, a reference, a commit, an address or mathematics of is code", () => {
   becomes([
     ["Thanks @everyone and @org/team!", "Thanks `@everyone` and `@org/team`!"],
