@@ -132,7 +132,7 @@ function flowLeaves({ jobs }: Entry): readonly FlowLeaf[] {
   const found = (path: Path, work: Work): readonly FlowLeaf[] =>
     work.kind === "Flow"
       ? [{ path, codePath: entryCheck.codePath([...path, "file"]), work }]
-      : partsOf(path, work).flatMap(([at, part]) => found(at, part));
+      : partsOf(path, work).flatMap(({ place, part }) => found(place, part));
   return Object.entries(jobs).flatMap(([name, { work }]) => found(["jobs", name, "work"], work));
 }
 

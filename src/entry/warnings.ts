@@ -244,7 +244,7 @@ function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
       return firstPass([...path, "body"], work.body, last, inEach);
     if (work.kind !== "Seq" && work.kind !== "Par") return;
     let before = last;
-    for (const [place, part, isAwaited] of partsOf(path, work)) {
+    for (const { place, part, isAwaited } of partsOf(path, work)) {
       firstPass(place, part, before, inEach);
       if (isAwaited) before = after(before, effectOf(part, effects));
     }
@@ -260,7 +260,7 @@ function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
       const hint = "raise atMost or set sample: true";
       if (count > atMost) add([...path, "items", "values"], "count", reason, hint);
     }
-    // A part may have run before one that is in front of it.
+    // In all others (a Par, a Loop), a later part may have run already.
     if (work.kind !== "Seq" && work.kind !== "Alt" && work.kind !== "Each")
       for (const { taskId } of taskWorks(work)) ran.add(taskId);
     if (neverRepeats(work)) {
@@ -268,7 +268,7 @@ function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
       add(path, "repeats", "This loop never repeats.", hint);
     }
     let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
-    for (const [place, part, isAwaited] of partsOf(path, work)) {
+    for (const { place, part, isAwaited } of partsOf(path, work)) {
       follow(place, part, before, inEach || work.kind === "Each");
       if (work.kind === "Loop" && part === work.body) {
         const [, first] = work.preCondition ?? [];

@@ -19,7 +19,7 @@ interface Part<W> {
   readonly path: Path;
   /** Its outcome decides how the work that it is in goes on. */
   readonly condition?: true;
-  /** The parts behind it wait for its end, as they do for that of a condition. */
+  /** The parts behind it start after its end, as behind a condition. */
   readonly awaited?: true;
 }
 
@@ -103,12 +103,15 @@ export function workParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   return placedParts<I, Leaf>(work).map((part) => part.work);
 }
 
-export function partsOf(path: Path, work: Work): readonly (readonly [Path, Work, boolean])[] {
-  return placedParts(work).map((part) => [
-    [...path, ...part.path],
-    part.work,
-    part.condition ?? part.awaited ?? false,
-  ]);
+export function partsOf(
+  path: Path,
+  work: Work,
+): readonly { readonly place: Path; readonly part: Work; readonly isAwaited: boolean }[] {
+  return placedParts(work).map(({ path: inside, work: part, condition, awaited }) => ({
+    place: [...path, ...inside],
+    part,
+    isAwaited: condition ?? awaited ?? false,
+  }));
 }
 
 /** Flattens `Seq` in `Seq` and `Par` in `Par`. A `Par` that takes crashes in another way than that around it stays. */

@@ -86,7 +86,7 @@ function attention(markupOf: (node: Emphasis | Strong | Delete) => string): Hand
 function inlineCode(node: InlineCode, _parent: Parents | undefined, state: State): string {
   const { value } = node;
   const fence = fenceOf(value, 1);
-  // Of a space at both ends, a parser takes one away, unless there is nothing else.
+  // Parsers strip one space from each end, unless the code is only spaces.
   const losesSpaces = value.startsWith(" ") && value.endsWith(" ") && /[^ ]/.test(value);
   const padding = losesSpaces || /^`|`$/.test(value) ? " " : "";
   const text = fence + padding + value + padding + fence;

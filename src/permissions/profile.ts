@@ -3,7 +3,7 @@
  * Only what exists can be granted: the working directory is looked through once for files to hide or to fix.
  */
 import { dirname, isAbsolute, join, sep } from "node:path";
-import { readGlob, type Part } from "../entry/glob.ts";
+import { partsMatch, readGlob, type Part } from "../entry/glob.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SandboxNetwork, SandboxProfile } from "../platform/sandbox-mounts.ts";
 import { fixedStart, globDenies, globMatches, isUnder, realLocation } from "./paths.ts";
@@ -70,7 +70,7 @@ export async function sandboxProfile(
       ...found.fixed,
       ...(context.kept ?? []).map((path) => realLocation(path, context) ?? path),
     ],
-    hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, outside, single, context)],
+    hidden: [...found.hidden, ...elsewhere(rules.read.deny, root, found.looked, single, context)],
     repositories: found.repositories,
     network: network(rules),
   };
@@ -83,7 +83,7 @@ async function search(
   root: string,
   writable: readonly string[],
   context: ProfileContext,
-): Promise<Pick<SandboxProfile, "hidden" | "fixed" | "repositories">> {
+): Promise<Pick<SandboxProfile, "hidden" | "fixed" | "repositories"> & { looked: Set<string> }> {
   const repositories: { path: string; isWritable: boolean }[] = [];
   const hidden: string[] = [];
   const fixed: string[] = [];
@@ -95,8 +95,11 @@ async function search(
     [join(path, anyName), join(path, anyName, anyName)].every((one) => isDenied(operation, one));
   const denials = [...rules.read.deny, ...rules.write.deny];
   const namesPackages = denials.some((glob) => glob.toLowerCase().includes(skipped));
+  const looked = new Set<string>();
   let names = 0;
-  const look = async (folder: string, mayRead: boolean): Promise<void> => {
+  /** `within`: of a folder that is fixed with all that is in it. */
+  const look = async (folder: string, mayRead: boolean, within = false): Promise<void> => {
+    looked.add(folder);
     for (const { name, isFolder } of context.entries(folder)) {
       const path = join(folder, name);
       names += isUnder(path, root) ? 0 : 1;
@@ -115,24 +118,26 @@ async function search(
         else if (isFolder) repositories.push({ path, isWritable: mayWrite });
         else if (mayWrite) fixed.push(path);
       } else if (isDenied("read", path)) {
-        if (isFolder && (namesPrivate || !isDeep("read", path))) await look(path, false);
+        if (isFolder && (namesPrivate || !isDeep("read", path))) await look(path, false, within);
         else hidden.push(path);
       } else {
-        const isFixed = mayWrite && isDenied("write", path);
-        if (isFixed && (!isFolder || isDeep("write", path))) fixed.push(path);
-        if (isFolder && (name !== skipped || namesPackages)) await look(path, true);
+        const isFixed = !within && mayWrite && isDenied("write", path);
+        const isWhole = isFixed && (!isFolder || isDeep("write", path));
+        if (isWhole) fixed.push(path);
+        if (isFolder && (name !== skipped || namesPackages))
+          await look(path, true, within || isWhole);
       }
     }
     await context.pause();
   };
-  if (rules.everything && denials.length === 0) return { repositories, hidden, fixed };
+  if (rules.everything && denials.length === 0) return { repositories, hidden, fixed, looked };
   for (const folder of new Set(folders)) {
     // `.env/**` may also be a file.
     const isFile = folder !== root && context.entries(folder).length === 0;
     if (isFile && isDenied("read", folder)) hidden.push(folder);
     else await look(folder, true);
   }
-  return { repositories, hidden, fixed };
+  return { repositories, hidden, fixed, looked };
 }
 
 /** `places`: where files may come to be that the patterns match. */
@@ -195,18 +200,14 @@ async function matches(
   return found;
 }
 
-/** A pattern hides each folder in which it could match, but for those that were `searched` or hold what is `granted`. */
+/** A pattern hides all in which it could match, except what was `looked` through already and what holds something `granted`. */
 function elsewhere(
   globs: readonly string[],
   root: string,
-  searched: readonly string[],
+  looked: ReadonlySet<string>,
   granted: readonly string[],
   context: ProfileContext,
 ): string[] {
-  const isSearched = (path: string): boolean => {
-    const real = realLocation(path, context);
-    return real !== undefined && searched.some((folder) => isUnder(real, folder));
-  };
   return globs.flatMap((glob) => {
     const alternatives = readGlob(glob);
     if (typeof alternatives === "string") return [];
@@ -214,13 +215,18 @@ function elsewhere(
       const [names, rest] = fixedStart(parts, isAbsolute(text), context.home ?? "");
       const start = isAbsolute(names) ? names : join(root, names);
       if (isUnder(start, root) || !isThere(start, context)) return [];
-      if (rest.length === 0 || isWhole(rest)) return [realLocation(start, context) ?? start];
+      // Nothing can be mounted on a link.
+      const real = realLocation(start, context) ?? start;
+      if (rest.length === 0 || isWhole(rest)) return [real];
+      const [first] = rest;
       return context
         .entries(start)
-        .map(({ name }) => join(start, name))
-        .filter((path) => !isSearched(path))
-        .filter((path) => !granted.some((one) => isUnder(one, path)))
-        .filter((path) => globDenies(glob, path, true, root, context.home ?? "", context));
+        .filter(
+          ({ name }) => first?.kind === "folders" || partsMatch(rest.slice(0, 1), [name], true),
+        )
+        .filter(({ name, isFolder }) => !looked.has(isFolder ? join(real, name) : real))
+        .map(({ name }) => join(real, name))
+        .filter((path) => !granted.some((one) => isUnder(one, path)));
     });
   });
 }

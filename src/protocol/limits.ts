@@ -33,7 +33,7 @@ export const defaultLimits = {
   relicTokens: 2_000,
 };
 
-/** Of a document: actions in all, and how deep groups may be nested. */
+/** Of a document: its actions, those in groups included, and how deep groups may be nested. */
 export const documentLimits = { actions: 32, depth: 3 } as const;
 
 /** The bounds of an executor. All have defaults. */

@@ -70,7 +70,7 @@ class Beginnings {
   readonly #prefixes = new Set<string>();
   #longest = 1;
   readonly #isMark = new Uint8Array(MARKS);
-  /** Of the words with a mark: their lengths, and with which units those end. */
+  /** For each mark: the lengths of its words, and the last units of the words of that length. */
   readonly #ends = new Map<number, Map<number, Set<number>>>();
 
   constructor(words: Iterable<readonly [word: string, item: string | Token]>) {

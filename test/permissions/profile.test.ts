@@ -71,6 +71,8 @@ test("programs may read and write an existing file exactly where file tools may"
 test("a denial by a pattern in a granted folder hides what it matches, and nothing beside it", async (t) => {
   const { path: root } = await makeWorkspace(t, { "node_modules/x/y.env": "" });
   const { path: outside } = await makeWorkspace(t, {
+    ".git/config": "",
+    ".git/HEAD": "",
     "a.md": "",
     "code/x.pem": "",
     "code/b.ts": "",
@@ -79,6 +81,7 @@ test("a denial by a pattern in a granted folder hides what it matches, and nothi
     "real/code/x.pem": "",
   });
   symlinkSync("real", join(outside, "link"));
+  symlinkSync("node_modules", join(outside, "packages"));
   const hidden = async (...read: string[]): Promise<string[]> => {
     const permissions: Permissions = { preset: "read-only", read };
     const context = { ...realFiles, workingDirectory: root, home: "/home/nobody", entries, pause };
@@ -90,13 +93,21 @@ test("a denial by a pattern in a granted folder hides what it matches, and nothi
   assert.deepEqual(await hidden(`${outside}/**`, `!${outside}/link/[a-d]*/x.pem`), [
     "real/code/x.pem",
   ]);
+  assert.deepEqual(await hidden(`${outside}/**`, `!${outside}/.git/c*`), [".git/config"]);
+  assert.deepEqual(await hidden(`${outside}/**`, `!${outside}/*/config`), [".git", "node_modules"]);
+  const linked = await hidden(`${outside}/**`, `!${outside}/packages/x.*`);
+  assert.deepEqual(linked, ["node_modules/x.pem"]);
   // Folders of packages are only looked through if they are named.
   const packages = await hidden(`${outside}/**`, `!${outside}/node_modules/[a-z].*`);
   assert.deepEqual(packages, ["node_modules/b.ts", "node_modules/x.pem"]);
   assert.deepEqual(await hidden("!**/*.env"), []);
   assert.deepEqual(await hidden("!**/*.env", "!node_modules/z"), ["node_modules/x/y.env"]);
+  const write = ["!node_modules/**", "!node_modules/x/**"];
+  const context = { ...realFiles, workingDirectory: root, home: "/home/nobody", entries, pause };
+  const { fixed } = await sandboxProfile({ preset: "workspace", write }, context);
+  assert.deepEqual(fixed, [join(root, "node_modules")]);
   // Nothing of the folder is granted: it may be within what the system needs.
-  assert.deepEqual(await hidden(denied), ["a.md", "code", "node_modules", "real"]);
+  assert.deepEqual(await hidden(denied), ["a.md", "code"]);
 });
 
 test("the root of the file system is granted to nobody", async (t) => {

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-NJLZPMFV.js";import"./chunk-JQETR2SO.js";import"./chunk-IV6HQ27A.js";import"./chunk-MK446N7X.js";import"./chunk-EVPDXU3D.js";import"./chunk-K4ENAUDS.js";import"./chunk-MPFBZEX3.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-ZOBBGFGL.js";import"./chunk-UAJKXIWC.js";import"./chunk-2XGWH6YF.js";import"./chunk-DZOC5LQ3.js";import"./chunk-OOTTGMHC.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

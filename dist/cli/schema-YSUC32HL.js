@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-JQETR2SO.js";import{i as m}from"./chunk-MK446N7X.js";import{a as r}from"./chunk-K4ENAUDS.js";import{c as e}from"./chunk-5JLFOEXN.js";import"./chunk-UAJKXIWC.js";import"./chunk-DZOC5LQ3.js";import"./chunk-OOTTGMHC.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
