@@ -53,12 +53,8 @@ test("a list takes linear time, whatever its elements have to be", () => {
     properties: {
       each: { items: { $ref: "#/$defs/text" } },
       unique: { uniqueItems: true },
-      nodes: { items: { $ref: "#/$defs/node" } },
     },
-    $defs: {
-      text: { type: "string" },
-      node: { type: "object", properties: { in: { items: { $ref: "#/$defs/node" } } } },
-    },
+    $defs: { text: { type: "string" } },
   });
   linearInTime({
     name: "wrong elements behind a reference",
@@ -68,8 +64,11 @@ test("a list takes linear time, whatever its elements have to be", () => {
   });
   linearInTime({
     name: "wrong elements of a schema that refers to itself",
-    make: (size) => ({ nodes: [{ in: Array.from({ length: size }, () => 1) }] }),
-    run: check,
+    make: (size) => ({ in: Array.from({ length: size }, () => 1) }),
+    run: checkOf({
+      $ref: "#/$defs/node",
+      $defs: { node: { type: "object", properties: { in: { items: { $ref: "#/$defs/node" } } } } },
+    }),
     sizes: [1_000, 16_000],
   });
   linearInTime({
