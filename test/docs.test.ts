@@ -7,8 +7,10 @@ import { promisify } from "node:util";
 import { parseDocument } from "yaml";
 import { generateChartNodes, renderMermaid } from "../src/entry/index.ts";
 import { loadEntry } from "../src/index.ts";
+import { kindsOfWork } from "../src/entry/works.ts";
 import { decisionCategories } from "../src/events/decision.ts";
 import { readEntry } from "../src/run/entry-files.ts";
+import { providerTypes, wireApis } from "../src/sessions/provider.ts";
 import { templates } from "./recipes/pages.ts";
 import { runCli } from "./rig/cli.ts";
 import { lintWorkflow } from "./rig/lint-workflow.ts";
@@ -37,6 +39,23 @@ describe("docs/library.md", () => {
     const expected = decisionCategories.map((category) => JSON.stringify(category));
     assert.deepEqual(listed.split(" | ").toSorted(), expected.toSorted());
   });
+});
+
+describe("names that the code knows", () => {
+  const providers = [...providerTypes, ...wireApis];
+  const lists: Readonly<Record<string, readonly string[]>> = {
+    "docs/cli.md": providers,
+    "action.yml": providers,
+    "docs/entry-format.md": Object.keys(kindsOfWork),
+  };
+  for (const [file, names] of Object.entries(lists))
+    it(`are in ${file}`, () => {
+      const page = read(file);
+      assert.deepEqual(
+        names.filter((name) => !page.includes(`\`${name}\``)),
+        [],
+      );
+    });
 });
 
 describe("docs/permissions.md", () => {

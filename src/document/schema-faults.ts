@@ -36,6 +36,8 @@ const jsonSchema = {
     ...each("$ref $dynamicRef", means("reference", text)),
     ...each("$anchor $dynamicAnchor", means("anchor", anchor)),
     $id: means("id", text),
+    // Ajv's own: no check here is asynchronous.
+    $async: { enum: [false] },
     type: {
       anyOf: [
         { type: "string", ...type },

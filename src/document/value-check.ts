@@ -48,7 +48,8 @@ export function compileValueCheck(schema: object): CompiledCheck {
         process: joinQuickly,
       },
     });
-    ajv.removeKeyword("uniqueItems").addKeyword(uniqueItems);
+    // Ajv refuses the `id` of an early draft, which means nothing today.
+    ajv.removeKeyword("id").removeKeyword("uniqueItems").addKeyword(uniqueItems);
     const validate = ajv.compile(rules);
     const check: ValueCheck = (value) => {
       try {

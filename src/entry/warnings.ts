@@ -267,14 +267,17 @@ function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
       const hint = "add a postCondition, or an atMost of 2 or more";
       add(path, "repeats", "This loop never repeats.", hint);
     }
-    let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
-    for (const { place, part, isAwaited } of partsOf(path, work)) {
+    const parts = partsOf(path, work);
+    let first = last;
+    let before = parts.some(({ isRepeated }) => isRepeated)
+      ? after(last, effectOf(work, effects), true)
+      : last;
+    for (const { place, part, isAwaited, isRepeated } of parts) {
       follow(place, part, before, inEach || work.kind === "Each");
-      if (work.kind === "Loop" && part === work.body) {
-        const [, first] = work.preCondition ?? [];
-        firstPass(place, part, first ? after(last, effectOf(first, effects)) : last, inEach);
-      }
-      if (isAwaited) before = after(before, effectOf(part, effects));
+      if (isRepeated) firstPass(place, part, first, inEach);
+      if (!isAwaited) continue;
+      first = after(first, effectOf(part, effects));
+      before = after(before, effectOf(part, effects));
     }
   };
   follow(root, job, new Set([undefined]), false);

@@ -21,6 +21,8 @@ interface Part<W> {
   readonly condition?: true;
   /** The parts behind it start after its end, as behind a condition. */
   readonly awaited?: true;
+  /** It may run again after it has ended, and only if it has succeeded. */
+  readonly repeats?: true;
 }
 
 function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
@@ -44,7 +46,7 @@ function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
     case "Loop":
       return present([
         { work: work.preCondition?.[1], path: ["preCondition", 1], condition: true },
-        { work: work.body, path: ["body"], awaited: true },
+        { work: work.body, path: ["body"], awaited: true, repeats: true },
         { work: work.postCondition?.[1], path: ["postCondition", 1], condition: true },
       ]);
     case "Alt":
@@ -106,11 +108,17 @@ export function workParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
 export function partsOf(
   path: Path,
   work: Work,
-): readonly { readonly place: Path; readonly part: Work; readonly isAwaited: boolean }[] {
-  return placedParts(work).map(({ path: inside, work: part, condition, awaited }) => ({
+): readonly {
+  readonly place: Path;
+  readonly part: Work;
+  readonly isAwaited: boolean;
+  readonly isRepeated: boolean;
+}[] {
+  return placedParts(work).map(({ path: inside, work: part, condition, awaited, repeats }) => ({
     place: [...path, ...inside],
     part,
     isAwaited: condition ?? awaited ?? false,
+    isRepeated: repeats ?? false,
   }));
 }
 

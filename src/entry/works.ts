@@ -203,7 +203,7 @@ const items = {
 };
 
 /** A kind without a row doesn't compile. */
-const kinds: Readonly<
+export const kindsOfWork: Readonly<
   Record<
     Work["kind"],
     readonly [description: string, properties: object, required: string[], more?: object]
@@ -287,7 +287,7 @@ export const workSchema = {
   type: "object",
   required: ["kind"],
   discriminator: { propertyName: "kind" },
-  oneOf: Object.entries(kinds).map(([kind, [description, properties, required, more]]) =>
+  oneOf: Object.entries(kindsOfWork).map(([kind, [description, properties, required, more]]) =>
     means(
       "work",
       object({ kind: { const: kind }, ...properties }, ["kind", ...required], {

@@ -1,12 +1,12 @@
 /** What of a job rehearsals have reached. The points come from the tree of works: the same for all rehearsals of a job. */
-import type { AltWork, EachWork, LoopWork, PreparedEntry, Work } from "../entry/model.ts";
+import type { CompositeWork, PreparedEntry, Work } from "../entry/model.ts";
 import { allWorks, isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
 type Point = string;
 
 type Way = "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
-type Turning = AltWork<number> | LoopWork<number> | EachWork<number>;
+type Turning = CompositeWork<number>;
 type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
 type Ways = Readonly<Partial<Record<Way, Point>>>;
@@ -28,7 +28,7 @@ function waysIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Ways>
   const names: string[] = [];
   const ways = new Map<Work<number>, Ways>();
   for (const work of tree === undefined ? [] : allWorks(tree)) {
-    if (work.kind !== "Alt" && work.kind !== "Loop" && work.kind !== "Each") continue;
+    if (isLeaf(work)) continue;
     const name = nameOfTurning(work);
     names.push(name);
     const count = names.filter((one) => one === name).length;
@@ -39,7 +39,7 @@ function waysIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Ways>
 
 function nameOfTurning(work: Turning): string {
   const [first] = leafWorks(
-    "condition" in work ? work.condition : "body" in work ? work.body : work.work,
+    work.kind === "Alt" ? work.condition : work.kind === "Loop" ? work.body : work,
   );
   const leaf = first === undefined ? "nothing" : nameOf(first);
   return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
@@ -47,6 +47,9 @@ function nameOfTurning(work: Turning): string {
 
 function waysOf(work: Turning, name: string): Ways {
   switch (work.kind) {
+    case "Seq":
+    case "Par":
+      return {};
     case "Alt": {
       const branch = (way: "trueWork" | "falseWork"): Point =>
         `${way}${work[way] === undefined ? " (absent)" : ""} of ${name}`;

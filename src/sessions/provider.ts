@@ -1,4 +1,4 @@
-/** The types of model servers, and what differs between them. To add one, add it here and to `action.yml`. */
+/** The types of model servers, and what differs between them. To add one, add it here and where it is documented. */
 import { defined } from "../document/guards.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;

@@ -1,4 +1,4 @@
-import type { SessionConfig, Tool, ToolResultObject } from "@github/copilot-sdk";
+import type { ProviderConfig, SessionConfig, Tool, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import { type JobTool, availableTools } from "../entry/model.ts";
 import { defined, isRecord, isText } from "../document/guards.ts";
@@ -16,7 +16,8 @@ import type { Provider } from "./provider.ts";
 interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly id: string;
   readonly modelId: string;
-  readonly provider?: Provider | undefined;
+  // The SDK would ignore a field that it doesn't have.
+  readonly provider?: Pick<ProviderConfig, keyof Provider> | undefined;
   readonly gitHubToken?: string | undefined;
   readonly outputDirectory: string;
   readonly clock: Clock;

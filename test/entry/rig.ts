@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import * as fc from "fast-check";
 import {
   type Diagnostic,
   diagnosticLine,
@@ -75,31 +74,3 @@ export function plainly(value: unknown): unknown {
 
 export const seq = (...works: Work[]): Work => ({ kind: "Seq", works });
 export const par = (...works: Work[]): Work => ({ kind: "Par", works });
-
-/** Trees of every kind of work, also without a part. */
-export const works = fc.letrec<{ work: Work }>((tie) => {
-  const work = tie("work");
-  const list = fc.array(work, { maxLength: 3 });
-  const condition = fc.tuple(fc.boolean(), work);
-  return {
-    work: fc.oneof(
-      { maxDepth: 5, withCrossShrink: true },
-      fc.constantFrom("a", "b", "c").map(task),
-      list.map((parts) => seq(...parts)),
-      list.map((parts) => par(...parts)),
-      fc.record(
-        {
-          kind: fc.constant("Loop" as const),
-          preCondition: condition,
-          body: work,
-          postCondition: condition,
-        },
-        { requiredKeys: ["kind", "body"] },
-      ),
-      fc.record(
-        { kind: fc.constant("Alt" as const), condition: work, trueWork: work, falseWork: work },
-        { requiredKeys: ["kind", "condition"] },
-      ),
-    ),
-  };
-});

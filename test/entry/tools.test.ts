@@ -169,6 +169,7 @@ describe("the parameters of a tool", () => {
       },
       "$anchor: Is invalid.": { $anchor: "1x" },
       "$ref: Must be text, not 1.": { $ref: 1 },
+      "not.$async: Must be false, not true.": { not: { $async: true } },
       "enum: Must be a list, not 1": { type: "object", enum: 1 },
     };
     for (const [expected, parameters] of Object.entries(cases)) {

@@ -1,11 +1,17 @@
 /** What is no fault and yet surely not meant: warnings, beside an entry that is valid. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import * as fc from "fast-check";
 import { loadEntry } from "../../src/run/entry-files.ts";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { prepareEntry } from "../../src/entry/prepare.ts";
 import { unusedUserInput } from "../../src/entry/warnings.ts";
+import { taskWorks } from "../../src/entry/work.ts";
+import { commands, names, tasks as everyTask } from "../rig/commands.ts";
+import { play } from "../rig/engine.ts";
 import { cpuTime } from "../rig/growth.ts";
+import { rounds } from "../rig/nightly.ts";
+import { acts, dice, works } from "../rig/random-works.ts";
 
 const model = { category: "driving" };
 const ref = (taskId: string): object => ({ kind: "Ref", taskId });
@@ -175,6 +181,50 @@ describe("previousTasks that can never hold", () => {
       );
     });
   }
+  it("are none of a task that a run starts", async () => {
+    const previous = fc.dictionary(
+      fc.constantFrom(...names),
+      fc.uniqueArray(fc.constantFrom(...names), { minLength: 1 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(works, previous, fc.integer(), async (work, after, seed) => {
+        const tasks = Object.fromEntries(
+          Object.entries(everyTask).map(([name, task]) => {
+            const previousTasks = after[name];
+            return [name, previousTasks ? { ...task, availability: { previousTasks } } : task];
+          }),
+        );
+        const warnings = warningsOf({
+          models: { driving: "m", work: "m" },
+          tasks,
+          jobs: { j: { work } },
+        });
+        const places = taskWorks(work).map(({ taskId }) => taskId);
+        const single = names.filter((name) => places.indexOf(name) === places.lastIndexOf(name));
+        const never = single.filter((name) =>
+          warnings.join("\n").includes(`Task "${name}" is never available here`),
+        );
+        const started = new Set<string>();
+        let turns = 0;
+        await play({
+          tasks,
+          work,
+          limits: { loopIterations: 3 },
+          play: ({ prompt }) => {
+            started.add(prompt.charAt(0));
+            return acts[dice(seed, prompt, (turns += 1))];
+          },
+          workspace: commands(() => (dice(seed, "command", (turns += 1)) === "succeeds" ? 0 : 1)),
+        });
+        assert.deepEqual(
+          never.filter((name) => started.has(name)),
+          [],
+        );
+      }),
+      rounds(1500),
+    );
+  });
+
   const loop = (body: object, more: object = {}): object => ({
     kind: "Loop",
     body,

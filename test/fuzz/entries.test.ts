@@ -18,7 +18,8 @@ const value = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 const keywords = ["type", "properties", "items", "$ref", "allOf", "required", "pattern", "enum"];
-const keyword = fc.constantFrom(...keywords, "$id", "$async", "not", "if", "nullable", "a");
+const ofAjv = ["$async", "id", "nullable", "discriminator", "$data"];
+const keyword = fc.constantFrom(...keywords, ...ofAjv, "$id", "not", "if", "$defs", "a");
 const { schema } = fc.letrec<{ schema: unknown }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

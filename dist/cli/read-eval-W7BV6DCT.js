@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-JT23ULIS.js";import"./chunk-T6VN7M7D.js";import"./chunk-S5CTQTLW.js";import"./chunk-4ZFFJDD4.js";import"./chunk-WI6CZX46.js";import"./chunk-EIFMISCP.js";import"./chunk-MPFBZEX3.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-T6APAOUE.js";import"./chunk-RPF47RTC.js";import"./chunk-EPKAQOXC.js";import"./chunk-TGXZ5AEE.js";import"./chunk-FTQUD5MN.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

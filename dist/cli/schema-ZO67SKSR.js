@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-T6VN7M7D.js";import{i as m}from"./chunk-4ZFFJDD4.js";import{a as r}from"./chunk-EIFMISCP.js";import{c as e}from"./chunk-5D3OABG2.js";import"./chunk-RPF47RTC.js";import"./chunk-TGXZ5AEE.js";import"./chunk-FTQUD5MN.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
