@@ -41,7 +41,7 @@ describe("docs/library.md", () => {
   });
 });
 
-describe("names that the code knows", () => {
+describe("the kinds of work, or the types and APIs of model servers,", () => {
   const providers = [...providerTypes, ...wireApis];
   const lists: Readonly<Record<string, readonly string[]>> = {
     "docs/cli.md": providers,

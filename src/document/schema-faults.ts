@@ -36,7 +36,7 @@ const jsonSchema = {
     ...each("$ref $dynamicRef", means("reference", text)),
     ...each("$anchor $dynamicAnchor", means("anchor", anchor)),
     $id: means("id", text),
-    // Ajv's own: no check here is asynchronous.
+    // Ajv's own: with it, a check would answer with a promise.
     $async: { enum: [false] },
     type: {
       anyOf: [
@@ -58,7 +58,7 @@ const jsonSchema = {
     ...each("nullable uniqueItems", { type: "boolean" }),
     required: names,
     dependentRequired: { type: "object", additionalProperties: names },
-    dependencies: { type: "object" },
+    dependencies: { type: "object", additionalProperties: { anyOf: [names, part] } },
   },
 };
 

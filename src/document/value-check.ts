@@ -48,7 +48,7 @@ export function compileValueCheck(schema: object): CompiledCheck {
         process: joinQuickly,
       },
     });
-    // Ajv refuses the `id` of an early draft, which means nothing today.
+    // Ajv refuses `id`, the old name of `$id`. Here it is ignored, as any unknown keyword.
     ajv.removeKeyword("id").removeKeyword("uniqueItems").addKeyword(uniqueItems);
     const validate = ajv.compile(rules);
     const check: ValueCheck = (value) => {

@@ -1,4 +1,4 @@
-/** Runs each kind of work (statements 15–17 of docs/internals/engine.md). */
+/** The only place that executes works (statements 15–17 of docs/internals/engine.md). */
 import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/model.ts";
 import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import { clipWords, withOutput } from "../events/cut.ts";

@@ -240,12 +240,9 @@ function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
   /** The works that must succeed for the body of a loop to succeed the first time. */
   const firstPass = (path: Path, work: Work, last: Last, inEach: boolean): void => {
     if (isLeaf(work)) return followLeaf(path, work, last, inEach, true);
-    if (work.kind === "Loop" && work.preCondition === undefined)
-      return firstPass([...path, "body"], work.body, last, inEach);
-    if (work.kind !== "Seq" && work.kind !== "Par") return;
     let before = last;
-    for (const { place, part, isAwaited } of partsOf(path, work)) {
-      firstPass(place, part, before, inEach);
+    for (const { place, part, isAwaited, isNeeded } of partsOf(path, work)) {
+      if (isNeeded) firstPass(place, part, before, inEach);
       if (isAwaited) before = after(before, effectOf(part, effects));
     }
   };

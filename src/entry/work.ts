@@ -21,8 +21,10 @@ interface Part<W> {
   readonly condition?: true;
   /** The parts behind it start after its end, as behind a condition. */
   readonly awaited?: true;
-  /** It may run again after it has ended, and only if it has succeeded. */
+  /** A pass that must succeed before another begins, so all parts may run after a whole earlier pass. */
   readonly repeats?: true;
+  /** The work that it is in can't succeed without its success. */
+  readonly needed?: true;
 }
 
 function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
@@ -38,15 +40,26 @@ function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
         work: part,
         path: ["works", index],
         awaited: true,
+        needed: true,
       }));
     case "Par":
-      return work.works.map((part, index) => ({ work: part, path: ["works", index] }));
+      return work.works.map((part, index) => ({
+        work: part,
+        path: ["works", index],
+        needed: true,
+      }));
     case "Each":
       return [{ work: work.work, path: ["work"] }];
     case "Loop":
       return present([
         { work: work.preCondition?.[1], path: ["preCondition", 1], condition: true },
-        { work: work.body, path: ["body"], awaited: true, repeats: true },
+        {
+          work: work.body,
+          path: ["body"],
+          awaited: true,
+          repeats: true,
+          ...(work.preCondition === undefined && { needed: true }),
+        },
         { work: work.postCondition?.[1], path: ["postCondition", 1], condition: true },
       ]);
     case "Alt":
@@ -113,12 +126,14 @@ export function partsOf(
   readonly part: Work;
   readonly isAwaited: boolean;
   readonly isRepeated: boolean;
+  readonly isNeeded: boolean;
 }[] {
-  return placedParts(work).map(({ path: inside, work: part, condition, awaited, repeats }) => ({
+  return placedParts(work).map(({ path: inside, work: part, ...how }) => ({
     place: [...path, ...inside],
     part,
-    isAwaited: condition ?? awaited ?? false,
-    isRepeated: repeats ?? false,
+    isAwaited: how.condition ?? how.awaited ?? false,
+    isRepeated: how.repeats ?? false,
+    isNeeded: how.needed ?? false,
   }));
 }
 

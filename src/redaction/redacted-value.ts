@@ -6,8 +6,9 @@ const MAX_DEPTH = 200;
 
 /** A copy without secrets, or the same value if there are none. It is as JSON writes it. */
 export function redactedValue(value: unknown, redact: (text: string) => string): unknown {
-  const seen = new Map<object, unknown>();
-  const copyOf = (one: unknown, depth: number): unknown => {
+  /** The objects around the current one. */
+  const open: object[] = [];
+  const copyOf = (one: unknown): unknown => {
     if (typeof one === "string") return redact(one);
     // JSON has no bigint.
     if (typeof one === "bigint") return redact(String(one));
@@ -16,22 +17,23 @@ export function redactedValue(value: unknown, redact: (text: string) => string):
       return written.length < MIN_SECRET || redact(written) === written ? one : MASK;
     }
     if (typeof one !== "object" || one === null) return one;
-    if (seen.has(one)) return seen.get(one);
-    if (depth >= MAX_DEPTH) return "[too deep]";
-    seen.set(one, "[circular]");
-    const item = (inner: unknown): unknown => copyOf(inner, depth + 1);
-    const copy = Array.isArray(one) ? redactedList(one, item) : redactedRecord(one, redact, item);
-    seen.set(one, copy);
+    if (open.includes(one)) return "[circular]";
+    if (open.length === MAX_DEPTH) return "[too deep]";
+    open.push(one);
+    const copy = Array.isArray(one)
+      ? redactedList(one, copyOf)
+      : redactedRecord(one, redact, copyOf);
+    open.pop();
     return copy;
   };
-  return copyOf(value, 0);
+  return copyOf(value);
 }
 
 function redactedList(
   list: readonly unknown[],
   redact: (item: unknown) => unknown,
 ): readonly unknown[] {
-  const copy = list.map(redact);
+  const copy = list.map((item) => redact(item));
   return copy.every((item, index) => item === list[index]) ? list : copy;
 }
 

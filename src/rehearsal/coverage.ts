@@ -5,11 +5,15 @@ import type { RunEvent } from "../events/event.ts";
 
 type Point = string;
 
-type Way = "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
-type Turning = CompositeWork<number>;
+/** As the engine tells it. */
+interface Way {
+  readonly work: CompositeWork<number>;
+  readonly taken: "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
+}
+
 type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
-type Ways = Readonly<Partial<Record<Way, Point>>>;
+type Ways = Readonly<Partial<Record<Way["taken"], Point>>>;
 
 function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   const tree = entry.jobs[jobName]?.work;
@@ -23,13 +27,13 @@ function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   return [...new Set(points)];
 }
 
-/** The ways of each turning. Of two with the same first leaf, the inner one gets a number. */
+/** The ways of each work that has some. Of two with the same first leaf, the inner one gets a number. */
 function waysIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Ways> {
   const names: string[] = [];
   const ways = new Map<Work<number>, Ways>();
   for (const work of tree === undefined ? [] : allWorks(tree)) {
     if (isLeaf(work)) continue;
-    const name = nameOfTurning(work);
+    const name = nameOfComposite(work);
     names.push(name);
     const count = names.filter((one) => one === name).length;
     ways.set(work, waysOf(work, count === 1 ? name : `${name} [${count}]`));
@@ -37,7 +41,7 @@ function waysIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Ways>
   return ways;
 }
 
-function nameOfTurning(work: Turning): string {
+function nameOfComposite(work: CompositeWork<number>): string {
   const [first] = leafWorks(
     work.kind === "Alt" ? work.condition : work.kind === "Loop" ? work.body : work,
   );
@@ -45,7 +49,7 @@ function nameOfTurning(work: Turning): string {
   return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
 }
 
-function waysOf(work: Turning, name: string): Ways {
+function waysOf(work: CompositeWork<number>, name: string): Ways {
   switch (work.kind) {
     case "Seq":
     case "Par":
@@ -102,7 +106,7 @@ export class ReachedPoints {
     if (leaf !== undefined) this.points.add(isRetry ? retried(leaf) : ran(leaf));
   }
 
-  take({ work, taken }: { readonly work: Turning; readonly taken: Way }): void {
+  take({ work, taken }: Way): void {
     const point = this.#ways.get(work)?.[taken];
     if (point !== undefined) this.points.add(point);
   }

@@ -1,4 +1,4 @@
-/** The types of model servers, and what differs between them. To add one, add it here and where it is documented. */
+/** The types of model servers, and what differs between them. To add one, add it here, to `docs/cli.md` and to `action.yml`. */
 import { defined } from "../document/guards.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;

@@ -16,7 +16,7 @@ import type { Provider } from "./provider.ts";
 interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly id: string;
   readonly modelId: string;
-  // The SDK would ignore a field that it doesn't have.
+  // So that a field which the SDK doesn't know, and would ignore, doesn't compile.
   readonly provider?: Pick<ProviderConfig, keyof Provider> | undefined;
   readonly gitHubToken?: string | undefined;
   readonly outputDirectory: string;

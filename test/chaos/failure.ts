@@ -85,6 +85,8 @@ export interface Failure {
   readonly slow?: true;
   /** What the entry declares, and the task may call. */
   readonly declares?: { readonly tools?: object; readonly mcpServers?: object };
+  /** For how long it may block the event loop, in milliseconds, if longer than others. */
+  readonly blocks?: number;
   /** The run reports that a server failed. */
   readonly serverFails?: true;
   /** The commands of an EXECUTE that the job runs before the task, and that may fail. */

@@ -181,7 +181,7 @@ describe("previousTasks that can never hold", () => {
       );
     });
   }
-  it("are none of a task that a run starts", async () => {
+  it("are never reported for a task that a run starts", async () => {
     const previous = fc.dictionary(
       fc.constantFrom(...names),
       fc.uniqueArray(fc.constantFrom(...names), { minLength: 1 }),

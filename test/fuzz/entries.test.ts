@@ -18,8 +18,8 @@ const value = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 const keywords = ["type", "properties", "items", "$ref", "allOf", "required", "pattern", "enum"];
-const ofAjv = ["$async", "id", "nullable", "discriminator", "$data"];
-const keyword = fc.constantFrom(...keywords, ...ofAjv, "$id", "not", "if", "$defs", "a");
+const others = ["$async", "id", "nullable", "discriminator", "dependencies", "$data", "a"];
+const keyword = fc.constantFrom(...keywords, ...others, "$id", "not", "if", "$defs");
 const { schema } = fc.letrec<{ schema: unknown }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

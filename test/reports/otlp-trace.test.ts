@@ -86,9 +86,14 @@ describe("a trace", () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
         const started = new Set<string>();
-        // The id of a turn is unique in a run, and a run ends once.
+        // The id of a turn is unique in a run, a run ends once, and nothing happens in a work that has ended.
+        const ended = new Set<string>();
         const possible = events.filter((event) => {
           if (event.type === "run.ended" || event.type === "action") return false;
+          const of = "work" in event ? event.work : undefined;
+          const work = of && "workId" in of ? `${of.workId} ${of.iteration}` : undefined;
+          if (work !== undefined && ended.has(work)) return false;
+          if (work !== undefined && event.type === "work.ended") ended.add(work);
           const key =
             event.type === "turn.started"
               ? `turn ${event.turnId}`

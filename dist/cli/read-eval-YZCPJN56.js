@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-YFQU5UED.js";import"./chunk-6VIWRDX7.js";import"./chunk-VMJHBOMP.js";import"./chunk-SHJH7OIC.js";import"./chunk-RUDVAOIB.js";import"./chunk-7EEAPA22.js";import"./chunk-MPFBZEX3.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-VQTMYUSG.js";import"./chunk-5D2EWEKW.js";import"./chunk-BDMOBAW4.js";import"./chunk-T37DTMP3.js";import"./chunk-KKQ4CY22.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-6VIWRDX7.js";import{i as m}from"./chunk-SHJH7OIC.js";import{a as r}from"./chunk-7EEAPA22.js";import{c as e}from"./chunk-VWR25EA6.js";import"./chunk-5D2EWEKW.js";import"./chunk-T37DTMP3.js";import"./chunk-KKQ4CY22.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
