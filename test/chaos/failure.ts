@@ -27,8 +27,8 @@ export interface Crashing {
   /** Statement 6: what retrying can't fix; what the server has too much of; what it can. */
   readonly remedy: "give-up" | "retry-later" | "retry" | "retry-uncounted";
   readonly limit?: "idleMinutes" | "turnMinutes";
-  /** The runtime is gone: another one is started. */
-  readonly died?: boolean;
+  /** The runtime is gone: another one is started. `ended`: by us, as it no longer responds. */
+  readonly died?: true | "ended";
   /** How long one attempt takes (facts of the runtime; generous ones of a machine). */
   readonly seconds: number;
 }
@@ -36,7 +36,7 @@ export interface Crashing {
 export type Effect =
   | { readonly kind: "crash"; readonly first: Crashing; readonly next?: Crashing }
   /** At most the model is informed: the task goes on as if nothing had happened. */
-  | { readonly kind: "harmless"; readonly seconds?: number; readonly died?: true }
+  | { readonly kind: "harmless"; readonly seconds?: number; readonly died?: true | "ended" }
   /** A limit of the task: it fails, without a retry. */
   | { readonly kind: "task-limit"; readonly limit: "modelCalls"; readonly seconds: number }
   /** Statement 19. */
@@ -98,7 +98,7 @@ export interface Failure {
 /** Short, so that a hang is seen soon; long enough for a busy machine to answer in. */
 export const shortIdle = { idleMinutes: 0.1 };
 export const shortTurn = { turnMinutes: 0.13 };
-export const longerTurn = { turnMinutes: 0.3 };
+export const longerTurn = { turnMinutes: 0.5 };
 export const modelCalls = 12;
 
 /** With this header the runtime does not retry by itself, which would take it 15 to 60 seconds. */

@@ -274,6 +274,8 @@ export const failures: readonly Failure[] = [
     ...server("progress"),
     ...endless,
     moments: ["prompt"],
+    // The client of MCP reads all messages of a piece at once.
+    blocks: 400,
   },
   { name: "an MCP server returns 20 MB", ...server("big"), fullOnly: true },
   {
@@ -285,6 +287,7 @@ export const failures: readonly Failure[] = [
     name: "SIGTERM while an MCP server floods",
     ...server("progress"),
     ...canceledInIt,
+    blocks: 400,
   },
   {
     name: "EXECUTE hangs",
@@ -350,7 +353,7 @@ export const failures: readonly Failure[] = [
         remedy: "retry",
         limit: "idleMinutes",
         // It does not answer when the session is closed, and is replaced then.
-        died: true,
+        died: "ended",
         seconds: shortIdle.idleMinutes * 60 + 20,
       },
     },
@@ -358,9 +361,9 @@ export const failures: readonly Failure[] = [
       starting: { kind: "crash", first: startDeadline },
       tool: {
         kind: "crash",
-        first: { ...turnDeadline, died: true, seconds: longerTurn.turnMinutes * 60 + 20 },
+        first: { ...turnDeadline, died: "ended", seconds: longerTurn.turnMinutes * 60 + 20 },
       },
-      stopping: { kind: "harmless", died: true, seconds: 10 },
+      stopping: { kind: "harmless", died: "ended", seconds: 10 },
     },
     commands: "kill -STOP $RUNTIME",
     slow: true,

@@ -205,7 +205,7 @@ function walkSubject(one: Case): Walk {
       }
       decisions.push(`[DECISION] further-attempt ${purpose} ${attempt + 1}/${attempts}`);
       // Statement 7: one that never came up has no successor, only another attempt.
-      if (crash.died === true && !(lasting && next !== undefined)) restarts += 1;
+      if (crash.died !== undefined && !(lasting && next !== undefined)) restarts += 1;
     }
   }
 }
@@ -254,7 +254,7 @@ export function expectationOf(one: Case): Expectation {
   return {
     ...common,
     // Alone, nobody needs another one at the very end; beside somebody at work, somebody does.
-    restarts: effect.kind === "harmless" && effect.died === true ? 1 : common.restarts,
+    restarts: effect.kind === "harmless" && effect.died !== undefined ? 1 : common.restarts,
     exitCode: exitCodes[whole],
     run: whole,
     works: begun
@@ -271,21 +271,30 @@ const healthy: readonly string[] = [started, "[TASK SUCCEEDED] task-succeeded", 
 function busyDecisions(one: Case, end: WorkEnd): readonly string[] | undefined {
   const effect = effectOf(one);
   // Two turns that hang for the same reason reach the same deadline, or one hears of the other's first.
-  if (effect.kind === "crash" && effect.first.limit === "turnMinutes" && diesOf(effect)) return;
+  if (
+    effect.kind === "crash" &&
+    effect.first.limit === "turnMinutes" &&
+    diesOf(effect) !== undefined
+  )
+    return;
   if (end === "canceled") return [started, ended];
-  if (!diesOf(effect)) return healthy;
+  const died = diesOf(effect);
+  if (died === undefined) return healthy;
+  // Statement 6: an attempt that our end of the runtime cost doesn't count.
+  const attempts = died === "ended" ? 6 : 5;
   return [
     started,
-    "[SESSION CRASHED] session-crashed prompt 1/5 runtime-died",
+    `[SESSION CRASHED] session-crashed prompt 1/${attempts} runtime-died`,
     ended,
-    "[DECISION] further-attempt prompt 2/5",
+    ...(died === "ended" ? ["[OPERATION] waiting"] : []),
+    `[DECISION] further-attempt prompt 2/${attempts}`,
     ...healthy,
   ];
 }
 
-function diesOf(effect: Effect): boolean {
-  if (effect.kind === "harmless") return effect.died === true;
-  return effect.kind === "crash" && effect.first.died === true;
+function diesOf(effect: Effect): Crashing["died"] {
+  if (effect.kind === "harmless") return effect.died;
+  return effect.kind === "crash" ? effect.first.died : undefined;
 }
 
 function withoutEnd(decisions: readonly string[]): readonly string[] {
