@@ -1,7 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "../platform/system-error.ts";
-import { runGit } from "../platform/git.ts";
+import { realPathOf } from "../platform/files.ts";
+import { GitRepository } from "../platform/git-repository.ts";
 import { sha } from "../github/webhook-event.ts";
 import type { Environment } from "./inputs.ts";
 
@@ -16,7 +17,10 @@ export async function checkoutOf(
 ): Promise<Checkout | undefined> {
   for (let root = resolve(folder); ; root = dirname(root)) {
     if (await mayExist(join(root, ".git"))) {
-      return { root, commit: await headOf(root, environment).catch(() => undefined) };
+      const repository = GitRepository.at(root, { environment });
+      const isHere = repository?.root === realPathOf(root);
+      const head = isHere ? await repository.git(["rev-parse", "HEAD"]).catch(() => "") : "";
+      return { root, commit: sha(head.trim()) };
     }
     if (root === dirname(root)) return undefined;
   }
@@ -31,10 +35,4 @@ async function mayExist(path: string): Promise<boolean> {
     const code = errorCode(error);
     return code !== "ENOENT" && code !== "ENOTDIR";
   }
-}
-
-/** With its folder named, git looks for no other one, whoever owns it. */
-async function headOf(root: string, environment: Environment): Promise<string | undefined> {
-  const args = ["--git-dir", join(root, ".git"), "rev-parse", "HEAD"];
-  return sha((await runGit(args, { cwd: root, environment })).trim());
 }

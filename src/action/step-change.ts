@@ -1,8 +1,9 @@
 /** The change of a step. Git is asked first; where the checkout lacks commits, GitHub's API. */
 import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "../change/change.ts";
-import { changeFromGit, type ChangeRange } from "../change/git-change.ts";
+import { changeFromGit, forcePushed, type ChangeRange } from "../change/git-change.ts";
 import { defined, isList, isRecord } from "../document/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { namesOf } from "../platform/working-tree.ts";
 import { checkoutOf } from "./checkout.ts";
 import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import type { Environment } from "./inputs.ts";
@@ -190,18 +191,27 @@ async function changeFromApi(get: Get, range: ApiRange): Promise<Change> {
   if (mergeBase === undefined || !isList(listed)) {
     throw new ChangeUnknown("The change is unknown: GitHub's comparison has no merge base");
   }
-  if (range.fromMergeBase === false && mergeBase !== sha(at(compared, "base_commit", "sha"))) {
-    throw new ChangeUnknown(
-      "The change is unknown: its base is no ancestor of its head, as after a force push. Set fetch-depth: 0 on actions/checkout",
-    );
-  }
+  const isForced =
+    range.fromMergeBase === false && mergeBase !== sha(at(compared, "base_commit", "sha"));
   const all =
     listed.length < COMPARED_FILES
       ? listed
       : await filesOfPullRequest(get, pullRequest, head, `${listed.length} files or more`);
   const files = all.map(fileOf);
   const diff = files.map(diffOf).join("");
-  return { base: mergeBase, head, files: files.map(({ file }) => file), diff };
+  const hidden = files.filter(({ file, patch }) => {
+    const lines = file.additions === null ? 1 : file.additions + (file.deletions ?? 0);
+    return patch === undefined && lines > 0;
+  });
+  const notes = [
+    ...(isForced ? [forcePushed(base, mergeBase)] : []),
+    ...(hidden.length === 0
+      ? []
+      : [
+          `Not shown, because GitHub gives no diff: ${namesOf(hidden.map(({ file }) => file.path))}.`,
+        ]),
+  ];
+  return { base: mergeBase, head, files: files.map(({ file }) => file), notes, diff };
 }
 
 async function filesOfPullRequest(

@@ -1,7 +1,12 @@
 import type { ChangedFile } from "../events/plan.ts";
+import type { RepositoryOptions } from "../platform/git-repository.ts";
 
 export type { ChangedFile };
 export type FileStatus = ChangedFile["status"];
+
+export interface Repository extends RepositoryOptions {
+  readonly folder: string;
+}
 
 export interface Change {
   /** A commit, or the empty tree of a first commit. */
@@ -10,6 +15,8 @@ export interface Change {
   readonly head: string;
   readonly uncommitted?: true;
   readonly files: readonly ChangedFile[];
+  /** What is not shown of it, and why, in sentences. */
+  readonly notes?: readonly string[];
   /** As `git diff` prints it. */
   readonly diff: string;
   /** A file of the head, where the checkout lacks the commit. Undefined: there is no such file. */
@@ -31,12 +38,15 @@ export function firstFiles(files: readonly ChangedFile[]): readonly ChangedFile[
   return end === -1 ? files : files.slice(0, end);
 }
 
-/** `$change-files`: one a line; the rest is counted. */
-export function changedFilesText(files: readonly ChangedFile[]): string {
+/** `$change-files`: one a line; the rest is counted. The notes follow. */
+export function changedFilesText(
+  files: readonly ChangedFile[],
+  notes: readonly string[] = [],
+): string {
   const lines = firstFiles(files).map(fileLine);
   const rest = files.length - lines.length;
   if (rest > 0) lines.push(`(${rest} more ${rest === 1 ? "file" : "files"}, see the diff)`);
-  return lines.join("\n");
+  return [...lines, ...notes].join("\n");
 }
 
 function fileLine({

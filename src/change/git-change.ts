@@ -1,64 +1,60 @@
 /** A change as the git of a checkout knows it. What a shallow checkout can't know is said, never guessed. */
-import { copyFile, readFile, stat, utimes } from "node:fs/promises";
-import { join } from "node:path";
 import { defined } from "../document/guards.ts";
-import type { Environment } from "../platform/environment.ts";
-import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
-import { runGit } from "../platform/git.ts";
+import { GitRepository, GitUnknown, type GitView } from "../platform/git-repository.ts";
+import { namesOf, stageWorkingTree } from "../platform/working-tree.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "./change.ts";
+import {
+  ChangeUnknown,
+  type Change,
+  type ChangedFile,
+  type FileStatus,
+  type Repository,
+} from "./change.ts";
 
 export interface ChangeRange {
   /** Any name of a commit. Default: the first parent of the head, or the empty tree where it has none. */
   readonly base?: string;
   readonly head?: string;
-  /** Whether what both have in common is the base (a branch), or the base itself (a push). Default: true. */
+  /** False for a push: the base itself is meant, if it is an ancestor of the head. Default: true. */
   readonly fromMergeBase?: boolean;
   /** Whether the working tree belongs to the change, files that git doesn't know yet included. Default: false. */
   readonly uncommitted?: boolean;
 }
 
-export interface Repository {
-  readonly folder: string;
-  readonly environment: Environment;
+export async function changeFromGit(
+  { folder, ...options }: Repository,
+  range: ChangeRange,
+): Promise<Change> {
+  const repository = GitRepository.at(folder, options);
+  if (repository === undefined)
+    throw new ChangeUnknown(`The change is unknown: ${folder} is not in a git repository`);
+  try {
+    return await repository.withView((view) => changeInView(view, range));
+  } catch (error) {
+    if (error instanceof GitUnknown)
+      throw new ChangeUnknown(`The change is unknown: ${error.message}`);
+    throw error;
+  }
 }
 
-export async function changeFromGit(repository: Repository, range: ChangeRange): Promise<Change> {
-  const git = createGit(repository);
-  await git("rev-parse", "--git-dir").catch((error: unknown) => {
-    throw new ChangeUnknown(
-      `The change is unknown: ${repository.folder} is not in a git repository (${errorMessage(error)})`,
-    );
-  });
-  const head = await commitNamed(git, range.head ?? "HEAD", "head");
-  const base = await baseOf(git, range, head);
-  if (range.uncommitted !== true) return { base, head, ...(await compared(git, [base, head])) };
-  const parts = await withUntracked(repository, git, (withIndex) => compared(withIndex, [base]));
+async function changeInView(view: GitView, range: ChangeRange): Promise<Change> {
+  const head = await commitNamed(view, range.head ?? "HEAD", "head");
+  const { base, notes } = await baseOf(view, range, head);
+  if (range.uncommitted !== true)
+    return { base, head, ...(await compared(view, base, head, notes)) };
+  const staged = await stageWorkingTree(view);
+  const parts = await compared(view, base, staged.tree, [...notes, ...staged.notes]);
   return { base, head, uncommitted: true, ...parts };
 }
 
-export type Git = (...args: readonly string[]) => Promise<string>;
-
-export function createGit({ folder: cwd, environment }: Repository, index?: string): Git {
-  const variables = defined({ GIT_INDEX_FILE: index });
-  return (...args) => runGit(args, { cwd, environment, variables });
-}
-
-async function commitNamed(git: Git, name: string, what: string): Promise<string> {
-  const found = await git(
-    "rev-parse",
-    "--verify",
-    "--quiet",
-    "--end-of-options",
-    `${name}^{commit}`,
-  )
-    .then((text) => text.trim())
-    .catch(() => "");
-  if (found !== "") return found;
-  const isShallow = await shallowCommits(git).then((commits) => commits.size > 0);
+async function commitNamed(view: GitView, name: string, what: string): Promise<string> {
+  const found = await view.commit(name);
+  if (found !== undefined) return found;
   throw new ChangeUnknown(
     `The change is unknown: its ${what} ${JSON.stringify(name)} is no commit of this checkout. ${
-      isShallow ? fetchMore : "Fetch it, or name a branch, tag or commit that is here"
+      view.shallowCommits().size > 0
+        ? fetchMore
+        : "Fetch it, or name a branch, tag or commit that is here"
     }`,
   );
 }
@@ -66,26 +62,32 @@ async function commitNamed(git: Git, name: string, what: string): Promise<string
 const fetchMore =
   "The checkout is shallow: set fetch-depth: 0 on actions/checkout, or run git fetch --unshallow";
 
-async function baseOf(git: Git, range: ChangeRange, head: string): Promise<string> {
-  const cut = await shallowCommits(git);
+async function baseOf(
+  view: GitView,
+  range: ChangeRange,
+  head: string,
+): Promise<{ readonly base: string; readonly notes: readonly string[] }> {
+  const cut = view.shallowCommits();
   if (range.base === undefined) {
     if (cut.has(head)) {
       throw new ChangeUnknown(
         `The change is unknown: the parent of ${head} is not in this checkout. Set fetch-depth: 2 (or 0) on actions/checkout, or name a base`,
       );
     }
-    const [, parent] = (await git("rev-list", "--parents", "--max-count=1", head))
-      .trim()
-      .split(" ");
-    // Its name depends on how the repository names objects. Git knows this file on Windows, too.
-    return parent ?? (await git("hash-object", "-t", "tree", "/dev/null")).trim();
+    const listed = await view.git(["rev-list", "--parents", "--max-count=1", head]);
+    const [, parent = view.emptyTree] = listed.trim().split(" ");
+    return { base: parent, notes: [] };
   }
-  const base = await commitNamed(git, range.base, "base");
-  if (range.fromMergeBase === false) return base;
-  const [found] = (await git("merge-base", base, head).catch(() => "")).trim().split("\n");
+  const base = await commitNamed(view, range.base, "base");
+  const mergeBase = await view.git(["merge-base", base, head]).catch(() => "");
+  const [found] = mergeBase.trim().split("\n");
   // Where history is cut between both, an older commit may pass for the merge base.
-  const between = cut.size === 0 ? [] : (await git("rev-list", `${base}...${head}`)).split("\n");
-  if (between.some((commit) => cut.has(commit)) || (found === "" && cut.size > 0)) {
+  const between =
+    cut.size === 0 ? [] : (await view.git(["rev-list", `${base}...${head}`])).split("\n");
+  const isCut = between.some((commit) => cut.has(commit)) || (found === "" && cut.size > 0);
+  if (range.fromMergeBase === false && (isCut || !found || found === base))
+    return { base, notes: [] };
+  if (isCut) {
     throw new ChangeUnknown(
       `The change is unknown: the checkout has too little history to find where ${base} and ${head} part. ${fetchMore}`,
     );
@@ -95,61 +97,88 @@ async function baseOf(git: Git, range: ChangeRange, head: string): Promise<strin
       `The change is unknown: ${base} and ${head} have no commit in common. Name another base`,
     );
   }
-  return found;
+  return { base: found, notes: range.fromMergeBase === false ? [forcePushed(base, found)] : [] };
 }
 
-/** The commits of a shallow checkout whose parents it doesn't have. */
-async function shallowCommits(git: Git): Promise<ReadonlySet<string>> {
-  const path = await git("rev-parse", "--path-format=absolute", "--git-path", "shallow");
-  const text = await readFile(path.trim(), "utf8").catch(() => "");
-  return new Set(text.split("\n").filter((line) => line !== ""));
+export function forcePushed(before: string, mergeBase: string): string {
+  return `This was a force push: the commit before it (${before.slice(0, 12)}) is no ancestor of the head. The change is shown since ${mergeBase.slice(0, 12)}, the last commit that both have in common.`;
 }
 
-/** Calls with an index of its own, in which files that git doesn't know yet are to be added. */
-export async function withUntracked<T>(
-  repository: Repository,
-  git: Git,
-  use: (git: Git) => Promise<T>,
-): Promise<T> {
-  const folder = await makeTemporaryDirectory("agent-jobs-index-");
-  try {
-    const index = join(folder, "index");
-    const own = (await git("rev-parse", "--path-format=absolute", "--git-path", "index")).trim();
-    // A repository in which nothing was ever added has none.
-    const found = await stat(own).catch(() => undefined);
-    if (found !== undefined) {
-      await copyFile(own, index);
-      // As old as the original: git reads a file of the same size again only if the index is no younger than it.
-      const seconds = Math.floor(found.mtimeMs / 1000);
-      await utimes(index, seconds, seconds);
-    }
-    const withIndex = createGit(repository, index);
-    await withIndex("add", "--intent-to-add", "--all", "--", ":/");
-    return await use(withIndex);
-  } finally {
-    await removeDirectory(folder);
-  }
-}
-
-/** No setting of the repository changes what is printed, or names a program to print it. */
-const asAlways = [
-  "--no-color",
-  "--no-ext-diff",
-  "--no-textconv",
-  "--no-relative",
-  "--find-renames",
-  "--submodule=short",
-  "--src-prefix=a/",
-  "--dst-prefix=b/",
-];
+/** A view has no `.gitmodules`, so that none can hide a submodule. */
+const diffOptions = ["--find-renames", "--ignore-submodules=none", "--submodule=short"];
 
 async function compared(
-  git: Git,
-  commits: readonly string[],
-): Promise<Pick<Change, "files" | "diff">> {
-  const listed = await git("diff", ...asAlways, "--raw", "--numstat", "-z", ...commits, "--");
-  const diff = await git("diff", ...asAlways, "--patch", ...commits, "--");
-  return { files: readListed(listed), diff };
+  view: GitView,
+  from: string,
+  to: string,
+  notes: readonly string[],
+): Promise<Pick<Change, "files" | "diff" | "notes">> {
+  const diff = async (...format: string[]): Promise<string> => {
+    try {
+      return await view.git(["diff", ...diffOptions, ...format, from, to, "--"]);
+    } catch (error) {
+      throw new ChangeUnknown(
+        `The change is unknown: ${errorMessage(error)}. If the checkout lacks files of the commits (a partial clone), fetch them`,
+      );
+    }
+  };
+  const list = async (): Promise<readonly ListedFile[]> =>
+    readListed(await diff("--raw", "--no-abbrev", "--numstat", "-z"));
+  view.setAttributes([]);
+  let listed = await list();
+  const texts = await textsAmong(view, listed.filter(isBinary));
+  if (texts.length > 0) {
+    view.setAttributes(texts.map((path) => `${attributePattern(path)} diff`));
+    listed = await list();
+  }
+  const hidden = listed.filter(isBinary).map(({ file }) => file.path);
+  const said = hidden.length === 0 ? [] : [`Not shown, because binary: ${namesOf(hidden)}.`];
+  return {
+    files: listed.map(({ file }) => file),
+    diff: await diff("--patch"),
+    notes: [...notes, ...said],
+  };
+}
+
+function isBinary({ file: { additions, isSubmodule } }: ListedFile): boolean {
+  return additions === null && isSubmodule !== true;
+}
+
+const longestText = 1_000_000;
+
+/** A character NUL makes git take a file for binary, which would hide a change. */
+async function textsAmong(view: GitView, files: readonly ListedFile[]): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (const { file, ids } of files) {
+    const sides = ids.filter((id) => !/^0+$/.test(id));
+    const blobs: Buffer[] = [];
+    for (const id of sides) {
+      const size = Number(await view.git(["cat-file", "-s", id]));
+      if (size <= longestText) blobs.push(await view.blob(id));
+    }
+    const [first] = blobs;
+    if (first === undefined || blobs.length < sides.length) continue;
+    const wasText = blobs.length > 1 && !first.includes(0);
+    if (wasText || blobs.every((blob) => isMostlyText(blob))) texts.push(file.path);
+  }
+  return texts;
+}
+
+/** At most a tenth of it is no text. */
+function isMostlyText(bytes: Uint8Array): boolean {
+  const text = new TextDecoder().decode(bytes);
+  const odd = text.match(/[\p{Cc}\uFFFD]/gu)?.filter((one) => !/[\t\n\r\f\v]/.test(one)) ?? [];
+  return odd.length * 10 <= text.length;
+}
+
+/** Anchored, with nothing that stands for other names, and quoted as in C. */
+function attributePattern(path: string): string {
+  const literal = `/${path}`.replace(/[\\*?[]/g, "\\$&");
+  const quoted = literal.replace(
+    /["\\\p{Cc}]/gu,
+    (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`,
+  );
+  return `"${quoted}"`;
 }
 
 const statuses: Readonly<Record<string, FileStatus>> = {
@@ -162,22 +191,34 @@ const statuses: Readonly<Record<string, FileStatus>> = {
   U: "unmerged",
 };
 
+interface ListedFile {
+  readonly file: ChangedFile;
+  /** The blobs of both sides. Zeros stand for a side that isn't there. */
+  readonly ids: readonly string[];
+}
+
 /** First the records of `--raw`, `:MODE MODE SHA SHA STATUS NUL PATH NUL [PATH NUL]`, then those of `--numstat`. */
-function readListed(text: string): ChangedFile[] {
+function readListed(text: string): ListedFile[] {
   const parts = text.split("\0");
-  const found = new Map<string, Omit<ChangedFile, "additions" | "deletions">>();
+  const found = new Map<
+    string,
+    { ids: string[]; file: Omit<ChangedFile, "additions" | "deletions"> }
+  >();
   const counts = new Map<string, readonly [number | null, number | null]>();
   const next = (): string => parts.shift() ?? "";
   while (parts.length > 1) {
     const record = next();
     if (record.startsWith(":")) {
-      const [oldMode = "", newMode, , , letter = ""] = record.slice(1).split(" ");
+      const [oldMode = "", newMode, before = "", after = "", letter = ""] = record
+        .slice(1)
+        .split(" ");
       const status = statuses[letter.charAt(0)] ?? "modified";
       const moved = status === "renamed" || status === "copied";
       const previousPath = moved ? next() : undefined;
       const path = next();
-      const isSubmodule = [oldMode, newMode].includes("160000") ? true : undefined;
-      found.set(path, { path, status, ...defined({ previousPath, isSubmodule }) });
+      const isSubmodule = [oldMode, newMode].includes("160000") ? (true as const) : undefined;
+      const more = defined({ previousPath, isSubmodule });
+      found.set(path, { ids: [before, after], file: { path, status, ...more } });
       continue;
     }
     const [added = "", deleted = "", ...rest] = record.split("\t");
@@ -186,9 +227,9 @@ function readListed(text: string): ChangedFile[] {
     const path = name === "" ? (next(), next()) : name;
     counts.set(path, [countOf(added), countOf(deleted)]);
   }
-  return [...found.values()].map((file) => {
+  return [...found.values()].map(({ ids, file }) => {
     const [additions, deletions] = counts.get(file.path) ?? [null, null];
-    return { ...file, additions, deletions };
+    return { ids, file: { ...file, additions, deletions } };
   });
 }
 

@@ -1,10 +1,10 @@
 /** The files that findings are about, and what has changed in the working tree: as git knows them. */
-import { lstat } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { entriesOf, GitRepository, GitUnknown, type GitView } from "../platform/git-repository.ts";
+import { stageWorkingTree } from "../platform/working-tree.ts";
 import { realPathOf } from "../platform/files.ts";
 import { readJudged } from "../platform/reading.ts";
-import type { Change } from "./change.ts";
-import { createGit, withUntracked, type Git, type Repository } from "./git-change.ts";
+import type { Change, Repository } from "./change.ts";
 
 const longestFile = 5_000_000;
 /** Of what has changed. An agent can make any number of files. */
@@ -15,7 +15,7 @@ export interface WorkingFile {
   readonly path: string;
   /** As git writes it: `100644`, `100755`, `120000` of a link, `160000` of a submodule. */
   readonly mode: string;
-  /** Undefined if the file is deleted, is no regular file, or has more than 5 MB, or if those before it have 20 MB. */
+  /** As git would store it. Undefined if the file is deleted, is no regular file, or has more than 5 MB, or if those before it have 20 MB. */
   readonly content: Uint8Array | undefined;
   readonly isDeleted: boolean;
 }
@@ -26,6 +26,10 @@ export interface WorkingTree {
   /** The commit that is checked out. */
   readonly base: string;
   readonly files: readonly WorkingFile[];
+  /** What is not among the files, and why, in sentences. */
+  readonly notes: readonly string[];
+  /** Those that Git LFS stores: their content is a pointer to an object that only this machine has. */
+  readonly largeFiles: readonly string[];
 }
 
 export interface TextFile {
@@ -36,18 +40,25 @@ export interface TextFile {
 }
 
 export class SourceTree {
-  readonly #repository: Repository;
+  readonly #folder: string;
+  readonly #repository: GitRepository | undefined;
   readonly #change: Pick<Change, "head" | "uncommitted" | "readHead"> | undefined;
-  readonly #git: Git;
+  readonly #remote = new Map<string, Promise<Uint8Array | undefined>>();
   #place: Promise<Place> | undefined;
 
+  /** Made before an agent works: the repository is the one that is there now. */
   constructor(
-    repository: Repository,
+    { folder, ...options }: Repository,
     change: Pick<Change, "head" | "uncommitted" | "readHead"> | undefined,
   ) {
-    this.#repository = repository;
+    this.#folder = folder;
+    this.#repository = GitRepository.at(folder, options);
     this.#change = change;
-    this.#git = createGit(repository);
+  }
+
+  /** Reads the settings of the repository, as `changed` needs them, before an agent works. */
+  async prepare(): Promise<void> {
+    await this.#repository?.settings().catch(() => undefined);
   }
 
   /** Undefined if there is no such text file. `path`: checked, with slashes; of the repository, or of the folder. */
@@ -68,7 +79,7 @@ export class SourceTree {
     const head = linesOf(await this.#head(path));
     const ofHead = head && { head };
     if (place.kind === "merge") {
-      const lines = linesOf(await this.#blob("HEAD", path));
+      const lines = linesOf(await this.#blob(place.commit, path));
       return lines && { lines, ...ofHead };
     }
     // The checkout is the head: what isn't there yet can still be found by a reader of the log.
@@ -77,35 +88,42 @@ export class SourceTree {
   }
 
   async #find(): Promise<Place> {
-    const [root, prefix] = await Promise.all([
-      this.#git("rev-parse", "--show-toplevel").then(trimmed, () => this.#repository.folder),
-      this.#git("rev-parse", "--show-prefix").then(trimmed, () => ""),
-    ]);
+    const repository = this.#repository;
+    if (repository === undefined) return { root: this.#folder, prefix: "", kind: "working tree" };
+    const { root, prefix } = repository;
     const found = { root, prefix };
     const { head, uncommitted, readHead } = this.#change ?? {};
     if (head === undefined || uncommitted === true) return { ...found, kind: "working tree" };
-    const isHere = await this.#git("cat-file", "-e", `${head}^{commit}`).then(
-      () => true,
-      () => false,
-    );
-    if (!isHere && readHead === undefined) return { ...found, kind: "working tree" };
-    const commit = await this.#git("cat-file", "commit", "HEAD").catch(() => "");
-    const [header = ""] = commit.split("\n\n", 1);
-    const parents = [...header.matchAll(/^parent (\w+)$/gm)];
-    if (parents.length > 1 && parents.some(([, parent]) => parent === head))
-      return { ...found, kind: "merge" };
-    const checkedOut = await this.#git("rev-parse", "HEAD").then(trimmed, () => "");
-    return { ...found, kind: "head", isCheckedOut: checkedOut === head };
+    return repository.withView(async (view) => {
+      const isHere = (await view.commit(head)) !== undefined;
+      if (!isHere && readHead === undefined) return { ...found, kind: "working tree" };
+      const checkedOut = await view.commit("HEAD");
+      const parents =
+        checkedOut === undefined
+          ? []
+          : (await view.git(["rev-list", "--parents", "--max-count=1", checkedOut]))
+              .trim()
+              .split(" ")
+              .slice(1);
+      if (checkedOut !== undefined && parents.length > 1 && parents.includes(head))
+        return { ...found, kind: "merge", commit: checkedOut };
+      return { ...found, kind: "head", isCheckedOut: checkedOut === head };
+    });
   }
 
   async #head(path: string): Promise<Uint8Array | undefined> {
     const { head = "HEAD", readHead } = this.#change ?? {};
-    return (await this.#blob(head, path)) ?? (await readHead?.(path));
+    const here = await this.#blob(head, path);
+    if (here !== undefined || readHead === undefined) return here;
+    const remote = this.#remote.get(path) ?? readHead(path);
+    this.#remote.set(path, remote);
+    return remote;
   }
 
   async #blob(commit: string, path: string): Promise<Uint8Array | undefined> {
-    const text = await this.#git("cat-file", "blob", `${commit}:${path}`).catch(() => undefined);
-    return text === undefined ? undefined : Buffer.from(text);
+    return this.#repository
+      ?.withView((view) => view.blob(`${commit}:${path}`))
+      .catch(() => undefined);
   }
 
   /** Nothing outside of the repository, whatever the path leads to. */
@@ -119,31 +137,44 @@ export class SourceTree {
 
   /** With files that git doesn't know yet. `own`: what the run itself writes, absolute and real. Rejects outside of a repository. */
   async changed(own: readonly string[]): Promise<WorkingTree> {
-    const place = await (this.#place ??= this.#find());
-    const base = trimmed(await this.#git("rev-parse", "--verify", "HEAD^{commit}"));
-    const listed = await withUntracked(this.#repository, this.#git, (git) =>
-      git("diff", "--raw", "--no-renames", "--no-relative", "-z", base, "--"),
-    );
-    const parts = listed.split("\0");
-    const root = realPathOf(place.root);
+    const repository = this.#repository;
+    if (repository === undefined)
+      throw new GitUnknown(`${this.#folder} was not in a git repository when the run started`);
+    const { root } = repository;
     const isOwn = (path: string): boolean =>
       own.some((one) => one === join(root, path) || join(root, path).startsWith(one + sep));
-    const files: WorkingFile[] = [];
-    let left = longestTree;
-    for (let index = 0; index + 1 < parts.length; index += 2) {
-      const [, mode = ""] = (parts[index] ?? "").split(" ");
-      const path = parts[index + 1] ?? "";
-      if (isOwn(path)) continue;
-      const there = await lstat(join(place.root, path)).catch(() => undefined);
-      // A folder, or something behind a link, may be where it was.
-      const isDeleted = there === undefined || mode === "000000";
-      const isRead = !isDeleted && there.isFile() && left > 0;
-      const content = isRead ? this.#working(path, place) : undefined;
-      left -= content?.length ?? 0;
-      files.push({ path, mode, content, isDeleted });
-    }
-    return { root, base, files };
+    return repository.withView(async (view) => {
+      const base = await view.commit("HEAD");
+      if (base === undefined) throw new GitUnknown(`${root} has no commit`);
+      const { tree, ...staged } = await stageWorkingTree(view);
+      const list = ["diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z"];
+      const listed = await view.git([...list, "--ignore-submodules=none", base, tree]);
+      const files = await withContents(view, entriesOf(listed), (path) => !isOwn(path));
+      return { root, base, ...staged, files };
+    });
   }
+}
+
+/** `listed`: for each file, `:MODE MODE ID ID STATUS` and its path. */
+async function withContents(
+  view: GitView,
+  listed: readonly string[],
+  isWanted: (path: string) => boolean,
+): Promise<WorkingFile[]> {
+  const files: WorkingFile[] = [];
+  let left = longestTree;
+  for (let at = 0; at + 1 < listed.length; at += 2) {
+    const [, mode = "", , id = ""] = (listed[at] ?? "").split(" ");
+    const path = listed[at + 1] ?? "";
+    if (!isWanted(path)) continue;
+    const isDeleted = mode === "000000";
+    const isRead = (mode === "100644" || mode === "100755") && left > 0;
+    const size = isRead ? Number(await view.git(["cat-file", "-s", id])) : Infinity;
+    const content = size <= longestFile ? await view.blob(id) : undefined;
+    left -= content?.length ?? 0;
+    files.push({ path, mode, content, isDeleted });
+  }
+  return files;
 }
 
 type Place = {
@@ -155,15 +186,11 @@ type Place = {
   /** The head, whatever is checked out. */
   | { readonly kind: "head"; readonly isCheckedOut: boolean }
   /** A merge of the head with its base, as GitHub makes it for a pull request. */
-  | { readonly kind: "merge" }
+  | { readonly kind: "merge"; readonly commit: string }
 );
 
 function linesOf(bytes: Uint8Array | undefined): readonly string[] | undefined {
   if (bytes === undefined || bytes.length > longestFile || bytes.includes(0)) return undefined;
   const lines = new TextDecoder().decode(bytes).split(/\r?\n/);
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
-}
-
-function trimmed(text: string): string {
-  return text.trim();
 }

@@ -220,6 +220,8 @@ export interface EnginePorts {
 
 /** What is refused says why, in words that the model can act on. */
 export interface OutputChecks {
+  /** Called before the first task, which may change the files. */
+  prepare?(): Promise<void>;
   finding(value: unknown, task: string, signal: AbortSignal): Promise<Checked<Finding>>;
   proposal(
     value: unknown,

@@ -188,6 +188,8 @@ const change = is.record({
   count: is.count,
   /** The first ones. */
   files: is.list(changedFile),
+  /** What is not shown of it, and why, in sentences. */
+  notes: is.optional(is.list(is.text)),
 });
 export type PlannedChange = TypeOf<typeof change>;
 

@@ -13,6 +13,7 @@ import {
   allowChanges,
   callersOfJob,
   checkSandboxOption,
+  gitSandbox,
   mayChangeFiles,
   permissionsOfTask,
 } from "../run/callers.ts";
@@ -260,6 +261,7 @@ export class HostedRuns {
       work,
       place: { path, remove: async () => made?.remove() },
       environment: this.host.environment,
+      sandbox: gitSandbox(entry, this.#permissions),
       script: options.rehearsal,
       options,
       write: asOption,

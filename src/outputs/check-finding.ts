@@ -36,7 +36,7 @@ export function checkFinding(
 
 async function checked(value: unknown, task: string, readLines: ReadLines): Promise<Finding> {
   if (!isRecord(value)) throw new Refused("The arguments must be an object.");
-  const given = repositoryPath(requiredText(value, "path", findingLimits.path));
+  const given = repositoryPath(unquoted(requiredText(value, "path", findingLimits.path)));
   const severity = severities.find((one) => one === value["severity"]);
   if (severity === undefined)
     throw new Refused(`\`severity\` must be one of: ${severities.join(", ")}.`);
@@ -85,6 +85,16 @@ async function checked(value: unknown, task: string, readLines: ReadLines): Prom
     task,
     fingerprint: fingerprint(path, lines[line - 1] ?? "", message),
   };
+}
+
+/** Git writes some names as a string of C, with octal numbers for bytes. */
+function unquoted(given: string): string {
+  if (!/^"(?:[^"\\]|\\[^])*"$/.test(given)) return given;
+  const parts = given.slice(1, -1).matchAll(/\\([0-7]{3})|\\?([^])/gu);
+  const bytes = Array.from(parts, ([, octal, character = ""]) =>
+    octal === undefined ? Buffer.from(character) : Buffer.of(Number.parseInt(octal, 8)),
+  );
+  return Buffer.concat(bytes).toString();
 }
 
 function repositoryPath(given: string): string {

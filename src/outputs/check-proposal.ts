@@ -32,6 +32,10 @@ export interface ProposalPlace {
   readonly changed: () => Promise<{
     readonly base: string;
     readonly files: readonly ChangedInTree[];
+    /** What has changed as well and is not among the files, in sentences. */
+    readonly notes: readonly string[];
+    /** Files that Git LFS stores. */
+    readonly largeFiles: readonly string[];
     /** Why no task of the run may write a file. Absent: whatever has changed may have been changed by the author's own commands. */
     readonly notWritable?: ((path: string) => string | undefined) | undefined;
   }>;
@@ -85,9 +89,8 @@ async function checked(
         kind,
         ...reason,
         title: title(),
-        body: body(),
         branch: branchOf(value),
-        ...(await filesOf(place, allowed.pull_request ?? {})),
+        ...(await patchOf(place, allowed.pull_request ?? {}, body())),
       };
   }
 }
@@ -140,17 +143,24 @@ export function isBranch(name: string): boolean {
   return /^[A-Za-z0-9](?:[\w-]|[./](?![./]))*$/.test(name) && !/(?:\.lock|[./])$/.test(name);
 }
 
-async function filesOf(
+/** What the patch lacks stands at the end of the body. */
+async function patchOf(
   { changed, hasSecret }: ProposalPlace,
   { paths }: NonNullable<ProposalsOutput["pull_request"]>,
-): Promise<{ readonly base: string; readonly files: readonly ProposedFile[] }> {
-  const { base, files, notWritable } = await changed().catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Refused(`What has changed can't be found out: ${why}`);
-  });
+  body: string,
+): Promise<Pick<Extract<Proposal, { kind: "pull_request" }>, "base" | "body" | "files">> {
+  const { base, files, notWritable, notes, largeFiles } = await changed().catch(
+    (error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Refused(`What has changed can't be found out: ${why}`);
+    },
+  );
   if (files.length === 0)
     throw new Refused(
-      "There is nothing to propose: no file differs from the commit that is checked out. Don't commit changes.",
+      [
+        "There is nothing to propose: no file differs from the commit that is checked out. Don't commit changes.",
+        ...notes,
+      ].join(" "),
     );
   if (files.length > proposalLimits.files)
     throw new Refused(
@@ -168,6 +178,11 @@ async function filesOf(
         `${JSON.stringify(path)} has changed, and no task may write it: ${reason}. Undo that, and call job_propose again.`,
       );
   }
+  const large = files.filter(({ path, isDeleted }) => !isDeleted && largeFiles.includes(path));
+  if (large.length > 0)
+    throw new Refused(
+      `Git LFS stores these files, and a pull request can't bring their content: ${listed(large)}. Undo their changes, and call job_propose again.`,
+    );
   const odd = files.filter((file) => !isRegular(file));
   if (odd.length > 0)
     throw new Refused(
@@ -190,7 +205,7 @@ async function filesOf(
     throw new Refused(
       `${JSON.stringify(secret.path)} contains a secret of this run. Remove it, and call job_propose again.`,
     );
-  return { base, files: proposed };
+  return { base, body: [body, ...notes.map((note) => `> ${note}`)].join("\n\n"), files: proposed };
 }
 
 export function notProposable(

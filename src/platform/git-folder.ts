@@ -74,6 +74,27 @@ export function borrowedObjects(checkout: string): string[] {
   return folders.filter((path) => isAbsolute(path) && isFolder(path));
 }
 
+export interface GitPlace {
+  /** The folder that holds `.git`. */
+  readonly root: string;
+  /** It has `HEAD` and the index. */
+  readonly gitFolder: string;
+  /** It has objects, branches and settings. Another one than `gitFolder` for a linked work tree. */
+  readonly commonFolder: string;
+}
+
+/** Finds the repository of a folder as git does, without git. */
+export function gitPlaceOf(folder: string): GitPlace | undefined {
+  for (let root = folder; ; root = dirname(root)) {
+    const path = join(root, ".git");
+    const named = /^gitdir: (.+)$/m.exec(textOf(path))?.[1];
+    const gitFolder = named === undefined ? path : resolve(root, named);
+    const commonFolder = resolve(gitFolder, textOf(join(gitFolder, "commondir")).trim());
+    if (isRepository(commonFolder)) return { root, gitFolder, commonFolder };
+    if (root === dirname(root)) return undefined;
+  }
+}
+
 function linkedFolders(checkout: string, folder: string): string[] {
   const common = textOf(join(folder, "commondir")).trim();
   if (common !== "" && resolve(textOf(join(folder, "gitdir")).trim()) === join(checkout, ".git")) {

@@ -1,10 +1,11 @@
-/** Running git on folders whose content is not ours: nothing in them, or set up on this machine, makes it run a program. */
+/** Starts git so that nothing on this machine, and no address in a repository, makes it run a program or use the network. */
 import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { runProgram } from "./processes.ts";
+import { runProgram, type ProgramCall } from "./processes.ts";
 import { findProgram } from "./search-path.ts";
 
+/** Overrides what the repository itself says. */
 const settings = [
   "core.fsmonitor=false",
   `core.hooksPath=${devNull}`,
@@ -15,12 +16,24 @@ const settings = [
   "commit.gpgSign=false",
   "gc.auto=0",
   "maintenance.auto=false",
-  "protocol.allow=never",
   "safe.bareRepository=explicit",
   "submodule.recurse=false",
-  // Containers run as another user than the one who checked out.
+  // In a container, the checkout often belongs to another user.
   "safe.directory=*",
 ].flatMap((setting) => ["-c", setting]);
+
+/** Overrides the settings of the user and of the machine. `GIT_ALLOW_PROTOCOL` wins over every `protocol.*.allow`. */
+export const gitVariables = {
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_SYSTEM: devNull,
+  GIT_CONFIG_GLOBAL: devNull,
+  GIT_ATTR_NOSYSTEM: "1",
+  GIT_TEMPLATE_DIR: "",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_ALLOW_PROTOCOL: "none",
+  GIT_NO_LAZY_FETCH: "1",
+} as const;
 
 interface GitOptions {
   readonly cwd: string;
@@ -29,27 +42,34 @@ interface GitOptions {
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
+/** For a repository of our own, and for questions that only read names. Other calls go through `GitRepository`. */
 export async function runGit(
   args: readonly string[],
   { cwd, environment, variables = {} }: GitOptions,
 ): Promise<string> {
-  const git = findProgram("git", environment);
-  if (git === undefined) throw new Error("There is no git in PATH outside the checkout");
   const given: Record<string, string | undefined> = {
     ...childEnvironment(environment),
     // Never the folder itself: it may hold a .gitconfig.
     HOME: dirname(cwd),
     XDG_CONFIG_HOME: devNull,
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_SYSTEM: devNull,
-    GIT_CONFIG_GLOBAL: devNull,
-    GIT_ATTR_NOSYSTEM: "1",
-    GIT_TEMPLATE_DIR: "",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_OPTIONAL_LOCKS: "0",
+    ...gitVariables,
     ...variables,
   };
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) if (value !== undefined) env[name] = value;
-  return runProgram(git, [...settings, ...args], { cwd, env });
+  const bytes = await startGit([...settings, ...args], { cwd, env }, environment);
+  return bytes.toString();
+}
+
+/** `enter`: the file that starts it in a sandbox. */
+export async function startGit(
+  args: readonly string[],
+  call: ProgramCall,
+  environment: Environment,
+  enter?: string,
+): Promise<Buffer> {
+  const git = findProgram("git", environment);
+  if (git === undefined) throw new Error("There is no git in PATH outside the checkout");
+  if (enter === undefined) return runProgram(git, args, call);
+  return runProgram(enter, [git, ...args], call);
 }

@@ -1,5 +1,5 @@
 /** Nothing is ever ended by name: only a pid that we started, or one whose environment carries our mark. */
-import { execFile, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
@@ -194,17 +194,47 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
 }
 
+export interface ProgramCall {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** For standard input: a text, or an open file. Default: it is empty. */
+  readonly input?: string | number;
+}
+
+/** What a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */
 export async function runProgram(
   program: string,
   args: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
-): Promise<string> {
-  return new Promise<string>((resolve, reject) => {
-    const limits = { timeout: 30_000, maxBuffer: 256 * 1024 * 1024 };
-    execFile(program, args, { ...options, ...limits }, (error, stdout, stderr) => {
-      if (error === null) return resolve(stdout);
-      const reason = stderr.trim().slice(-500) || errorMessage(error);
-      reject(new Error(`${basename(program)}: ${reason}`));
-    });
+  { cwd, env, input = "" }: ProgramCall,
+): Promise<Buffer> {
+  const isFile = typeof input === "number";
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    stdio: [isFile ? input : "pipe", "pipe", "pipe"],
+    timeout: 30_000,
+    killSignal: "SIGKILL",
+    windowsHide: true,
   });
+  const printed: Buffer[] = [];
+  let size = 0;
+  let errors = "";
+  child.stdout?.on("data", (piece: Buffer) => {
+    printed.push(piece);
+    size += piece.length;
+    if (size > 256 * 1024 * 1024) child.kill("SIGKILL");
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    errors = (errors + text).slice(-10_000);
+  });
+  // A program need not read its input.
+  child.stdin?.on("error", () => {}).end(isFile ? undefined : input);
+  const end = await new Promise<string | undefined>((resolve) => {
+    child.once("error", (error) => resolve(errorMessage(error)));
+    child.once("close", (code, signal) =>
+      resolve(code === 0 ? undefined : `it ended with ${endText(code, signal)}`),
+    );
+  });
+  if (end === undefined) return Buffer.concat(printed);
+  throw new Error(`${basename(program)}: ${errors.trim().slice(-500) || end}`);
 }

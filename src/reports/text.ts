@@ -20,8 +20,11 @@ export function changeText({ base, head, count, uncommitted }: PlannedChange): s
   return `${plural(count, "changed file")} (${from}…${to}${uncommitted === true ? " and uncommitted work" : ""})`;
 }
 
+/** The change in one line, with what is not shown of it. */
 export function andChange({ change }: { readonly change?: PlannedChange }): string {
-  return change === undefined ? "" : `, ${changeText(change)}`;
+  if (change === undefined) return "";
+  const { notes = [] } = change;
+  return [`, ${changeText(change)}`, ...notes].join(". ");
 }
 
 /** Exactly `width` columns: cut between whole characters, or padded. */

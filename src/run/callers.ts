@@ -106,6 +106,17 @@ export function permissionsOfFlow(
   return effectivePermissions(entry.permissions, workflow.settings.permissions, option, declared);
 }
 
+/** Whether the entry turns the sandbox off for all of its tasks: then git does without one, too. */
+export function gitSandbox(
+  entry: PreparedEntry,
+  option: PermissionPreset | undefined,
+): "off" | undefined {
+  const modes = Object.keys(entry.tasks).map((name) =>
+    sandboxMode(permissionsOfTask(entry, name, option)),
+  );
+  return modes.length > 0 && modes.every((mode) => mode === "off") ? "off" : undefined;
+}
+
 export function checkSandboxOption(
   option: SandboxMode | undefined,
   callers: readonly Caller[],

@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { isAmong, readGlob } from "../entry/glob.ts";
 import type { Environment } from "../platform/environment.ts";
-import { runGit } from "../platform/git.ts";
+import { GitRepository } from "../platform/git-repository.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { UsageError } from "./options.ts";
 
@@ -58,7 +59,7 @@ async function filesOf(
 
 async function rehearsalsIn(folder: string, environment: Environment): Promise<string[]> {
   const names = (await listedByGit(folder, environment)) ?? (await listed(folder));
-  return names.filter((name) => isRehearsalName(name)).sort();
+  return names.filter((name) => isRehearsalName(name)).toSorted();
 }
 
 /** What git tracks or doesn't ignore; undefined if the folder is in no repository, or is ignored itself. */
@@ -66,22 +67,11 @@ async function listedByGit(
   folder: string,
   environment: Environment,
 ): Promise<string[] | undefined> {
-  const options = { cwd: folder, environment };
   try {
-    const ignored = await runGit(["check-ignore", "--quiet", "."], options).then(
-      () => true,
-      () => false,
-    );
-    if (ignored) return undefined;
-    const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
-    const names = (await runGit(list, options)).split("\0").filter((name) => name !== "");
-    const there = await Promise.all(
-      names.map(
-        async (name) =>
-          isRehearsalName(name) && (await stat(join(folder, name)).catch(() => undefined)),
-      ),
-    );
-    return names.filter((_, index) => there[index]);
+    const repository = GitRepository.at(folder, { environment });
+    if (repository === undefined || (await repository.isIgnored())) return undefined;
+    const names = (await repository.files()).filter((name) => isRehearsalName(name));
+    return names.filter((name) => existsSync(join(folder, name)));
   } catch {
     return undefined;
   }

@@ -212,7 +212,7 @@ export class Host {
       try {
         // The caller gets the handle before the first event.
         await nextRound();
-        for (const source of toolSourcesOf(spec)) await source.prepare?.();
+        for (const source of [...toolSourcesOf(spec), spec.outputChecks]) await source?.prepare?.();
         const outcome =
           "jobName" in spec
             ? await runJob(spec, ports, abort.signal)

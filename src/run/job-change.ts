@@ -6,7 +6,9 @@ import { changeFromGit, type ChangeRange } from "../change/git-change.ts";
 import { defined } from "../document/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
+import type { Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
+import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
@@ -21,6 +23,8 @@ export interface ChangeOptions {
   readonly uncommitted?: boolean | undefined;
   /** Finds it in place of git. Rejects with a `ChangeUnknown`. A rehearsal doesn't ask it. */
   readonly findChange?: ((folder: string) => Promise<Change>) | undefined;
+  /** The pull request that findings get comments on. */
+  readonly origin?: Origin | undefined;
 }
 
 export interface JobChange extends Change {
@@ -33,22 +37,35 @@ export interface JobChange extends Change {
 interface Wanted {
   readonly entry: PreparedEntry;
   readonly work: Work<number> | undefined;
+  readonly outputs?: Outputs | undefined;
+  /** Called if the change is unknown and only the comments at lines need it. */
+  readonly onUnknown?: (warning: string) => undefined;
   /** Where it runs. It is removed with the change, or if that is unknown. */
   readonly place: WorkFolder;
   readonly environment: Environment;
+  readonly sandbox?: "off" | undefined;
   readonly script: Script | undefined;
   readonly options: ChangeOptions;
   readonly write: WriteName;
 }
 
-/** Undefined: the work doesn't use it. Throws a `UsageError` if it is unknown. */
+/** Undefined: the job doesn't use it. Throws a `UsageError` if it is unknown and the work needs it. */
 export async function changeOfJob(wanted: Wanted): Promise<JobChange | undefined> {
-  const { entry, work, place } = wanted;
-  if (work === undefined || !usesChange(entry, work)) return undefined;
+  const { entry, work, place, options, script } = wanted;
+  const isNeeded = work !== undefined && usesChange(entry, work);
+  // Comments at lines are about the head, so the delivery needs the change even if no prompt does.
+  const isForReview =
+    wanted.outputs?.findings?.review !== undefined &&
+    options.origin?.number !== undefined &&
+    script === undefined;
+  if (!isNeeded && !isForReview) return undefined;
   const change = await findChange(wanted).catch(async (error: unknown) => {
+    if (!isNeeded && error instanceof ChangeUnknown)
+      return wanted.onUnknown?.(`Findings get no comments at lines. ${error.message}`);
     await place.remove();
     throw error instanceof ChangeUnknown ? new UsageError(`${error.message}.`) : error;
   });
+  if (change === undefined) return undefined;
   const { path: folder } = await makeRunFolder("change-");
   const remove = async (): Promise<void> => {
     await Promise.all([removeDirectory(folder), place.remove()]);
@@ -66,13 +83,14 @@ export async function changeOfJob(wanted: Wanted): Promise<JobChange | undefined
 function findChange({
   place: { path: folder },
   environment,
+  sandbox,
   script,
   options,
   write,
 }: Wanted): Promise<Change> {
   const { base, uncommitted } = options;
   const fromGit = (range: ChangeRange): Promise<Change> =>
-    changeFromGit({ folder, environment }, range);
+    changeFromGit({ folder, environment, sandbox }, range);
   if (script !== undefined && base === undefined && uncommitted !== true)
     return ofScript(script, fromGit, write);
   if (options.findChange !== undefined) return options.findChange(folder);
@@ -100,7 +118,7 @@ const MAIN = "main";
 
 export function changeOfSpec(change: JobChange | undefined): Pick<RunSpec, "change" | "values"> {
   if (change === undefined) return {};
-  const { base, head, uncommitted, files, folder, diffFile } = change;
+  const { base, head, uncommitted, files, folder, diffFile, notes = [] } = change;
   return {
     change: {
       planned: {
@@ -110,6 +128,7 @@ export function changeOfSpec(change: JobChange | undefined): Pick<RunSpec, "chan
         diffFile,
         count: files.length,
         files: firstFiles(files),
+        ...(notes.length > 0 && { notes }),
       },
       files,
       folder,
@@ -117,7 +136,7 @@ export function changeOfSpec(change: JobChange | undefined): Pick<RunSpec, "chan
     values: {
       "change-base": base,
       "change-head": head,
-      "change-files": changedFilesText(files),
+      "change-files": changedFilesText(files, notes),
       "change-diff": diffFile,
     },
   };

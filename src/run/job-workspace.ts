@@ -5,7 +5,7 @@ import type { CommandEnd, CommandRequest, Workspace } from "../engine/ports.ts";
 import { isAmong } from "../entry/glob.ts";
 import type { Clock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
-import { runGit } from "../platform/git.ts";
+import { GitRepository } from "../platform/git-repository.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { Programs } from "../tools/tool-programs.ts";
@@ -70,14 +70,15 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
     return { kind: "failed", reason, tail: end.tail ?? "", ...file };
   }
 
+  // The repository that is there before an agent works.
+  const repository = GitRepository.at(workingDirectory, { environment });
+
   async function files(globs: readonly string[]): Promise<readonly string[]> {
-    const list = async (...args: string[]): Promise<string[]> => {
-      const git = { cwd: workingDirectory, environment };
-      const text = await runGit(["ls-files", "-z", ...args], git);
-      return text.split("\0").filter((path) => path !== "");
-    };
-    const deleted = new Set(await list("--deleted"));
-    return (await list()).filter((path) => !deleted.has(path) && isAmong(globs, path));
+    if (repository === undefined)
+      throw new Error(`${workingDirectory} was not in a git repository when the run started`);
+    const deleted = new Set(await repository.files(["--deleted"]));
+    const tracked = await repository.files(["--cached"]);
+    return tracked.filter((path) => !deleted.has(path) && isAmong(globs, path));
   }
 
   return { runCommand, files, close: async () => started?.close() };

@@ -8,11 +8,12 @@ import type { PastRun } from "../engine/past.ts";
 import type { Way } from "../engine/ports.ts";
 import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
+import { outputsOf } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
-import { callersOfJob, checkSandboxOption, mayChangeFiles } from "./callers.ts";
+import { callersOfJob, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
 import {
   checkNames,
   chooseJob,
@@ -230,11 +231,15 @@ async function prepareLoaded(
     makes: isMade,
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
+  const changeWarnings: string[] = [];
   const change = await changeOfJob({
     entry,
     work: entry.jobs[jobName]?.work,
+    outputs: outputsOf(entry, jobName),
+    onUnknown: (warning) => void changeWarnings.push(warning),
     place: workspace,
     environment,
+    sandbox: gitSandbox(entry, permissions),
     script,
     options,
     write,
@@ -271,7 +276,7 @@ async function prepareLoaded(
     script,
     warnings: [
       ...loaded.warnings,
-      ...(continued?.warnings ?? []).map((reason): Diagnostic => ({
+      ...[...(continued?.warnings ?? []), ...changeWarnings].map((reason): Diagnostic => ({
         codePath: "",
         severity: "warning",
         reason,

@@ -16,7 +16,7 @@ import type { Redactor } from "../redaction/redactor.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { actionDialogues } from "./action-dialogues.ts";
-import { declaredFor, permissionsOfTask } from "./callers.ts";
+import { declaredFor, gitSandbox, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
 import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow } from "./flows.ts";
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
@@ -118,6 +118,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     outputChecks: outputChecks(
       host,
       options,
+      gitSandbox(entry, permissions),
       onlyTasksWrite(entry) ? Object.keys(entry.tasks).map(permissionsOf) : undefined,
     ),
     workingDirectory,
@@ -170,11 +171,16 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
 /** `writers`: what the tasks may do, if only they can have changed files. Where there is a sandbox, it sees to that already. */
 function outputChecks(
   { environment, redactor }: SpecHost,
-  { workingDirectory: folder, change, origin, records = [] }: SpecOptions,
+  { entry, workingDirectory: folder, change, origin, records = [] }: SpecOptions,
+  sandbox: "off" | undefined,
   writers: readonly Permissions[] | undefined,
 ): OutputChecks {
-  const tree = new SourceTree({ folder, environment }, change);
+  const proposes = [entry, ...Object.values(entry.jobs)].some(
+    ({ outputs }) => outputs?.proposals?.pull_request !== undefined,
+  );
+  const tree = new SourceTree({ folder, environment, sandbox }, change);
   return {
+    ...(proposes && { prepare: () => tree.prepare() }),
     finding: (value, task) => checkFinding(value, task, (path) => tree.read(path)),
     proposal: (value, allowed) =>
       checkProposal(value, allowed, {

@@ -16,10 +16,9 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
-import { runGit } from "../platform/git.ts";
+import { GitRepository } from "../platform/git-repository.ts";
 import type { Environment } from "../platform/environment.ts";
 import { UsageError } from "./options.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -80,34 +79,14 @@ async function copyWorkingDirectory(
   return { ...made, path: join(made.path, inside) };
 }
 
-interface Repository {
-  readonly root: string;
-  /** Two for a linked work tree. */
-  readonly gitFolder: string;
-  readonly commonFolder: string;
-}
-
 /** Undefined if the folder is in no work tree, or is ignored there: then it is a folder like any other. */
 async function repositoryOf(
   folder: string,
   environment: Environment,
-): Promise<Repository | undefined> {
-  const options = { cwd: folder, environment };
-  try {
-    const asked = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
-    const [root = "", gitFolder = "", commonFolder = ""] = (
-      await runGit(["rev-parse", "--path-format=absolute", ...asked], options)
-    ).split("\n");
-    const repository = { root: await realpath(root), gitFolder, commonFolder };
-    if (repository.root === folder) return repository;
-    const ignored = await runGit(["check-ignore", "--quiet", "."], options).then(
-      () => true,
-      () => false,
-    );
-    return ignored ? undefined : repository;
-  } catch {
-    return undefined;
-  }
+): Promise<GitRepository | undefined> {
+  const repository = GitRepository.at(folder, { environment });
+  if (repository === undefined || repository.root === folder) return repository;
+  return (await repository.isIgnored()) ? undefined : repository;
 }
 
 /** How a path was found: git lists it, a folder without git has it, or the rehearsal names it or a folder above. */
@@ -158,8 +137,9 @@ class Copy {
     const mayBeRoot = how !== "included" && (await lstatOf(join(folder, ".git"))) !== undefined;
     const repository = mayBeRoot ? await repositoryOf(folder, this.#environment) : undefined;
     if (repository?.root === folder) {
-      await each(await this.#listed(folder), async (name) => {
-        const path = join(folder, name);
+      await each(await repository.files(), async (name) => {
+        // A repository in this one has a slash at its end.
+        const path = join(folder, name.replace(/\/$/, ""));
         // Where a folder has become a link, what was below it is not there any more.
         if (!(await hasRealParent(path))) return;
         await mkdir(dirname(this.#counterpart(path)), { recursive: true });
@@ -171,26 +151,6 @@ class Copy {
       const names = (await readdir(folder)).filter((name) => !left.includes(name.toLowerCase()));
       await each(names, (name) => this.add(join(folder, name), how));
     }
-  }
-
-  async #listed(cwd: string): Promise<readonly string[]> {
-    const excludes = ["-c", `core.excludesFile=${await this.#userExcludes(cwd)}`];
-    const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
-    const listed = await runGit([...excludes, ...list], { cwd, environment: this.#environment });
-    // A repository in this one has a slash at its end.
-    const names = listed.split("\0").map((name) => name.replace(/\/$/, ""));
-    return names.filter((name) => name !== "");
-  }
-
-  /** What the user ignores everywhere. Their other settings have no effect here. */
-  async #userExcludes(cwd: string): Promise<string> {
-    const environment = this.#environment;
-    const { HOME = homedir(), GIT_CONFIG_GLOBAL } = environment;
-    const { XDG_CONFIG_HOME = join(HOME, ".config") } = environment;
-    const variables = { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL };
-    const asked = ["config", "--global", "--type=path", "--get", "core.excludesFile"];
-    const named = await runGit(asked, { cwd, environment, variables }).catch(() => "");
-    return named.trim() === "" ? join(XDG_CONFIG_HOME, "git", "ignore") : named.trim();
   }
 
   /** A link inside the folder points to its counterpart in the copy. Any other keeps its target. */
@@ -205,7 +165,8 @@ class Copy {
     return relative(dirname(this.#counterpart(path)), this.#counterpart(inside)) || ".";
   }
 
-  async #gitFolder({ root, gitFolder, commonFolder }: Repository): Promise<void> {
+  async #gitFolder({ root, place }: GitRepository): Promise<void> {
+    const { gitFolder, commonFolder } = place;
     const target = join(this.#counterpart(root), ".git");
     await mkdir(join(target, "objects", "info"), { recursive: true });
     // What a linked work tree has of its own comes second.

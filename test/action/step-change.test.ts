@@ -254,14 +254,19 @@ describe("the change of a step", () => {
     const { change } = await changeIn(t, clone, many(fourth, 950));
     assert.ok(typeof change === "object", JSON.stringify(change));
     assert.equal(change.files.length, 950);
+    const forced = pushed(second, compared(first, all.slice(0, 1), second));
+    const { change: since } = await changeIn(t, clone, forced);
+    assert.ok(typeof since === "object", JSON.stringify(since));
+    assert.equal(since.base, first);
+    assert.match(since.notes?.join("\n") ?? "", /^This was a force push: .* is no ancestor/);
+    assert.match(
+      since.notes?.at(-1) ?? "",
+      /^Not shown, because GitHub gives no diff: "f0\.ts"\.$/,
+    );
     const fetch = "Set fetch-depth: 0";
     for (const [step, reason] of [
       [many(fourth, 4000), `4000 files.*${fetch}`],
       [many(second, 950), "#7 has a newer head"],
-      [
-        pushed(second, compared(first, all.slice(0, 1), second)),
-        `no ancestor of its head, as after a force push\\. ${fetch}`,
-      ],
       [
         pushed(first, compared(first, all.slice(0, 300))),
         `300 files or more, more than GitHub's API lists\\. ${fetch}`,

@@ -60,9 +60,14 @@ describe("the change of a checkout", () => {
     const before = await commit(workspace, { "a.ts": "two\n" });
     await workspace.git("reset", "--quiet", "--hard", "HEAD~1");
     const after = await commit(workspace, { "b.ts": "one\n" });
+    const last = await commit(workspace, { "b.ts": "two\n" });
+    const push = { base: after, head: last, fromMergeBase: false };
+    assert.deepEqual(facts(await changeIn(workspace.path, push)), ["b.ts modified"]);
+    // After a force push, the commit before it is no part of the branch.
     const range = { base: before, head: after, fromMergeBase: false };
     const change = await changeIn(workspace.path, range);
-    assert.deepEqual(facts(change), ["a.ts modified", "b.ts added"]);
+    assert.deepEqual(facts(change), ["b.ts added"]);
+    assert.match(change.notes?.join() ?? "", /force push.* is no ancestor of the head/);
   });
 
   it("is the last commit by default, and everything where that is the first", async (test) => {

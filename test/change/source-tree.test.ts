@@ -144,6 +144,6 @@ describe("what has changed in the working tree", () => {
 
   it("can't be known outside of a repository", async (t) => {
     const { path } = await makeWorkspace(t, { "a.txt": "x" });
-    await assert.rejects(treeOf(path).changed([]), /not a git repository/);
+    await assert.rejects(treeOf(path).changed([]), /was not in a git repository/);
   });
 });

@@ -1,8 +1,11 @@
 /** The change of a job from the command line: from git, in rehearsals, in recordings, and for programs in a sandbox. */
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
 import { modelServer } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const entry = `models: { driving: gpt-5 }
@@ -236,4 +239,71 @@ describe("the change of a rehearsal", () => {
       /r\.rehearsal\.json:1:\d+: .*add files; an empty list is an empty change/,
     );
   });
+});
+
+describe("git of a run, on what an agent wrote", () => {
+  const proposing = `models: { driving: gpt-5 }
+permissions: { preset: read-only, shell: [sh set.sh], write: ["**"], sandbox: MODE }
+outputs: { proposals: { pull_request: {} } }
+tasks:
+  fix: { model: { category: driving }, prompt: "Fix it, then call job_propose." }
+  look: { model: { category: driving }, prompt: "Look at $change-diff." }
+jobs:
+  fix: { work: { kind: Ref, taskId: fix } }
+  look: { work: { kind: Ref, taskId: look } }
+`;
+  for (const mode of ["required", "off"]) {
+    const skip = mode === "required" && withoutSandbox;
+    it(
+      `starts no filter, when it proposes and in a later run, with sandbox: ${mode}`,
+      { skip },
+      async (t) => {
+        const outside = await makeWorkspace(t);
+        const marker = join(outside.path, "ran");
+        const filter = `"echo $GITHUB_TOKEN >>${marker}; cat"`;
+        const workspace = await makeRepository(t, {
+          "e.yml": proposing.replace("MODE", mode),
+          "a.txt": "one\n",
+          "set.sh": `git init --quiet nested
+printf '[filter "x"]\\n\\tclean = %s\\n\\trequired = true\\n' '${filter}' >>nested/.git/config
+cd nested
+echo one >a.txt && git add a.txt && git -c user.name=x -c user.email=x@x commit --quiet -m one
+echo '* filter=x' >.gitattributes && echo two >a.txt
+`,
+        });
+        const replies = [
+          { name: "bash", arguments: { command: "sh set.sh", description: "Set" } },
+          {
+            name: "create",
+            arguments: { path: join(workspace.path, "b.txt"), file_text: "new\n" },
+          },
+          {
+            name: "job_propose",
+            arguments: { kind: "pull_request", title: "Fix", body: "Fixed.", branch: "fix" },
+          },
+        ];
+        const answers: string[] = [];
+        const model = await modelServer(t, ({ prompt, toolResults }) => {
+          answers.push(...toolResults);
+          const call = prompt.includes("job_propose") ? replies[toolResults.length] : undefined;
+          return call === undefined ? { text: "Done." } : { toolCalls: [call] };
+        });
+        const run = (...args: string[]): Promise<CliResult> =>
+          runCli(["run", "e.yml", ...args, "--provider-base-url", model.baseUrl], {
+            cwd: workspace.path,
+            env: { GITHUB_TOKEN: "ghp_token" },
+          });
+        const { code, stderr } = await run("fix");
+        assert.equal(code, 0, stderr);
+        assert.match(answers.at(-1) ?? "", /^Noted/);
+        const later = await run("look", "--uncommitted");
+        assert.match(
+          later.stdout,
+          /Left out: "nested" \(a git repository of its own\)/,
+          later.stderr,
+        );
+        assert.deepEqual(await readdir(outside.path), []);
+      },
+    );
+  }
 });

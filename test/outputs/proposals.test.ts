@@ -26,7 +26,7 @@ const file = (path: string, more: Partial<ChangedInTree> = {}): ChangedInTree =>
 });
 const place = (...files: readonly ChangedInTree[]): ProposalPlace => ({
   number: 7,
-  changed: () => Promise.resolve({ base: "b".repeat(40), files }),
+  changed: () => Promise.resolve({ base: "b".repeat(40), files, notes: [], largeFiles: [] }),
   hasSecret: (text) => text.includes("hunter2"),
 });
 const pull = { kind: "pull_request", title: "Fix", body: "It is fixed.", branch: "fix" };
@@ -93,6 +93,8 @@ describe("job_propose", () => {
         Promise.resolve({
           base: "b".repeat(40),
           files: [file("src/a.ts"), file("src/b.ts")],
+          notes: [],
+          largeFiles: [],
           notWritable: (path) =>
             path === "src/b.ts" ? "the permissions are read-only" : undefined,
         }),

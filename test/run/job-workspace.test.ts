@@ -33,8 +33,7 @@ function temporaryDirectory(t: TestContext): string {
   return folder;
 }
 
-function open(t: TestContext): Opened {
-  const folder = temporaryDirectory(t);
+function open(t: TestContext, folder = temporaryDirectory(t)): Opened {
   const output = join(temporaryDirectory(t), "output");
   const redactor = createRedactor(["s3cret-value-of-npm"]);
   const workspace = createJobWorkspace({
@@ -148,9 +147,10 @@ describe("a command of the author", () => {
 
 describe("the files of a job", () => {
   it("are those that git tracks, with exclusions, whatever they are called", async (t) => {
-    const { folder, workspace } = open(t);
+    const folder = temporaryDirectory(t);
     const git = (...args: string[]): Buffer => execFileSync("git", args, { cwd: folder });
     git("init", "-q");
+    const { workspace } = open(t, folder);
     mkdirSync(join(folder, "src"));
     const names = ["src/a.ts", "src/a.test.ts", "src/two\nlines.ts", "src/ä b.ts", "gone.ts"];
     for (const name of names) writeFileSync(join(folder, name), "");
@@ -163,6 +163,6 @@ describe("the files of a job", () => {
 
   it("can't be listed where there is no repository", async (t) => {
     const { workspace } = open(t);
-    await assert.rejects(workspace.files(["**"]), /not a git repository/);
+    await assert.rejects(workspace.files(["**"]), /was not in a git repository/);
   });
 });

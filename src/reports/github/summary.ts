@@ -79,6 +79,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
     verdict === undefined || isVerdictFirst ? "" : `### ${verdict.title}`,
     verdict?.more ?? "",
     judgementText(view),
+    ...(view.plan?.change?.notes ?? []).map((note) => `**Change:** ${inline(note, MAX_REASON)}`),
     `<sub>${isVerdictFirst ? `${result} · ` : ""}${factsOf(view, entryFile)}</sub>`,
   ];
 }

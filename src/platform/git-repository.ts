@@ -1,0 +1,350 @@
+/**
+ * Questions to git about a checkout in which an agent may have written. Git never reads the settings of that repository:
+ * each call gets a git folder of our own (a view), which borrows only objects, branches and the index. No setting there
+ * names a program, so git starts none. A view without a working tree has no attributes, no `.gitmodules` and no filters
+ * either. The repository is the one that was there when the object was made: another one in its place is refused.
+ */
+import * as fs from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { childEnvironment, type Environment } from "./environment.ts";
+import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
+import { gitPlaceOf, type GitPlace } from "./git-folder.ts";
+import { gitVariables, startGit } from "./git.ts";
+import type { ProgramCall } from "./processes.ts";
+import { programSandbox, sandboxSupport } from "./sandbox.ts";
+import { isInWorkspace } from "./search-path.ts";
+import { errorMessage } from "./system-error.ts";
+
+/** The message says what can't be known, and what to do. */
+export class GitUnknown extends Error {}
+
+export interface RepositoryOptions {
+  readonly environment: Environment;
+  /** Whether the user has turned sandboxes off. Default: there is one where the machine has one. */
+  readonly sandbox?: "off" | undefined;
+}
+
+interface CallOptions extends Pick<ProgramCall, "input"> {
+  /** Whether git sees the working tree. Default: false. */
+  readonly workTree?: boolean;
+  readonly cwd?: string;
+  /** Settings that name programs. Only in a sandbox without the checkout. */
+  readonly filters?: Filter["settings"];
+  /** The file that starts it in a sandbox. */
+  readonly enter?: string | undefined;
+}
+
+export interface Filter {
+  readonly name: string;
+  /** `clean`, `process` and `required`, by their names in git's settings. */
+  readonly settings: readonly (readonly [key: string, value: string])[];
+}
+
+interface Settings {
+  /** How files are converted, and what names of commits such as `@{upstream}` mean. None of them names a program. */
+  readonly plain: readonly (readonly [key: string, value: string])[];
+  readonly objectFormat: string;
+  readonly refStorage: string | undefined;
+  /** Files of the user, for all of their repositories, that exist. */
+  readonly excludesFile: string | undefined;
+  readonly attributesFile: string | undefined;
+  readonly filters: readonly Filter[];
+}
+
+const plainSettings =
+  /^(?:core\.(?:autocrlf|eol|checkroundtripencoding|filemode|ignorecase|precomposeunicode|symlinks|trustctime|checkstat|sparsecheckout|sparsecheckoutcone)|branch\..+\.(?:remote|merge|pushremote)|remote\..+\.(?:fetch|push)|remote\.pushdefault|push\.default)$/s;
+
+/** Their ids are known to git without a file. */
+const emptyTrees: Readonly<Record<string, string>> = {
+  sha1: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+};
+
+export class GitRepository {
+  /** The folder that holds `.git`: absolute and real. */
+  readonly root: string;
+  /** The folder that was asked about: absolute and real. */
+  readonly folder: string;
+  readonly place: GitPlace;
+  readonly options: RepositoryOptions;
+  readonly #identity: string;
+  #settings: Promise<Settings> | undefined;
+
+  private constructor(place: GitPlace, folder: string, options: RepositoryOptions) {
+    this.root = place.root;
+    this.folder = folder;
+    this.place = place;
+    this.options = options;
+    this.#identity = identityOf(place);
+  }
+
+  /** Undefined if the folder is in no repository. */
+  static at(folder: string, options: RepositoryOptions): GitRepository | undefined {
+    const real = realPathOf(folder);
+    const place = gitPlaceOf(real);
+    return place && new GitRepository(place, real, options);
+  }
+
+  /** The folder below the root, with a slash at its end. Empty: it is the root. */
+  get prefix(): string {
+    const below = relative(this.root, this.folder).replaceAll("\\", "/");
+    return below === "" ? "" : `${below}/`;
+  }
+
+  /** Reads the settings of now. Later changes of them have no effect. */
+  async settings(): Promise<Settings> {
+    return (this.#settings ??= readSettings(this.place, this.options.environment));
+  }
+
+  /** The view ends with `use`. Rejects if there is another repository now than when this object was made. */
+  async withView<T>(use: (view: GitView) => Promise<T>): Promise<T> {
+    if (identityOf(this.place) !== this.#identity)
+      throw new GitUnknown(
+        `${this.place.gitFolder} is no longer the repository that was there at the start of the run`,
+      );
+    const settings = await this.settings();
+    const folder = realPathOf(await makeTemporaryDirectory("agent-jobs-git-"));
+    try {
+      fillView(join(folder, "git"), this.place, settings);
+      return await use(new GitView(this, folder, settings));
+    } finally {
+      await removeDirectory(folder);
+    }
+  }
+
+  async git(args: readonly string[], options: CallOptions = {}): Promise<string> {
+    return this.withView((view) => view.git(args, options));
+  }
+
+  /** The files in the folder that git tracks or doesn't ignore, or with other options of `git ls-files`. */
+  async files(
+    options: readonly string[] = ["--cached", "--others", "--exclude-standard", "--deduplicate"],
+  ): Promise<readonly string[]> {
+    const asked = ["ls-files", "-z", ...options];
+    return entriesOf(await this.git(asked, { workTree: true, cwd: this.folder }));
+  }
+
+  async isIgnored(): Promise<boolean> {
+    const asked = ["check-ignore", "--quiet", "."];
+    return this.git(asked, { workTree: true, cwd: this.folder }).then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
+export class GitView {
+  readonly repository: GitRepository;
+  readonly settings: Settings;
+  readonly emptyTree: string;
+  readonly #folder: string;
+
+  constructor(repository: GitRepository, folder: string, settings: Settings) {
+    this.repository = repository;
+    this.settings = settings;
+    this.emptyTree = emptyTrees[settings.objectFormat] ?? "";
+    this.#folder = folder;
+  }
+
+  /** The git folder. It may be written to. */
+  get gitFolder(): string {
+    return join(this.#folder, "git");
+  }
+
+  async git(args: readonly string[], options: CallOptions = {}): Promise<string> {
+    return (await this.bytes(args, options)).toString();
+  }
+
+  async bytes(args: readonly string[], options: CallOptions = {}): Promise<Buffer> {
+    const { workTree = false, filters = [], enter, input, cwd } = options;
+    const { root } = this.repository;
+    const { environment } = this.repository.options;
+    const { PATH = "", ...others } = childEnvironment(environment);
+    const settings: (readonly [string, string])[] = [
+      ["core.quotepath", "false"],
+      ["core.safecrlf", "false"],
+      ["core.loosecompression", "0"],
+      ["core.hookspath", join(this.gitFolder, "none")],
+      ["core.excludesfile", this.settings.excludesFile ?? ""],
+      ["core.attributesfile", (workTree && this.settings.attributesFile) || ""],
+      ...this.settings.plain,
+      ...filters,
+    ];
+    const env: Record<string, string> = {
+      // Windows can't start a process without some of them.
+      ...(process.platform === "win32" ? others : {}),
+      PATH,
+      ...gitVariables,
+      LC_ALL: "C",
+      GIT_NO_REPLACE_OBJECTS: "1",
+      GIT_DIR: this.gitFolder,
+      ...(workTree ? { GIT_WORK_TREE: root } : { GIT_ATTR_SOURCE: this.emptyTree }),
+      ...configVariables(settings),
+    };
+    const call = { cwd: cwd ?? (workTree ? root : this.gitFolder), env };
+    return startGit(args, input === undefined ? call : { ...call, input }, environment, enter);
+  }
+
+  /** Undefined if it names no commit that is here. */
+  async commit(name: string): Promise<string | undefined> {
+    const asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
+    const found = await this.git(asked).catch(() => "");
+    return found.trim() || undefined;
+  }
+
+  /** The commits of a shallow checkout whose parents it doesn't have. */
+  shallowCommits(): ReadonlySet<string> {
+    const path = join(this.gitFolder, "shallow");
+    const text = fs.existsSync(path) ? fs.readFileSync(path, "utf8") : "";
+    return new Set(text.split("\n").filter((line) => line !== ""));
+  }
+
+  /** In place of those that `.git/info/attributes` of the repository gives. */
+  setAttributes(lines: readonly string[]): void {
+    const text = lines.map((line) => `${line}\n`).join("");
+    fs.writeFileSync(join(this.gitFolder, "info/attributes"), text);
+  }
+
+  async blob(id: string): Promise<Buffer> {
+    return this.bytes(["cat-file", "blob", id]);
+  }
+
+  /**
+   * A file that starts git in a sandbox that has no network, can write only to the view, and sees of the machine only
+   * programs and `readable`. Undefined: this machine has no sandbox, or it is off.
+   */
+  async sandbox(name: string, readable: readonly string[]): Promise<string | undefined> {
+    const { environment, sandbox } = this.repository.options;
+    if (sandbox === "off") return undefined;
+    const support = await sandboxSupport(environment);
+    if (support.kind === "none") return undefined;
+    const made = await programSandbox({
+      bubblewrap: support.path,
+      environment,
+      folder: join(this.#folder, name),
+      profile: {
+        files: "granted",
+        readable,
+        writable: [this.gitFolder],
+        creatable: [],
+        fixed: [],
+        hidden: [],
+        repositories: [],
+        network: "none",
+      },
+    });
+    return made.enter;
+  }
+}
+
+/** For `env`: what `-c` says on a command line, but for values of any kind. */
+function configVariables(
+  settings: readonly (readonly [key: string, value: string])[],
+): Record<string, string> {
+  const all = settings.flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key],
+    [`GIT_CONFIG_VALUE_${index}`, value],
+  ]);
+  return { ...Object.fromEntries(all), GIT_CONFIG_COUNT: String(settings.length) };
+}
+
+export function entriesOf(text: string): string[] {
+  return text.split("\0").filter((entry) => entry !== "");
+}
+
+/** Branches are links, so that they are those of now. The index is a copy, which may be changed. */
+function fillView(view: string, { gitFolder, commonFolder }: GitPlace, settings: Settings): void {
+  for (const name of ["objects/info", "info", "refs"])
+    fs.mkdirSync(join(view, name), { recursive: true, mode: 0o700 });
+  const { objectFormat, refStorage } = settings;
+  const extensions = [
+    ...(objectFormat === "sha1" ? [] : [`objectformat = ${objectFormat}`]),
+    ...(refStorage === undefined ? [] : [`refstorage = ${refStorage}`]),
+  ];
+  const config = ["[core]", "repositoryformatversion = 1", "bare = true", "[extensions]"];
+  fs.writeFileSync(join(view, "config"), `${[...config, ...extensions].join("\n")}\n`);
+  const objects = realPathOf(join(commonFolder, "objects"));
+  fs.writeFileSync(join(view, "objects/info/alternates"), `${objects}\n`);
+  const refs = fs.readdirSync(join(commonFolder, "refs")).map((name) => `refs/${name}`);
+  for (const name of [...refs, "logs", "reftable"])
+    link(join(commonFolder, name), join(view, name));
+  const shared = fs.readdirSync(gitFolder).filter((name) => name.startsWith("sharedindex."));
+  for (const name of ["HEAD", "index", "info/sparse-checkout", ...shared])
+    copy(join(gitFolder, name), join(view, name));
+  for (const name of ["packed-refs", "shallow", "info/exclude", "info/attributes"])
+    copy(join(commonFolder, name), join(view, name));
+}
+
+function link(target: string, path: string): void {
+  if (fs.existsSync(target)) fs.symlinkSync(realPathOf(target), path, "junction");
+}
+
+/** It keeps its time: git reads a file of the same size again only if the index is no younger than the file. */
+function copy(from: string, to: string): void {
+  const found = fs.statSync(from, { throwIfNoEntry: false });
+  if (found?.isFile() !== true) return;
+  fs.copyFileSync(from, to);
+  const seconds = Math.floor(found.mtimeMs / 1000);
+  fs.utimesSync(to, seconds, seconds);
+}
+
+function identityOf({ gitFolder, commonFolder }: GitPlace): string {
+  return [gitFolder, commonFolder, join(commonFolder, "objects")]
+    .map((path) => {
+      const found = fs.lstatSync(path, { throwIfNoEntry: false });
+      return `${found?.dev}:${found?.ino}`;
+    })
+    .join(" ");
+}
+
+/** `git config` starts no program, whatever it reads. */
+async function readSettings(
+  { gitFolder, root }: GitPlace,
+  environment: Environment,
+): Promise<Settings> {
+  const { HOME = homedir(), ...allowed } = childEnvironment(environment);
+  const named = ["XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"].flatMap((name): [string, string][] => {
+    const value = environment[name] ?? "";
+    return value === "" || isInWorkspace(value, environment) ? [] : [[name, value]];
+  });
+  const own = Object.fromEntries(named);
+  const env = { ...allowed, HOME, ...own, GIT_TERMINAL_PROMPT: "0" };
+  const args = ["--git-dir", gitFolder, "config", "--list", "-z"];
+  const bytes = await startGit(args, { cwd: root, env }, environment).catch((error: unknown) => {
+    throw new GitUnknown(
+      `The settings of the git repository can't be read: ${errorMessage(error)}`,
+    );
+  });
+  const all = entriesOf(bytes.toString()).map((entry): [string, string] => {
+    const end = entry.indexOf("\n");
+    return end === -1 ? [entry, "true"] : [entry.slice(0, end), entry.slice(end + 1)];
+  });
+  const last = (key: string): string | undefined => all.findLast(([name]) => name === key)?.[1];
+  const { XDG_CONFIG_HOME = join(HOME, ".config") } = own;
+  const fileOf = (key: string, name: string): string | undefined => {
+    const path = (last(key) ?? join(XDG_CONFIG_HOME, "git", name)).replace(/^~(?=\/)/, HOME);
+    return fs.existsSync(path) ? path : undefined;
+  };
+  const filters = new Map<string, [string, string][]>();
+  for (const [key, value] of all) {
+    const [, name] = /^filter\.(.+)\.(?:clean|process)$/s.exec(key) ?? [];
+    if (name !== undefined && value !== "")
+      filters.set(name, [...(filters.get(name) ?? []), [key, value]]);
+  }
+  return {
+    plain: all.filter(([key]) => plainSettings.test(key)),
+    objectFormat: last("extensions.objectformat") ?? "sha1",
+    refStorage: last("extensions.refstorage"),
+    excludesFile: fileOf("core.excludesfile", "ignore"),
+    attributesFile: fileOf("core.attributesfile", "attributes"),
+    filters: [...filters].map(([name, settings]) => ({ name, settings })),
+  };
+}
+
+/** Whether a folder above a path is a link, so that git has nothing at the path. */
+export function isBehindLink(root: string, path: string): boolean {
+  const parent = join(root, dirname(path));
+  // Git may know a folder by another case than the disk.
+  return parent !== root && realPathOf(parent).toLowerCase() !== parent.toLowerCase();
+}

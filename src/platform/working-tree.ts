@@ -1,0 +1,234 @@
+/**
+ * The working tree as a tree object, as `git add --all` would store it, made in a view: nothing of the repository changes.
+ * Filters run in a sandbox that has neither the network nor the checkout, and only those that were set up at the start.
+ */
+import { accessSync, constants, lstatSync, type Stats } from "node:fs";
+import { join } from "node:path";
+import {
+  entriesOf,
+  GitRepository,
+  GitUnknown,
+  isBehindLink,
+  type Filter,
+  type GitView,
+} from "./git-repository.ts";
+import { openJudged } from "./reading.ts";
+import { errorMessage } from "./system-error.ts";
+
+const longestFile = 100_000_000;
+const namesInNote = 10;
+
+export interface StagedTree {
+  readonly tree: string;
+  /** What it lacks, in sentences. */
+  readonly notes: readonly string[];
+  /** Files that Git LFS stores: the tree has pointers to objects that are only here. */
+  readonly largeFiles: readonly string[];
+}
+
+/** Rejects with a `GitUnknown` if a filter would have to run and there is no sandbox. */
+export async function stageWorkingTree(view: GitView): Promise<StagedTree> {
+  const staging = new Staging(view);
+  return staging.run();
+}
+
+interface Filtered {
+  readonly filter: Filter;
+  /** As a line of attributes has them. */
+  readonly attributes: string[];
+}
+
+class Staging {
+  readonly #view: GitView;
+  readonly #root: string;
+  readonly #notes: string[] = [];
+  #enter: string | undefined;
+
+  constructor(view: GitView) {
+    this.#view = view;
+    this.#root = view.repository.root;
+  }
+
+  async run(): Promise<StagedTree> {
+    const { root, place } = this.#view.repository;
+    const { excludesFile, attributesFile } = this.#view.settings;
+    const files = [excludesFile, attributesFile].filter((path) => path !== undefined);
+    const readable = [root, place.gitFolder, place.commonFolder, ...files];
+    this.#enter = await this.#view.sandbox("tree", readable);
+    const submodules = await this.#readIndex();
+    const changed = await this.#changed();
+    const filtered = await this.#filtered(changed.present);
+    const plain = changed.present.filter((path) => !filtered.has(path));
+    const stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+    await this.#git(stage, plain);
+    await this.#git(["update-index", "--force-remove", "-z", "--stdin"], changed.gone);
+    await this.#convert(filtered);
+    for (const path of submodules) await this.#lookInto(path);
+    const tree = (await this.#git(["write-tree", "--missing-ok"])).trim();
+    const largeFiles = [...filtered].flatMap(([path, { filter }]) =>
+      filter.name === "lfs" ? [path] : [],
+    );
+    return { tree, notes: this.#notes, largeFiles };
+  }
+
+  /** With the working tree, in a sandbox if there is one. `paths`: for standard input; without any, nothing is done. */
+  async #git(args: readonly string[], paths?: readonly string[]): Promise<string> {
+    if (paths?.length === 0) return "";
+    const input = paths === undefined ? {} : { input: paths.map((path) => `${path}\0`).join("") };
+    return this.#view.git(args, { workTree: true, enter: this.#enter, ...input });
+  }
+
+  /** The submodules. Marks that would hide changes are removed, except of files that a sparse checkout lacks. */
+  async #readIndex(): Promise<readonly string[]> {
+    const submodules: string[] = [];
+    const marked: string[] = [];
+    for (const entry of entriesOf(await this.#git(["ls-files", "-v", "--stage", "-z"]))) {
+      const [, tag = "", mode, path = ""] = /^(\S) (\d+) [^\t]*\t(.*)$/s.exec(entry) ?? [];
+      if (mode === "160000") submodules.push(path);
+      const isSkipped = tag.toUpperCase() === "S";
+      const isAssumed = tag !== tag.toUpperCase();
+      if (isAssumed || (isSkipped && this.#statusOf(path) !== undefined)) marked.push(path);
+    }
+    const unmark = (name: string): readonly string[] => ["update-index", name, "-z", "--stdin"];
+    await this.#git(unmark("--no-assume-unchanged"), marked);
+    await this.#git(unmark("--no-skip-worktree"), marked);
+    return submodules;
+  }
+
+  /** What may differ from the index: files whose time or size does, and files that git doesn't track. */
+  async #changed(): Promise<{ readonly present: readonly string[]; readonly gone: string[] }> {
+    const differs = await this.#git([
+      "diff-files",
+      "--name-only",
+      "--ignore-submodules=dirty",
+      "-z",
+    ]);
+    const untracked = await this.#git(["ls-files", "--others", "--exclude-standard", "-z"]);
+    const [present, gone, nested, unreadable]: string[][] = [[], [], [], []];
+    for (const path of new Set(entriesOf(differs + untracked))) {
+      const found = this.#statusOf(path);
+      if (path.endsWith("/")) nested?.push(path.slice(0, -1));
+      else if (found === undefined) gone?.push(path);
+      else if (found.isFile() && !isReadable(join(this.#root, path), found)) unreadable?.push(path);
+      else present?.push(path);
+    }
+    this.#leaveOut(nested ?? [], "a git repository of its own");
+    this.#leaveOut(unreadable ?? [], "not readable, or larger than 100 MB");
+    return { present: present ?? [], gone: gone ?? [] };
+  }
+
+  #leaveOut(paths: readonly string[], why: string): void {
+    if (paths.length > 0) this.#notes.push(`Left out: ${namesOf(paths)} (${why}).`);
+  }
+
+  /** Undefined if git would have nothing there. */
+  #statusOf(path: string): Stats | undefined {
+    if (isBehindLink(this.#root, path)) return undefined;
+    const found = lstatSync(join(this.#root, path), { throwIfNoEntry: false });
+    const isKnown = found?.isFile() || found?.isSymbolicLink() || found?.isDirectory();
+    return isKnown === true ? found : undefined;
+  }
+
+  /** The paths that a filter converts which is set up. */
+  async #filtered(paths: readonly string[]): Promise<ReadonlyMap<string, Filtered>> {
+    const { filters } = this.#view.settings;
+    const filtered = new Map<string, Filtered>();
+    if (filters.length === 0) return filtered;
+    const names = ["filter", "text", "crlf", "eol", "ident", "working-tree-encoding"];
+    const parts = entriesOf(await this.#git(["check-attr", "-z", "--stdin", ...names], paths));
+    for (let at = 0; at < parts.length; at += 3) {
+      const [path = "", name = "", value = ""] = parts.slice(at, at + 3);
+      const filter = name === "filter" && filters.find((one) => one.name === value);
+      if (filter && this.#statusOf(path)?.isFile() === true)
+        filtered.set(path, { filter, attributes: [] });
+      const written = value === "set" ? name : value === "unset" ? `-${name}` : `${name}=${value}`;
+      if (value !== "unspecified") filtered.get(path)?.attributes.push(written);
+    }
+    return filtered;
+  }
+
+  async #convert(filtered: ReadonlyMap<string, Filtered>): Promise<void> {
+    if (filtered.size === 0) return;
+    const view = this.#view;
+    const enter = await view.sandbox("filter", []);
+    if (enter === undefined) {
+      throw new GitUnknown(
+        `What git would store of ${namesOf([...filtered.keys()])} is unknown: a filter (${[...filtered.values()][0]?.filter.name}) converts them, and filters only run in a sandbox. Install bubblewrap on Linux and don't use \`sandbox: off\`, or undo the changes of these files`,
+      );
+    }
+    for (const [path, { filter, attributes }] of filtered) {
+      // The sandbox lacks the files that give attributes.
+      view.setAttributes([`* ${attributes.join(" ")}`]);
+      try {
+        const id = await this.#hash(path, filter, enter);
+        const mode = (this.#statusOf(path)?.mode ?? 0) & 0o100 ? "100755" : "100644";
+        await view.git([
+          "update-index",
+          "--add",
+          "--replace",
+          "--cacheinfo",
+          `${mode},${id},${path}`,
+        ]);
+      } catch (error) {
+        const why = errorMessage(error).split("\n", 1)[0] ?? "";
+        this.#leaveOut([path], `its filter "${filter.name}" failed: ${why}`);
+      }
+    }
+  }
+
+  /** A filter that fails is an error, whether or not it is required: git would store what it doesn't convert. */
+  async #hash(path: string, filter: Filter, enter: string): Promise<string> {
+    const file = await openJudged(join(this.#root, path));
+    if (file === undefined) throw new Error("the file is gone");
+    try {
+      const required = [`filter.${filter.name}.required`, "true"] as const;
+      const args = ["hash-object", "-w", "--stdin", `--path=${path}`];
+      return (
+        await this.#view.git(args, {
+          enter,
+          input: file.fd,
+          filters: [...filter.settings, required],
+        })
+      ).trim();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** A submodule is compared by its commit. What else differs in it is said. */
+  async #lookInto(path: string): Promise<void> {
+    const { options } = this.#view.repository;
+    const folder = join(this.#root, path);
+    const submodule = isBehindLink(this.#root, path)
+      ? undefined
+      : GitRepository.at(folder, options);
+    if (submodule?.root !== folder) return;
+    const state = await submodule
+      .withView(async (view) => {
+        const staged = await stageWorkingTree(view);
+        const head = await view.commit("HEAD");
+        const tree = head && (await view.git(["rev-parse", `${head}^{tree}`])).trim();
+        return staged.tree === tree && staged.notes.length === 0
+          ? undefined
+          : "uncommitted changes";
+      })
+      .catch((error: unknown) => `changes that can't be known (${errorMessage(error)})`);
+    if (state !== undefined)
+      this.#notes.push(`The submodule ${namesOf([path])} has ${state}, which are not shown.`);
+  }
+}
+
+function isReadable(path: string, { size }: Stats): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return size <= longestFile;
+  } catch {
+    return false;
+  }
+}
+
+export function namesOf(paths: readonly string[]): string {
+  const names = paths.slice(0, namesInNote).map((path) => JSON.stringify(path));
+  const more = paths.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}

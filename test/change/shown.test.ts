@@ -1,0 +1,204 @@
+/** What a reviewer sees of a change: nothing in the repository, and no setting of the user, hides a line of it. */
+import assert from "node:assert/strict";
+import { chmod, mkdir, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { changedFilesText, ChangeUnknown, type Change } from "../../src/change/change.ts";
+import { changeFromGit, type ChangeRange } from "../../src/change/git-change.ts";
+import { SourceTree, type WorkingTree } from "../../src/change/source-tree.ts";
+import { processEnvironment } from "../../src/platform/environment.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+const uncommitted = { base: "HEAD", uncommitted: true } as const;
+
+const changeIn = (
+  { path: folder }: Workspace,
+  range: ChangeRange = {},
+  more: Readonly<Record<string, string>> = {},
+): Promise<Change> =>
+  changeFromGit({ folder, environment: { ...processEnvironment(), ...more } }, range);
+
+async function commit(workspace: Workspace, files: Readonly<Record<string, string>>) {
+  for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
+  await workspace.git("add", "--all");
+  await workspace.git("commit", "--quiet", "--allow-empty", "--message=A commit");
+}
+
+const facts = ({ files }: Change): string[] => files.map(({ path, status }) => `${path} ${status}`);
+const notes = (change: Pick<Change, "notes">): string => (change.notes ?? []).join("\n");
+const contents = ({ files }: WorkingTree): Record<string, string | undefined> =>
+  Object.fromEntries(files.map(({ path, content }) => [path, content && String(content)]));
+
+/** A user's own settings of git, in a file outside of the repository. */
+async function settingsOf(t: TestContext, text: string): Promise<{ GIT_CONFIG_GLOBAL: string }> {
+  const workspace = await makeWorkspace(t);
+  return { GIT_CONFIG_GLOBAL: await workspace.write("gitconfig", text) };
+}
+
+describe("a change is shown whole", () => {
+  for (const isCommitted of [true, false]) {
+    const range = isCommitted ? {} : uncommitted;
+    const when = isCommitted ? "in a commit" : "in the working tree";
+
+    it(`with submodules, whatever .gitmodules says, ${when}`, async (t) => {
+      const workspace = await makeRepository(t);
+      const link = (id: string): Promise<string> =>
+        workspace.git("update-index", "--add", "--cacheinfo", `160000,${id.repeat(40)},lib`);
+      await link("a");
+      await mkdir(join(workspace.path, "lib"));
+      await workspace.git("commit", "--quiet", "--message=A submodule");
+      await workspace.write(
+        ".gitmodules",
+        '[submodule "lib"]\n  path = lib\n  url = x\n  ignore = all\n',
+      );
+      await workspace.git("add", ".gitmodules");
+      await link("b");
+      if (isCommitted) await workspace.git("commit", "--quiet", "--message=Hidden");
+      const change = await changeIn(workspace, range);
+      assert.deepEqual(facts(change), [".gitmodules added", "lib modified"]);
+      assert.match(change.diff, /\+Subproject commit b{40}/);
+    });
+
+    it(`with source files that attributes or a NUL would hide, ${when}`, async (t) => {
+      const workspace = await makeRepository(t, { "src/a.ts": "one\n", "src/n.ts": "one\n" });
+      const files = {
+        ".gitattributes": "src/*.ts -diff\n*.ts binary\n[ab]* -text\n",
+        "src/a.ts": "one\nshown();\n",
+        "src/n.ts": `one\n\0${"\u0001".repeat(50)}\nshown();\n`,
+        "src/new [b].ts": "// \0\nshown();\n",
+        "logo.png": `\x89PNG\0\0\0\r${"\u0000\u0007\ufffd".repeat(40)}`,
+      };
+      if (isCommitted) await commit(workspace, files);
+      else for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
+      await workspace.write(".git/info/attributes", "*.ts -diff\n");
+      const change = await changeIn(workspace, range);
+      assert.equal(change.diff.match(/^\+shown\(\);$/gm)?.length, 3, change.diff);
+      assert.equal(notes(change), 'Not shown, because binary: "logo.png".');
+      assert.match(changedFilesText(change.files, change.notes), /Not shown, because binary/);
+    });
+  }
+
+  it("with names as they are", async (t) => {
+    const workspace = await makeRepository(t);
+    await commit(workspace, { "src/é ü.ts": "x\n" });
+    assert.match((await changeIn(workspace)).diff, /^\+\+\+ b\/src\/é ü\.ts/m);
+  });
+
+  it("with files that the index was told to assume unchanged", async (t) => {
+    const workspace = await makeRepository(t, {
+      "a.ts": "one\n",
+      "b.ts": "one\n",
+      "c.ts": "one\n",
+    });
+    await workspace.git("update-index", "--assume-unchanged", "a.ts");
+    await workspace.git("update-index", "--skip-worktree", "b.ts", "c.ts");
+    for (const name of ["a.ts", "b.ts"]) await workspace.write(name, "two\n");
+    // As in a sparse checkout.
+    await rm(join(workspace.path, "c.ts"));
+    assert.deepEqual(facts(await changeIn(workspace, uncommitted)), [
+      "a.ts modified",
+      "b.ts modified",
+    ]);
+  });
+
+  it("and what it can't show is said: repositories inside, unreadable files, changes in submodules", async (t) => {
+    const library = await makeRepository(t, { "c.txt": "one\n" });
+    const workspace = await makeRepository(t, { "a.ts": "one\n" });
+    const add = ["submodule", "--quiet", "add", library.path, "lib"];
+    await workspace.git("-c", "protocol.file.allow=always", ...add);
+    await workspace.git("commit", "--quiet", "--message=A submodule");
+    await workspace.write("a.ts", "two\n");
+    await workspace.write("lib/c.txt", "two\n");
+    await workspace.git("init", "--quiet", "vendor/x");
+    await workspace.write("vendor/x/b.ts", "one\n");
+    await symlink("/dev/zero", join(workspace.path, "link"));
+    const change = await changeIn(workspace, uncommitted);
+    assert.deepEqual(facts(change), ["a.ts modified", "link added"]);
+    assert.equal(
+      notes(change),
+      'Left out: "vendor/x" (a git repository of its own).\nThe submodule "lib" has uncommitted changes, which are not shown.',
+    );
+  });
+});
+
+describe("conversions of files", () => {
+  const lineEnds = "[core]\n  autocrlf = true\n";
+
+  it("are those of the user: line ends alone are no change, and are not proposed", async (t) => {
+    const workspace = await makeRepository(t, { "a.ts": "one\ntwo\n", "same.ts": "one\n" });
+    await workspace.write("a.ts", "one\r\nnew\r\n");
+    await workspace.write("same.ts", "one\r\n");
+    await workspace.write("new.ts", "one\r\n");
+    const settings = await settingsOf(t, lineEnds);
+    const change = await changeIn(workspace, uncommitted, settings);
+    assert.deepEqual(facts(change), ["a.ts modified", "new.ts added"]);
+    assert.match(change.diff, /^-two$/m);
+    assert.doesNotMatch(change.diff, /^-one$/m);
+    const environment = { ...processEnvironment(), ...settings };
+    const tree = new SourceTree({ folder: workspace.path, environment }, undefined);
+    assert.deepEqual(contents(await tree.changed([])), { "a.ts": "one\nnew\n", "new.ts": "one\n" });
+  });
+
+  const upper = '[filter "up"]\n  clean = tr a-z A-Z\n  required = true\n';
+
+  it("by a filter are what git would store, in a sandbox that has no checkout and no network", async (t) => {
+    const workspace = await makeRepository(t, {
+      ".gitattributes": "*.up filter=up\n",
+      "a.up": "ONE\n",
+    });
+    // Time alone is no change.
+    await workspace.write("a.up", "one\n");
+    await workspace.write("b.up", "two\n");
+    await workspace.write("run.up", "three\n");
+    await chmod(join(workspace.path, "run.up"), 0o755);
+    const change = await changeIn(workspace, uncommitted, await settingsOf(t, upper));
+    assert.equal(notes(change), "");
+    assert.deepEqual(facts(change), ["b.up added", "run.up added"]);
+    assert.match(change.diff, /^\+TWO$/m);
+    assert.match(change.diff, /new file mode 100755/);
+  });
+
+  it("by a filter that fails, or is in the checkout, leave the file out", async (t) => {
+    const workspace = await makeRepository(t, {
+      ".gitattributes": "*.up filter=up\n*.own filter=own\n",
+      "own.sh": "#!/bin/sh\ncat\n",
+    });
+    await chmod(join(workspace.path, "own.sh"), 0o755);
+    await workspace.git("commit", "--quiet", "--all", "--message=A program");
+    for (const name of ["a.up", "b.own", "c.ts"]) await workspace.write(name, "one\n");
+    const settings = await settingsOf(
+      t,
+      `[filter "up"]\n  clean = no-such-program\n[filter "own"]\n  clean = ${workspace.path}/own.sh\n`,
+    );
+    const change = await changeIn(workspace, uncommitted, settings);
+    assert.deepEqual(facts(change), ["c.ts added"], change.diff + notes(change));
+    assert.match(notes(change), /^Left out: "a\.up" \(its filter "up" failed: .*\)\.$/m);
+    assert.match(notes(change), /^Left out: "b\.own" \(its filter "own" failed: .*\)\.$/m);
+  });
+
+  it("by a filter are refused by name without a sandbox", async (t) => {
+    const workspace = await makeRepository(t, { ".gitattributes": "*.up filter=up\n" });
+    await workspace.write("a.up", "one\n");
+    const environment = { ...processEnvironment(), ...(await settingsOf(t, upper)) };
+    const repository = { folder: workspace.path, environment, sandbox: "off" } as const;
+    await assert.rejects(
+      changeFromGit(repository, uncommitted),
+      (error) =>
+        error instanceof ChangeUnknown &&
+        /"a\.up".*filters only run in a sandbox/.test(error.message),
+    );
+  });
+
+  it("by Git LFS are pointers, which a proposal can't bring", async (t) => {
+    const pointer = "version https://git-lfs.github.com/spec/v1";
+    const clean = `printf '${pointer}\\n'`;
+    const settings = await settingsOf(t, `[filter "lfs"]\n  clean = ${JSON.stringify(clean)}\n`);
+    const workspace = await makeRepository(t, { ".gitattributes": "*.bin filter=lfs\n" });
+    await workspace.write("a.bin", "content\n");
+    const environment = { ...processEnvironment(), ...settings };
+    const change = await changeIn(workspace, uncommitted, settings);
+    assert.match(change.diff, /^\+version https:\/\/git-lfs/m);
+    const tree = new SourceTree({ folder: workspace.path, environment }, undefined);
+    assert.deepEqual((await tree.changed([])).largeFiles, ["a.bin"]);
+  });
+});
