@@ -9,7 +9,7 @@ import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
-import { changeOfStep } from "./step-change.ts";
+import { changeOfStep, eventChange } from "./step-change.ts";
 import { namedTexts } from "./given-texts.ts";
 import { createGithubApi, NotFoundError, type GithubApi } from "../github/github-api.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
@@ -374,6 +374,7 @@ export function runOptions(
     write,
     telemetry: telemetryTarget(environment),
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...namedTexts(setting),
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),

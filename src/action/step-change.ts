@@ -55,10 +55,7 @@ async function rangeOf(
   };
   if (base !== undefined)
     return { git: { base }, api: async () => ({ base, head: await known() }) };
-  const event = changeOfEvent(
-    environment["GITHUB_EVENT_NAME"] ?? "",
-    await payloadOf(environment["GITHUB_EVENT_PATH"]),
-  );
+  const event = await eventChange(environment);
   switch (event?.kind) {
     case undefined:
       return { git: {}, api: async () => ofCommit(get, await known()) };
@@ -117,6 +114,11 @@ export type EventChange =
     }
   | { readonly kind: "commits"; readonly base: string; readonly head: string }
   | { readonly kind: "new-branch"; readonly defaultBranch: string; readonly head: string };
+
+export async function eventChange(environment: Environment): Promise<EventChange | undefined> {
+  const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
+  return changeOfEvent(environment["GITHUB_EVENT_NAME"] ?? "", payload);
+}
 
 export function changeOfEvent(name: string, payload: unknown): EventChange | undefined {
   switch (name) {

@@ -8,7 +8,6 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
-import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
@@ -23,8 +22,8 @@ export interface ChangeOptions {
   readonly uncommitted?: boolean | undefined;
   /** Finds it in place of git. Rejects with a `ChangeUnknown`. A rehearsal doesn't ask it. */
   readonly findChange?: ((folder: string) => Promise<Change>) | undefined;
-  /** The pull request that findings get comments on. */
-  readonly origin?: Origin | undefined;
+  /** Whether the run is about a pull request, whose lines findings are shown at. Default: false. */
+  readonly isPullRequest?: (() => Promise<boolean>) | undefined;
 }
 
 export interface JobChange extends Change {
@@ -53,11 +52,11 @@ interface Wanted {
 export async function changeOfJob(wanted: Wanted): Promise<JobChange | undefined> {
   const { entry, work, place, options, script } = wanted;
   const isNeeded = work !== undefined && usesChange(entry, work);
-  // Comments at lines are about the head, so the delivery needs the change even if no prompt does.
+  // Findings stand at lines of the head, so they need the change even if no prompt does.
   const isForReview =
-    wanted.outputs?.findings?.review !== undefined &&
-    options.origin?.number !== undefined &&
-    script === undefined;
+    wanted.outputs?.findings !== undefined &&
+    script === undefined &&
+    (await options.isPullRequest?.()) === true;
   if (!isNeeded && !isForReview) return undefined;
   const change = await findChange(wanted).catch(async (error: unknown) => {
     if (!isNeeded && error instanceof ChangeUnknown)

@@ -1,5 +1,6 @@
 /** The change of a step, from real checkouts and a server that speaks GitHub's API; on loopback. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, describe, it, type TestContext } from "node:test";
 import { changeOfEvent, changeOfStep, type EventChange } from "../../src/action/step-change.ts";
 import { type Change, ChangeUnknown } from "../../src/change/change.ts";
@@ -356,6 +357,60 @@ jobs:
     assert.equal(result.outputs["reason"], 'nothing ran: no changed file matches "src/**"');
     assert.match(result.summary, /skipped/);
   });
+});
+
+it("a finding has its line in the head, also if no prompt is about the change", async (t) => {
+  const workspace = await makeRepository(t, {
+    "e.yml": `models: { driving: gpt-5 }
+outputs: { findings: {} }
+tasks: { look: { model: { category: driving }, prompt: "Look, then call job_annotate." } }
+jobs: { look: { work: { kind: Ref, taskId: look } } }
+`,
+    "src/é.ts": "one\ntwo\n",
+  });
+  const [from = ""] = (await workspace.git("rev-parse", "HEAD")).split("\n");
+  await workspace.git("checkout", "--quiet", "-b", "work");
+  await workspace.write("src/é.ts", "one\ntwo\nthree\n");
+  await workspace.git("commit", "--quiet", "--all", "--message=Three");
+  const to = (await workspace.git("rev-parse", "HEAD")).trim();
+  await workspace.git("checkout", "--quiet", "main");
+  await workspace.write("src/é.ts", "zero\none\ntwo\n");
+  await workspace.git("commit", "--quiet", "--all", "--message=Zero");
+  await workspace.git("merge", "--quiet", "--no-edit", "work");
+  const path = '"src/\\303\\251.ts"';
+  const model = await modelServer(t, ({ toolResults }) =>
+    toolResults.length > 0
+      ? { text: "Done." }
+      : {
+          toolCalls: [
+            {
+              name: "job_annotate",
+              arguments: { path, line: 4, severity: "notice", message: "x" },
+            },
+          ],
+        },
+  );
+  const github = await startGithubServer(t, { permissions: { maintainer: "write" } });
+  const fixture = await readFile(
+    new URL("../../../test/fixtures/events/pull-request.json", import.meta.url),
+    "utf8",
+  );
+  const { payload } = JSON.parse(
+    fixture.replaceAll("c".repeat(40), to).replaceAll("b".repeat(40), from),
+  );
+  const events = await makeWorkspace(t, { "event.json": JSON.stringify(payload) });
+  const result = await runStep(t, {
+    workspace: workspace.path,
+    event: "pull-request",
+    apiUrl: github.url,
+    env: { GITHUB_EVENT_PATH: `${events.path}/event.json`, GITHUB_TOKEN: "ghs_0123456789" },
+    inputs: { entry: "e.yml", "provider-base-url": model.baseUrl, journal: "out.jsonl" },
+  });
+  assert.equal(result.outputs["result"], "success", result.raw);
+  const found = (await workspace.read("out.jsonl"))
+    .split("\n")
+    .find((line) => line.includes("finding."));
+  assert.match(found ?? result.raw, /"path":"src\/é\.ts","line":4,"headLine":3/);
 });
 
 const [base, head] = ["a".repeat(40), "b".repeat(40)];
