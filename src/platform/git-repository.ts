@@ -8,16 +8,21 @@ import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
+import { realPathOf, removeDirectory } from "./files.ts";
 import { gitPlaceOf, type GitPlace } from "./git-folder.ts";
 import { gitVariables, startGit } from "./git.ts";
 import type { ProgramCall } from "./processes.ts";
+import { makeRunFolder } from "./run-folder.ts";
 import { programSandbox, sandboxSupport } from "./sandbox.ts";
 import { isInWorkspace } from "./search-path.ts";
 import { errorMessage } from "./system-error.ts";
 
 /** The message says what can't be known, and what to do. */
 export class GitUnknown extends Error {}
+
+function gitUnknown(what: string, error: unknown): GitUnknown {
+  return new GitUnknown(`${what}: ${errorMessage(error)}`);
+}
 
 export interface RepositoryOptions {
   readonly environment: Environment;
@@ -104,9 +109,13 @@ export class GitRepository {
         `${this.place.gitFolder} is no longer the repository that was there at the start of the run`,
       );
     const settings = await this.settings();
-    const folder = realPathOf(await makeTemporaryDirectory("agent-jobs-git-"));
+    const folder = realPathOf((await makeRunFolder("git-")).path);
     try {
-      fillView(join(folder, "git"), this.place, settings);
+      try {
+        fillView(join(folder, "git"), this.place, settings);
+      } catch (error) {
+        throw gitUnknown(`The git repository ${this.place.gitFolder} can't be read`, error);
+      }
       return await use(new GitView(this, folder, settings));
     } finally {
       await removeDirectory(folder);
@@ -183,7 +192,10 @@ export class GitView {
       ...configVariables(settings),
     };
     const call = { cwd: cwd ?? (workTree ? root : this.gitFolder), env };
-    return startGit(args, input === undefined ? call : { ...call, input }, environment, enter);
+    const withInput = input === undefined ? call : { ...call, input };
+    return startGit(args, withInput, environment, enter).catch((error: unknown) => {
+      throw gitUnknown("Git failed", error);
+    });
   }
 
   /** Undefined if it names no commit that is here. */
@@ -312,9 +324,7 @@ async function readSettings(
   const env = { ...allowed, HOME, ...own, GIT_TERMINAL_PROMPT: "0" };
   const args = ["--git-dir", gitFolder, "config", "--list", "-z"];
   const bytes = await startGit(args, { cwd: root, env }, environment).catch((error: unknown) => {
-    throw new GitUnknown(
-      `The settings of the git repository can't be read: ${errorMessage(error)}`,
-    );
+    throw gitUnknown("The settings of the git repository can't be read", error);
   });
   const all = entriesOf(bytes.toString()).map((entry): [string, string] => {
     const end = entry.indexOf("\n");
