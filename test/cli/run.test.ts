@@ -369,11 +369,11 @@ describe("the last line", { concurrency: true }, () => {
 
   it("names the last error of the model server, when a limit ends the wait for a rate limit", async (t) => {
     const { last } = await fail(t, () => ({ status: 429, headers: { "retry-after": "300" } }), {
-      args: ["--timeout-minutes=0.17"],
+      args: ["--timeout-minutes=0.1"],
     });
     assert.match(
       last,
-      /limits\.jobMinutes \(0\.17 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
+      /limits\.jobMinutes \(0\.1 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
     );
   });
 });
