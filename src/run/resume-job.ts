@@ -35,8 +35,6 @@ export async function continueJob(
   const given = {
     write,
     resumeAnyway: options.resumeAnyway,
-    // A shard has that of its plan, or of the shard that it continues.
-    leg: shard === undefined ? options.leg : undefined,
     userInput: options.userInput ?? script?.userInput,
     inputs: { ...script?.inputs, ...options.inputs },
   };
@@ -71,6 +69,7 @@ export async function continueJob(
     throw refuse(
       `it is the journal of ${part.kind === "plan" ? "a plan" : `shard ${part.index}/${part.count}`}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
     );
+  if (part?.kind !== "merge") checkLeg(earlier, { resume, write, leg: options.leg });
   return { resumed, ...planned };
 }
 
@@ -100,13 +99,17 @@ export async function readResumed(
   });
   const damage = damageOf(earlier.condition);
   if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
-  const before = earlier.started?.origin?.leg;
-  const { leg = before, write = asFlag } = options;
-  if (before !== undefined && before !== leg)
-    throw refuse(
-      `it is of another leg (${before}, and this one is ${leg}): the matrix, the runner or an input differs. If it is to be continued all the same, give both runs the same ${write("leg")}.`,
-    );
   return earlier;
+}
+
+/** What another leg of a matrix has done was done with other inputs, or on another runner. */
+export function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resuming): void {
+  const before = started?.origin?.leg;
+  const { leg = before, write = asFlag } = options;
+  if (before === undefined || before === leg) return;
+  throw refusing(options)(
+    `it is of another leg (${before}, and this one is ${leg}): the matrix, the runner or an input differs. To continue from it all the same, give both runs the same ${write("leg")}.`,
+  );
 }
 
 function resumeJob(

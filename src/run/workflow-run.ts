@@ -10,7 +10,14 @@ import { workflowFingerprint } from "./fingerprint.ts";
 import { type FlowReading, given, leavesOfJob, type LoadedFlow, type WholeFlow } from "./flows.ts";
 import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
-import { type ContinueOptions, readResumed, refusing, sameInput, sameTexts } from "./resume-job.ts";
+import {
+  checkLeg,
+  type ContinueOptions,
+  readResumed,
+  refusing,
+  sameInput,
+  sameTexts,
+} from "./resume-job.ts";
 import { suggestion } from "../document/suggest.ts";
 import type { Asker } from "../workflow/run/ask.ts";
 import type { Executor } from "../workflow/run/executor.ts";
@@ -76,6 +83,7 @@ interface Earlier extends Omit<Parameters<typeof restoreRun>[2], "variables"> {
 async function readEarlier(resume: string, options: StartOptions): Promise<Earlier> {
   const resuming = { ...options, resume };
   const { started, steps: events, hasEnded } = await readResumed(resuming);
+  checkLeg({ started }, resuming);
   const work = started?.work;
   if (started === undefined || work?.kind !== "Flow")
     throw refusing(resuming)("it is not the journal of a run of a workflow.");
