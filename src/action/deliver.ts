@@ -33,10 +33,7 @@ export async function originOfRun(
   return origin && { ...origin, leg: legOf(environment, inputs) };
 }
 
-/**
- * What a part of a job hands on. A plan hands its matrix on, a shard its journal, and neither has a way to GitHub,
- * whatever the run was: the merge delivers for them.
- */
+/** Publishes a run. A plan and a shard never get as far as GitHub, whatever they ran: their merge delivers for them. */
 export async function handOn(
   setting: Setting,
   paths: Paths,

@@ -107,7 +107,8 @@ export function journalArtifact(
 function artifactPrefix(environment: Environment, inputs: Inputs): string {
   const { entry, job, userInput, userInputFile, base } = inputs;
   const asked = [legOf(environment, inputs), entry, job, userInput, userInputFile, base];
-  return `agent-jobs-${digestOf([...asked, inputs.inputs, inputs.params]).slice(0, 8)}`;
+  const texts = [inputs.inputs, inputs.params, inputs.answers];
+  return `agent-jobs-${digestOf([...asked, ...texts]).slice(0, 8)}`;
 }
 
 export async function prepareAttempt(

@@ -1,12 +1,12 @@
 /**
- * What tells the legs of a matrix apart: in the names of journals, in a journal, and in the markers of comments. It is
- * the same in every attempt of a workflow run, and in later runs for as long as the leg is configured in the same way.
+ * The key of a leg tells the legs of a matrix apart: in the names of artifacts, in journals and in the markers of
+ * comments. It is the same in every attempt of a workflow run, and in later runs with the same configuration.
  */
 import { createHash } from "node:crypto";
 import { isRecord } from "../document/guards.ts";
 import type { Environment, Inputs } from "./inputs.ts";
 
-/** What makes a run another one. Texts of the event (`user-input`) don't, because a later run has others. */
+/** Inputs that configure a leg. The user input is a text of the event, so a later run of the same leg has another. */
 const telling = [
   "workingDirectory",
   "base",
@@ -15,7 +15,6 @@ const telling = [
   "sandbox",
   "inputs",
   "params",
-  "answers",
   "rehearse",
 ] as const satisfies readonly (keyof Inputs)[];
 
@@ -28,11 +27,11 @@ export function legOf(environment: Environment, inputs: Inputs): string {
   const place = [matrix, environment["RUNNER_OS"], environment["RUNNER_ARCH"]];
   const server = [provider?.type, provider?.baseUrl, provider?.wireApi];
   const all = [isPart ? [] : place, telling.map((name) => inputs[name]), server];
-  // A commit differs from run to run, and a comment stays.
+  // Commits differ from run to run, and a comment has to be found again.
   return digestOf(JSON.stringify(all).replaceAll(/\b[0-9a-f]{40,64}\b/g, ""));
 }
 
-/** Of `toJSON(matrix)`, which is `null` outside of one. Undefined: the user has named the leg. */
+/** Reads `toJSON(matrix)`, which is `null` outside of a matrix. Undefined: the user has named the leg. */
 function matrixIn(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);

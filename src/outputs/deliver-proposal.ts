@@ -11,11 +11,11 @@ import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from ".
 import { safeCell } from "./safe-markdown.ts";
 
 interface Proposed extends CollectedProposal {
-  /** Of the workflow run and of what is proposed, so that a further attempt finds what an earlier one has published. */
+  /** Names the workflow run and the content, so that a further attempt finds what an earlier one has published. */
   readonly key: string;
 }
 
-/** The order, in which agents that ran side by side finished, doesn't count. */
+/** Agents run side by side, so the position of a proposal can differ in a further attempt. Its key doesn't. */
 export function withKeys(
   all: readonly CollectedProposal[],
   { job, entry, origin }: Publisher,
@@ -23,18 +23,13 @@ export function withKeys(
   const counts = new Map<string, number>();
   return all.map((one) => {
     const { task, items, proposal } = one;
-    const content = JSON.stringify([entry, job, origin.leg, task, items, sorted(proposal)]);
+    const content = JSON.stringify([entry, job, origin.leg, task, items, proposal]);
     const digest = createHash("sha256").update(content).digest("hex").slice(0, 12);
     const count = (counts.get(digest) ?? 0) + 1;
     counts.set(digest, count);
     const key = `${origin.workflowRun}/${digest}${count === 1 ? "" : `-${count}`}`;
     return { ...one, key };
   });
-}
-
-/** The fields of a proposal that a journal holds may come in another order. */
-function sorted(proposal: Proposal): readonly unknown[] {
-  return Object.entries(proposal).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 export function deliverProposal(delivering: Delivering, proposed: Proposed): Promise<Delivery> {
@@ -82,7 +77,7 @@ function unitsOf(proposal: Proposal): readonly string[] {
   }
 }
 
-/** By key, what has a marker of the workflow run. */
+/** Everything on GitHub with a marker of this leg and workflow run, by key. */
 async function publishedOf(
   { about, github, ours }: Delivering,
   kind: Proposal["kind"],
@@ -101,7 +96,7 @@ async function publishedOf(
 
 type Written = Pick<OwnItem, "body"> & Made;
 
-/** A request. What it writes has a marker, by which it is found again; otherwise, it may be sent twice. */
+/** A request. With `isMarked`, its text has a marker and is found again; otherwise, the request may be sent twice. */
 interface Step {
   readonly preview: string;
   readonly isMarked?: true;

@@ -40,7 +40,7 @@ export interface Delivering {
   readonly github: GithubPort;
   readonly options: DeliveryOptions;
   readonly deadline: number;
-  /** What the workflow run has published, in this attempt or an earlier one, by its kind and key. */
+  /** The proposals that this or an earlier attempt of the workflow run has published, by kind and key. */
   readonly published: Map<Proposal["kind"], Map<string, Made>>;
   /** The marker of a body, if it is of this job, leg and kind. */
   readonly ours: (body: string, kind: MarkerKind) => Marker | undefined;

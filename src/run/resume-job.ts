@@ -102,7 +102,7 @@ export async function readResumed(
   return earlier;
 }
 
-/** What another leg of a matrix has done was done with other inputs, or on another runner. */
+/** Refuses the journal of another leg, which worked with other inputs or on another runner. */
 export function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resuming): void {
   const before = started?.origin?.leg;
   const { leg = before, write = asFlag } = options;

@@ -42,6 +42,7 @@ interface Attempt {
 async function world(t: TestContext) {
   const workspace = await makeWorkspace(t, {
     "jobs.json": entry,
+    "flow.wf.md": "# Workflow\n\n```mermaid\nflowchart TD\n    START --> SUCCESS\n```\n",
     "src/a.ts": "",
     "play.rehearsal.yml": "entry: jobs.json\njob: main\nsessions: []\n",
   });
@@ -182,6 +183,10 @@ describe("a further attempt of a leg", () => {
     const resumed = await step({ inputs: named });
     assert.equal(resumed.code, 0, resumed.raw);
     assert.equal(await done(), "");
+    const flow = { entry: "flow.wf.md", journal: "flow.jsonl" };
+    await step({ inputs: flow });
+    const inputs = { ...flow, journal: "", resume: "flow.jsonl", permissions: "read-only" };
+    assert.match((await step({ inputs })).outputs["reason"] ?? "", /it is of another leg/);
   });
 });
 
@@ -189,6 +194,7 @@ describe("a plan", () => {
   it("that is tried again is a plan: nothing after it is run, nothing is delivered, and its shards go on", async (t) => {
     const { step, upload, done, workspace, api } = await world(t);
     const plan = { mode: "plan", shards: "2", resume: "auto" };
+    let pattern = "";
     for (const number of [1, 2, 3]) {
       const planned = await step({ number, inputs: plan });
       assert.equal(planned.code, 0, planned.raw);
@@ -197,8 +203,10 @@ describe("a plan", () => {
       assert.equal(planned.outputs["matrix"], '{"include":[{"shard":"1/2"},{"shard":"2/2"}]}');
       assert.equal(planned.outputs["deliveries"], "[]");
       assert.doesNotMatch(planned.log, /Delivery:/);
+      pattern = planned.outputs["journal-pattern"] ?? "";
       await upload(planned);
     }
+    assert.match(pattern, /^agent-jobs-[0-9a-f]{8}-\*$/);
     await workspace.write("plan.jsonl", await workspace.read("out.jsonl"));
     // In a matrix, on another runner.
     const shard = await step({
@@ -207,6 +215,7 @@ describe("a plan", () => {
     });
     assert.equal(shard.code, 0, shard.raw);
     assert.equal(await done(), "a");
+    assert.ok(shard.outputs["journal-artifact"]?.startsWith(pattern.replace("*", "")));
     assert.doesNotMatch(shard.log, /Delivery:/);
     await workspace.write("shard.jsonl", await workspace.read("out.jsonl"));
     for (const [resume, of] of [
@@ -248,7 +257,7 @@ describe("the comments of legs", () => {
           event: "pull-request-target",
           apiUrl: github.url,
           env: { GITHUB_RUN_ID: run, ...env },
-          // What a later run compares with doesn't make it another leg.
+          // A later run compares with another commit, and is the same leg.
           inputs: {
             entry: "jobs.json",
             base: run === "99" ? commit : "b".repeat(40),
