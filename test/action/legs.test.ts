@@ -16,7 +16,7 @@ const models = { driving: "m", other: "n" };
 const permissions = { preset: "workspace", sandbox: "off" };
 const inputsOfEntry = { topic: { description: "A topic", default: "none" } };
 
-/** Of commands alone: it shows what is run, and needs no runtime. */
+/** It has only commands, which show what is run and need no runtime. */
 const entry = JSON.stringify({
   models,
   permissions,
@@ -84,7 +84,7 @@ async function world(t: TestContext) {
   };
 }
 
-/** Of every input that tells one leg from another, a value that differs from none. */
+/** A value for each input that tells one leg from another. */
 const telling: Readonly<Record<string, string>> = {
   leg: '{"os":"macos"}',
   "working-directory": "src",
