@@ -192,7 +192,7 @@ const needs: Readonly<Record<Proposal["kind"], string>> = {
   pull_request: "`contents: write` and `pull-requests: write`",
 };
 
-export function proposalName(proposal: Proposal, { number }: Origin): string {
+function proposalName(proposal: Proposal, { number }: Origin): string {
   const target = number === undefined ? "" : ` #${number}`;
   switch (proposal.kind) {
     case "comment":
