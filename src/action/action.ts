@@ -20,7 +20,7 @@ import {
 } from "./github.ts";
 import { reportFile } from "../run/output-directory.ts";
 import { claimedNames } from "../run/variables.ts";
-import { journalArtifact, journalsOf, outputsOfPlan, partOf, prepareAttempt } from "./journals.ts";
+import { journalArtifact, journalsOf, partOf, prepareAttempt } from "./journals.ts";
 import { executeRun } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { needsSandbox } from "../run/callers.ts";
@@ -47,7 +47,7 @@ import {
   severalRehearsals,
   type Rehearsals,
 } from "./rehearsals.ts";
-import { deliverFromJournal, deliverRun, originOfRun } from "./deliver.ts";
+import { deliverFromJournal, handOn, originOfRun } from "./deliver.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
@@ -209,9 +209,8 @@ class Step {
       const foreign = stepFiles.problem();
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
-      const delivered = await deliverRun(setting, paths, prepared, report, this.#redactor.text);
-      const planned = await outputsOfPlan(inputs, paths, report);
-      const outputs = { ...this.#githubRun.outputs(), ...delivered, ...planned };
+      const handedOn = await handOn(setting, paths, prepared, report, this.#redactor.text);
+      const outputs = { ...this.#githubRun.outputs(), ...handedOn };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
       if (paths.rehearse !== undefined)
         sayLine(core, `Rehearsal: ${paths.rehearse} played the model; no model was asked.`);

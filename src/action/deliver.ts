@@ -17,47 +17,52 @@ import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import { deliveriesText, outputsOf as outputsOfRun } from "../reports/github/step-outputs.ts";
 import { sayLine, type Outputs } from "./github.ts";
+import { legOf } from "./leg.ts";
+import { outputsOfPlan } from "./journals.ts";
 import { apiOf, type Paths, type Setting } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 
 /** Where the run belongs. The API is only asked if the job publishes something there, and never by a rehearsal. */
-export function originOfRun(
+export async function originOfRun(
   setting: Setting,
   { entry, jobName }: PreparedRun,
 ): Promise<Origin | undefined> {
-  const { inputs } = setting;
+  const { inputs, environment } = setting;
   const asks = inputs.rehearse === undefined && asksForDelivery(outputsOf(entry, jobName) ?? {});
-  return originOf(setting.environment, asks ? apiOf(setting).api : undefined);
+  const origin = await originOf(environment, asks ? apiOf(setting).api : undefined);
+  return origin && { ...origin, leg: legOf(environment, inputs) };
 }
 
-export async function deliverRun(
+/** Publishes a run. A plan and a shard never get as far as GitHub, whatever they ran: their merge delivers for them. */
+export async function handOn(
   setting: Setting,
   paths: Paths,
   prepared: PreparedRun,
-  { view }: RunReport,
+  report: RunReport,
   redact: (text: string) => string,
-): Promise<Pick<Outputs, "deliveries" | "journal-digest">> {
-  const deliveries = await deliveriesOf(setting, paths, prepared, view, redact);
-  await tellDeliveries(setting, deliveries);
+): Promise<Partial<Outputs>> {
   const { journal } = paths;
-  return {
-    deliveries: deliveriesText(deliveries),
-    // A journal that is gone by now is said to be incomplete.
-    "journal-digest": journal === undefined ? "" : await digestOf(journal).catch(() => ""),
-  };
+  const { mode, shard } = setting.inputs;
+  // A journal that is gone by now is said to be incomplete.
+  const digest = journal === undefined ? "" : await digestOf(journal).catch(() => "");
+  const outputs = { "journal-digest": digest };
+  if (mode === "plan") return { ...outputs, ...(await outputsOfPlan(setting, paths, report)) };
+  if (shard !== undefined) return outputs;
+  const deliveries = await deliveriesOf(setting, paths, prepared, report.view, redact);
+  await tellDeliveries(setting, deliveries);
+  return { ...outputs, deliveries: deliveriesText(deliveries) };
 }
 
 async function deliveriesOf(
   setting: Setting,
   { entry, rehearse }: Paths,
-  { entry: loaded, jobName: job, fanOut }: PreparedRun,
+  { entry: loaded, jobName: job }: PreparedRun,
   view: RunView,
   redact: (text: string) => string,
 ): Promise<readonly Delivery[]> {
   const outputs = outputsOf(loaded, job) ?? {};
   const origin = view.plan?.origin;
-  // The merge delivers for all of them.
-  if (!asksForDelivery(outputs) || fanOut?.kind === "part") return [];
+  if (!asksForDelivery(outputs)) return [];
   if (origin === undefined)
     return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
   const about = { view, outputs, origin, entry, job, report: jobReport(view) };

@@ -84,6 +84,7 @@ function inputsFrom(read: Reader, environment: Environment) {
     userInput: read.text("user-input"),
     userInputFile: read.text("user-input-file"),
     base: read.text("base"),
+    leg: read.text("leg"),
     inputs: read.assignments<EntryInputs>("inputs", "topic=security", {}, addInput),
     // As they were given, to be cleaned.
     params: read.assignments<Params>("params", "BRANCH=main", {}, addParam),
@@ -203,7 +204,10 @@ class Reader {
   }
 
   text(name: InputName): string | undefined {
-    return present(this.#environment[inputVariable(name)]) ?? present(inputDefaults[name]);
+    const preset = inputDefaults[name];
+    // Only a runner evaluates a default that is an expression.
+    const known = preset.startsWith("${{") ? "" : preset;
+    return present(this.#environment[inputVariable(name)]) ?? present(known);
   }
 
   lines(name: InputName): string[] {

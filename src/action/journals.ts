@@ -1,5 +1,5 @@
 /** The journals of a job's parts, and for `resume: auto` that of an earlier attempt, an artifact of the same run. */
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
@@ -17,6 +17,7 @@ import type { ContinueOptions } from "../run/resume-job.ts";
 import { checkShards, matrixOf } from "../run/shards.ts";
 import type { Outputs } from "./github.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
+import { digestOf, legOf } from "./leg.ts";
 import { apiOf, type Paths, type Setting } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 import { insideWorkspace } from "./workspace-paths.ts";
@@ -73,14 +74,14 @@ export async function partOf(
 }
 
 export async function outputsOfPlan(
-  inputs: Inputs,
+  { inputs, environment }: Setting,
   { journal }: Paths,
   { outcome }: RunReport,
 ): Promise<Partial<Outputs>> {
-  if (inputs.mode !== "plan" || outcome.kind !== "succeeded" || journal === undefined) return {};
+  if (outcome.kind !== "succeeded" || journal === undefined) return {};
   return {
     matrix: await matrixOf(journal, inputs.shards ?? 1),
-    "journal-pattern": `${artifactPrefix(inputs)}-*`,
+    "journal-pattern": `${artifactPrefix(environment, inputs)}-*`,
   };
 }
 
@@ -99,13 +100,15 @@ export function journalArtifact(
   const names = [environment["GITHUB_JOB"] ?? "", job, part === "run" ? "" : part]
     .filter((name) => name !== "")
     .map((name) => name.replace(/[^\w.-]/g, "-").slice(0, 60));
-  return [artifactPrefix(inputs), ...names, attempt].join("-");
+  return [artifactPrefix(environment, inputs), ...names, attempt].join("-");
 }
 
 /** All parts of a job have it, and no other step of the workflow run that is given something else. */
-function artifactPrefix({ entry, job, userInput, inputs, params }: Inputs): string {
-  const asked = JSON.stringify([entry, job, userInput, inputs, params]);
-  return `agent-jobs-${createHash("sha256").update(asked).digest("hex").slice(0, 8)}`;
+function artifactPrefix(environment: Environment, inputs: Inputs): string {
+  const { entry, job, userInput, userInputFile, base } = inputs;
+  const asked = [legOf(environment, inputs), entry, job, userInput, userInputFile, base];
+  const texts = [inputs.inputs, inputs.params, inputs.answers];
+  return `agent-jobs-${digestOf([...asked, ...texts]).slice(0, 8)}`;
 }
 
 export async function prepareAttempt(

@@ -14,6 +14,7 @@ import { namedTexts } from "./given-texts.ts";
 import { createGithubApi, NotFoundError, type GithubApi } from "../github/github-api.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
+import { legOf } from "./leg.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
@@ -379,6 +380,7 @@ export function runOptions(
     ...namedTexts(setting),
     ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),
     base,
+    leg: legOf(environment, inputs),
     serversApart: workTree.kind === "elsewhere",
     remembers: baseFolder === undefined && sources.distrust === undefined,
     ...(rehearse !== undefined && { inPlace: inputs.inPlace, honorExpectations: true }),

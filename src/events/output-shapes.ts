@@ -74,6 +74,8 @@ export const origin = is.record({
   /** Of the workflow run; a further attempt has the same. */
   workflowRun: is.text,
   attempt: is.natural,
+  /** The leg of a matrix, or the only one: the same in every attempt. */
+  leg: is.optional(is.text),
   event: is.text,
   /** The commit that the run is about: the head of a pull request. */
   head: is.text,

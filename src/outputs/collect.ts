@@ -7,7 +7,14 @@ export interface CollectedOutputs {
   readonly findings: readonly Finding[];
   readonly omitted: number;
   readonly verdict: Verdict | undefined;
-  readonly proposals: readonly { readonly task: string; readonly proposal: Proposal }[];
+  readonly proposals: readonly CollectedProposal[];
+}
+
+export interface CollectedProposal {
+  readonly task: string;
+  /** Those of each `Each` around the task. */
+  readonly items: readonly string[];
+  readonly proposal: Proposal;
 }
 
 /** `outputs`: what the entry says, by default what the plan of the run says. */
@@ -25,8 +32,8 @@ export function collectOutputs(
     ...selectFindings(all, { max, minSeverity }),
     // What was handed in last stands last.
     verdict: given(verdict?.from).findLast((one) => one.verdict !== undefined)?.verdict,
-    proposals: given(proposals?.from).flatMap(({ taskId, proposals: made }) =>
-      made.map((proposal) => ({ task: taskId, proposal })),
+    proposals: given(proposals?.from).flatMap(({ taskId, items, proposals: made }) =>
+      made.map((proposal) => ({ task: taskId, items, proposal })),
     ),
   };
 }

@@ -1,4 +1,5 @@
 import type { Origin } from "../events/output-shapes.ts";
+import { defined } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import { codeText } from "./findings-table.ts";
 import { blobs } from "./line-address.ts";
@@ -17,9 +18,10 @@ export interface Publisher {
 
 export function markerLine(
   { job, entry, origin }: Publisher,
-  rest: Omit<Marker, "job" | "entry" | "head">,
+  rest: Omit<Marker, "job" | "entry" | "leg" | "head">,
 ): string {
-  return markerOf({ job, entry, head: origin.head, ...rest });
+  const { leg, head } = origin;
+  return markerOf({ job, entry, ...defined({ leg }), head, ...rest });
 }
 
 /** Paragraphs that have something in them, after the marker. */

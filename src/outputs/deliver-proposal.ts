@@ -1,70 +1,125 @@
+import { createHash } from "node:crypto";
+import { defined } from "../document/guards.ts";
 import { defaultOutputs } from "../entry/outputs.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
 import { isBranch, notProposable } from "./check-proposal.ts";
+import type { CollectedProposal } from "./collect.ts";
 import { attempt, refused, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import type { Made } from "./github-port.ts";
+import type { Made, OwnItem } from "./github-port.ts";
 import { safeTitle } from "./harmless-text.ts";
 import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comment-parts.ts";
 import { safeCell } from "./safe-markdown.ts";
 
-interface Proposed {
-  readonly proposal: Proposal;
-  readonly task: string;
-  /** The same for the same proposal of a further attempt of the workflow run. */
+interface Proposed extends CollectedProposal {
+  /** Names the workflow run and the content, so that a further attempt finds what an earlier one has published. */
   readonly key: string;
 }
 
+/** Agents run side by side, so the position of a proposal can differ in a further attempt. Its key doesn't. */
+export function withKeys(
+  all: readonly CollectedProposal[],
+  { job, entry, origin }: Publisher,
+): readonly Proposed[] {
+  const counts = new Map<string, number>();
+  return all.map((one) => {
+    const { task, items, proposal } = one;
+    const content = JSON.stringify([entry, job, origin.leg, task, items, proposal]);
+    const digest = createHash("sha256").update(content).digest("hex").slice(0, 12);
+    const count = (counts.get(digest) ?? 0) + 1;
+    counts.set(digest, count);
+    const key = `${origin.workflowRun}/${digest}${count === 1 ? "" : `-${count}`}`;
+    return { ...one, key };
+  });
+}
+
 export function deliverProposal(delivering: Delivering, proposed: Proposed): Promise<Delivery> {
-  const { proposal } = proposed;
-  const writing = {
-    what: proposalName(proposal, delivering.about.origin),
-    needs: needs[proposal.kind],
-  };
+  const { about, published } = delivering;
+  const { proposal, key } = proposed;
+  const { kind } = proposal;
+  const allowed = about.outputs.proposals?.[kind];
+  const writing = { what: proposalName(proposal, about.origin), needs: needs[kind] };
+  const { what } = writing;
   return attempt(delivering, writing, async () => {
-    const plan = await planOf(delivering, proposed, writing.what);
+    if (allowed === undefined)
+      return refused(what, `\`outputs.proposals\` of the entry doesn't allow it`);
+    const known = published.get(kind) ?? (await publishedOf(delivering, kind));
+    published.set(kind, known);
+    const { max = defaultOutputs.proposals.max } = allowed;
+    const units = unitsOf(proposal).map((unit) => key + unit);
+    // Earlier attempts count, so that a re-run of an agent that chooses other words stays within the limit.
+    if (!known.has(key) && known.size + units.length > max)
+      return skipped(what, `\`outputs.proposals.${kind}.max\` is ${max}`);
+    const plan = await planOf(delivering, proposed, what);
     if ("status" in plan) return plan;
-    let delivery = skipped(writing.what, "there is nothing to do");
-    for (const { preview, find, send } of plan) {
-      const before = await find?.();
+    let delivery = skipped(what, "there is nothing to do");
+    for (const { preview, isMarked, send } of plan) {
+      const before = isMarked === true ? known.get(key) : undefined;
+      const find = async (): Promise<Made | undefined> =>
+        (await publishedOf(delivering, kind)).get(key);
       delivery =
         before === undefined
-          ? await write(delivering, { ...writing, preview }, send, find)
-          : { ...skipped(writing.what, "it is there already"), ...before };
+          ? await write(delivering, { ...writing, preview }, send, isMarked && find)
+          : { ...skipped(what, "it is there already"), ...before };
     }
+    for (const unit of units) known.set(unit, {});
     return delivery;
   });
 }
 
-/** A request. With `find`, it is not sent if an earlier attempt of the run has made the same. */
+function unitsOf(proposal: Proposal): readonly string[] {
+  switch (proposal.kind) {
+    case "label":
+      return proposal.labels;
+    case "reviewers":
+      return proposal.reviewers;
+    default:
+      return [""];
+  }
+}
+
+/** Everything on GitHub with a marker of this leg and workflow run, by key. */
+async function publishedOf(
+  { about, github, ours }: Delivering,
+  kind: Proposal["kind"],
+): Promise<Map<string, Made>> {
+  const { number, workflowRun } = about.origin;
+  if (kind === "label" || kind === "reviewers") return new Map();
+  const isItem = kind === "issue" || kind === "pull_request";
+  const comments = isItem || number === undefined ? [] : await github.ownComments(number);
+  const all: readonly Written[] = isItem ? await github.ownItems(kind) : comments;
+  const keyed = all.flatMap(({ body, url }): [string, Made][] => {
+    const { key = "" } = ours(body, kind) ?? {};
+    return key.startsWith(`${workflowRun}/`) ? [[key, defined({ url })]] : [];
+  });
+  return new Map(keyed);
+}
+
+type Written = Pick<OwnItem, "body"> & Made;
+
+/** A request. With `isMarked`, its text has a marker and is found again; otherwise, the request may be sent twice. */
 interface Step {
   readonly preview: string;
-  readonly find?: () => Promise<Made | undefined>;
+  readonly isMarked?: true;
   readonly send: () => Promise<Made>;
 }
 
 async function planOf(
-  { about, github, branches, ours }: Delivering,
+  { about, github }: Delivering,
   { proposal, task, key }: Proposed,
   what: string,
 ): Promise<readonly Step[] | Delivery> {
   const { origin, outputs } = about;
   const allowed = outputs.proposals ?? {};
-  if (allowed[proposal.kind] === undefined)
-    return refused(what, `\`outputs.proposals\` of the entry doesn't allow it`);
   if ("number" in proposal && proposal.number !== undefined && proposal.number !== origin.number)
     return refused(what, `it is about #${proposal.number}, and the run is about another`);
   const text =
     proposal.kind === "label" || proposal.kind === "reviewers"
       ? ""
       : proposalBody(proposal, { ...about, task, key });
-  const item = async (kind: "issue" | "pull_request"): Promise<Made | undefined> => {
-    const found = (await github.ownItems(kind)).find(({ body }) => ours(body, kind)?.key === key);
-    return found && { url: found.url };
-  };
   if (proposal.kind === "issue") {
     const title = safeTitle((allowed.issue?.titlePrefix ?? "") + proposal.title);
     const send = (): Promise<Made> => github.createIssue({ title, body: text });
-    return [{ preview: `${title}\n\n${text}`, find: () => item("issue"), send }];
+    return [{ preview: `${title}\n\n${text}`, isMarked: true, send }];
   }
   if (proposal.kind === "pull_request") {
     const { paths, branchPrefix, draft } = {
@@ -80,12 +135,13 @@ async function planOf(
     if (!(await github.isOnDefaultBranch(base)))
       return refused(what, `it is based on ${base}, which is not in the default branch`);
     const title = safeTitle(proposal.title);
-    const branch = ownBranch(branches, `${branchPrefix}${proposal.branch}-${origin.workflowRun}`);
+    // No other proposal has the name: an earlier attempt, or another leg, may have chosen the same branch.
+    const branch = `${branchPrefix}${proposal.branch}-${key.replace("/", "-")}`;
     const names = files.map(({ path }) => path).join("\n");
     return [
       {
         preview: `${title} (${branch})\n\n${text}\n\n${names}`,
-        find: () => item("pull_request"),
+        isMarked: true,
         async send() {
           await github.commit({ base, branch, message: title, files });
           return github.createPullRequest({ title, body: text, branch, isDraft: draft });
@@ -95,17 +151,14 @@ async function planOf(
   }
   const { number } = origin;
   if (number === undefined) return skipped(what, "the run is about no issue or pull request");
-  const comment = (kind: "comment" | "close"): Step => ({
+  const comment: Step = {
     preview: text,
-    async find() {
-      const all = await github.ownComments(number);
-      return all.some(({ body }) => ours(body, kind)?.key === key) ? {} : undefined;
-    },
+    isMarked: true,
     send: () => github.createComment(number, text),
-  });
+  };
   switch (proposal.kind) {
     case "comment":
-      return [comment("comment")];
+      return [comment];
     case "label": {
       const { labels } = proposal;
       if (labels.length === 0) return refused(what, "it names none");
@@ -124,16 +177,9 @@ async function planOf(
     }
     case "close": {
       const close = { preview: text, send: () => github.close(number) };
-      return proposal.reason === undefined ? [close] : [comment("close"), close];
+      return proposal.reason === undefined ? [close] : [comment, close];
     }
   }
-}
-
-/** Two tasks may choose the same name. In a further attempt, each gets the same again. */
-function ownBranch(taken: Set<string>, name: string): string {
-  const branch = taken.has(name) ? `${name}-${taken.size + 1}` : name;
-  taken.add(branch);
-  return branch;
 }
 
 const onItem = "`issues: write`, on a pull request `pull-requests: write`";
@@ -146,7 +192,7 @@ const needs: Readonly<Record<Proposal["kind"], string>> = {
   pull_request: "`contents: write` and `pull-requests: write`",
 };
 
-export function proposalName(proposal: Proposal, { number }: Origin): string {
+function proposalName(proposal: Proposal, { number }: Origin): string {
   const target = number === undefined ? "" : ` #${number}`;
   switch (proposal.kind) {
     case "comment":

@@ -1,10 +1,10 @@
 /** Nothing here trusts what an agent has said. Nothing is delivered twice: a hidden marker finds it again. */
-import { defaultOutputs, proposalKinds, type Outputs } from "../entry/outputs.ts";
+import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
-import type { Origin, Proposal } from "../events/output-shapes.ts";
+import type { Origin } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { collectOutputs, type CollectedOutputs } from "./collect.ts";
-import { deliverProposal, proposalName } from "./deliver-proposal.ts";
+import { deliverProposal, withKeys } from "./deliver-proposal.ts";
 import { deliverReview } from "./deliver-review.ts";
 import {
   deadlineOf,
@@ -51,11 +51,13 @@ export async function deliver(
     github,
     options,
     deadline: deadlineOf(options),
-    branches: new Set(),
+    published: new Map(),
     ours(body, kind) {
       const marker = readMarker(body);
-      const isOurs = marker?.job === about.job && marker.entry === about.entry;
-      return isOurs && marker.kind === kind ? marker : undefined;
+      const isOfJob = marker?.job === about.job && marker.entry === about.entry;
+      // A marker without a leg is of a version that didn't know legs.
+      const isOfLeg = marker?.leg === undefined || marker.leg === origin.leg;
+      return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
     },
   };
   const deliveries: Delivery[] = [];
@@ -64,24 +66,12 @@ export async function deliver(
   if (isFailed) return deliveries;
   if (outputs.findings?.review !== undefined)
     deliveries.push(...(await deliverReview(delivering, collected)));
-  const counts = new Map<Proposal["kind"], number>();
   const { length } = collected.proposals;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
-  for (const [index, { task, proposal }] of collected.proposals.slice(0, mostProposals).entries()) {
-    const { kind } = proposal;
-    const most = outputs.proposals?.[kind]?.max ?? defaultOutputs.proposals.max;
-    const count = (counts.get(kind) ?? 0) + sizeOf(proposal);
-    if (count > most) {
-      const reason = `\`outputs.proposals.${kind}.max\` is ${most}`;
-      deliveries.push(skipped(proposalName(proposal, origin), reason));
-      continue;
-    }
-    const key = `${origin.workflowRun}/${index}`;
-    const delivery = await deliverProposal(delivering, { proposal, task, key });
-    if (delivery.status !== "refused") counts.set(kind, count);
-    deliveries.push(delivery);
-  }
+  const keyed = withKeys(collected.proposals, about);
+  for (const proposed of keyed.slice(0, mostProposals))
+    deliveries.push(await deliverProposal(delivering, proposed));
   return deliveries;
 }
 
@@ -96,17 +86,6 @@ function outcomeOf({ status, reason = "" }: RunView): RunOutcome {
     case "pending":
     case "running":
       return { kind: "canceled", reason };
-  }
-}
-
-function sizeOf(proposal: Proposal): number {
-  switch (proposal.kind) {
-    case "label":
-      return proposal.labels.length;
-    case "reviewers":
-      return proposal.reviewers.length;
-    default:
-      return 1;
   }
 }
 
@@ -141,8 +120,12 @@ async function deliverReport(
   if (isPullRequest !== true || number === undefined)
     return [skipped("report comment", "the run is about no pull request")];
   const what = `report comment on #${number}`;
-  const find = async (): Promise<readonly OwnComment[]> =>
-    (await github.ownComments(number)).filter(({ body }) => ours(body, "report") !== undefined);
+  const find = async (): Promise<readonly OwnComment[]> => {
+    const all = (await github.ownComments(number)).filter(({ body }) => ours(body, "report"));
+    const ofLeg = all.filter(({ body }) => ours(body, "report")?.leg === about.origin.leg);
+    // The first leg takes over the comment of an earlier version, and minimizes older ones.
+    return ofLeg.length > 0 ? ofLeg : all.filter(({ isMinimized }) => !isMinimized);
+  };
   const older: Delivery[] = [];
   const made = await attempt(delivering, { what, needs }, async () => {
     const [newest, ...rest] = await find();

@@ -1,5 +1,6 @@
 import { defined } from "../document/guards.ts";
 import type { Outputs } from "../entry/outputs.ts";
+import type { Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import type { Publisher } from "./comment-parts.ts";
 import { GithubFailure, type GithubPort, type Made } from "./github-port.ts";
@@ -39,9 +40,9 @@ export interface Delivering {
   readonly github: GithubPort;
   readonly options: DeliveryOptions;
   readonly deadline: number;
-  /** Those of the pull requests that were made or looked for. */
-  readonly branches: Set<string>;
-  /** The marker of a body, if it is of this job and kind. */
+  /** The proposals that this or an earlier attempt of the workflow run has published, by kind and key. */
+  readonly published: Map<Proposal["kind"], Map<string, Made>>;
+  /** The marker of a body, if it is of this job, leg and kind. */
   readonly ours: (body: string, kind: MarkerKind) => Marker | undefined;
 }
 

@@ -21,6 +21,8 @@ export interface Marker {
   readonly kind: MarkerKind;
   readonly job: string;
   readonly entry: string;
+  /** The leg of a matrix that wrote it. */
+  readonly leg?: string;
   /** What makes it one of a kind: the fingerprint of a finding, the digest of a proposal. */
   readonly key?: string;
   readonly head?: string;
@@ -34,8 +36,8 @@ const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
-export function markerOf({ kind, job, entry, key, head, fingerprints }: Marker): string {
-  const values = Object.entries({ job, entry, key, head }).flatMap(([name, value]) =>
+export function markerOf({ kind, job, entry, leg, key, head, fingerprints }: Marker): string {
+  const values = Object.entries({ job, entry, leg, key, head }).flatMap(([name, value]) =>
     value === undefined ? [] : [` ${name}=${encoded(value)}`],
   );
   if (fingerprints !== undefined) values.push(` fingerprints=${joined(fingerprints)}`);
@@ -54,7 +56,7 @@ export function readMarker(body: string): Marker | undefined {
       return [name, value];
     }),
   );
-  const [job, entry, key, head] = ["job", "entry", "key", "head"].map((name) =>
+  const [job, entry, leg, key, head] = ["job", "entry", "leg", "key", "head"].map((name) =>
     decoded(values.get(name)),
   );
   if (job === undefined || entry === undefined) return undefined;
@@ -62,7 +64,7 @@ export function readMarker(body: string): Marker | undefined {
     .get("fingerprints")
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
-  return { kind, job, entry, ...defined({ key, head, fingerprints }) };
+  return { kind, job, entry, ...defined({ leg, key, head, fingerprints }) };
 }
 
 function joined(fingerprints: readonly string[]): string {

@@ -64,6 +64,8 @@ export interface RunOptions
   readonly inputs?: Inputs;
   readonly workingDirectory?: string;
   readonly origin?: Origin | undefined;
+  /** The leg of a matrix. With `resume`, that of the journal must be the same. */
+  readonly leg?: string | undefined;
   readonly models?: Models;
   /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */
   readonly checkModels?: boolean;

@@ -47,23 +47,33 @@ export async function continueJob(
       warnings: merged.warnings,
     };
   }
+  if (plan === true && work !== undefined && membersOf(work, { lists: [] }) === undefined)
+    throw new UsageError(
+      `The job ${JSON.stringify(job.jobName)} has no Each and no Par at its top, so it can't be split.`,
+    );
+  const planned = plan === true ? { fanOut: planOnly } : {};
   if (resume === undefined) {
-    if (shard !== undefined)
-      throw new UsageError(
-        `${write("shard")} requires ${write("resume")} with the journal of the plan.`,
-      );
-    if (plan !== true || work === undefined) return {};
-    if (membersOf(work, { lists: [] }) === undefined)
-      throw new UsageError(
-        `The job ${JSON.stringify(job.jobName)} has no Each and no Par at its top, so it can't be split.`,
-      );
-    return { fanOut: { kind: "part", part: { kind: "plan" }, members: new Set() } };
+    if (shard === undefined) return planned;
+    throw new UsageError(
+      `${write("shard")} requires ${write("resume")} with the journal of the plan.`,
+    );
   }
+  const refuse = refusing({ resume, write });
   const earlier = await readResumed({ ...given, resume });
   const resumed = resumeJob(earlier, job, { ...given, resume });
-  if (shard === undefined || work === undefined) return { resumed };
-  return { resumed, fanOut: shardOf(work, earlier, shard, refusing({ resume, write })) };
+  if (shard !== undefined && work !== undefined)
+    return { resumed, fanOut: shardOf(work, earlier, shard, refuse) };
+  const part = earlier.started?.part;
+  if (plan === true && part?.kind !== "plan") throw refuse("it is not the journal of a plan.");
+  if (plan !== true && (part?.kind === "plan" || part?.kind === "shard"))
+    throw refuse(
+      `it is the journal of ${part.kind === "plan" ? "a plan" : `shard ${part.index}/${part.count}`}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
+    );
+  if (part?.kind !== "merge") checkLeg(earlier, { resume, write, leg: options.leg });
+  return { resumed, ...planned };
 }
+
+const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Set() };
 
 interface ResumeOptions extends Resuming {
   readonly resumeAnyway?: boolean | undefined;
@@ -90,6 +100,16 @@ export async function readResumed(
   const damage = damageOf(earlier.condition);
   if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
   return earlier;
+}
+
+/** Refuses the journal of another leg, which worked with other inputs or on another runner. */
+export function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resuming): void {
+  const before = started?.origin?.leg;
+  const { leg = before, write = asFlag } = options;
+  if (before === undefined || before === leg) return;
+  throw refusing(options)(
+    `it is of another leg (${before}, and this one is ${leg}): the matrix, the runner or an input differs. To continue from it all the same, give both runs the same ${write("leg")}.`,
+  );
 }
 
 function resumeJob(
@@ -174,6 +194,7 @@ function quoted(text: string): string {
 }
 
 interface Resuming {
+  readonly leg?: string | undefined;
   readonly resume?: string | undefined;
   /** What begins each refusal, instead of `resume`. */
   readonly title?: string | undefined;

@@ -10,7 +10,14 @@ import { workflowFingerprint } from "./fingerprint.ts";
 import { type FlowReading, given, leavesOfJob, type LoadedFlow, type WholeFlow } from "./flows.ts";
 import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
-import { readResumed, refusing, sameInput, sameTexts } from "./resume-job.ts";
+import {
+  checkLeg,
+  type ContinueOptions,
+  readResumed,
+  refusing,
+  sameInput,
+  sameTexts,
+} from "./resume-job.ts";
 import { suggestion } from "../document/suggest.ts";
 import type { Asker } from "../workflow/run/ask.ts";
 import type { Executor } from "../workflow/run/executor.ts";
@@ -38,6 +45,7 @@ export interface WorkflowStart {
 export interface StartOptions extends AllowedVariables {
   readonly params?: Params | undefined;
   readonly resume?: string | undefined;
+  readonly leg?: string | undefined;
   readonly rerun?: boolean | undefined;
   readonly onResult?: WholeFlow["onResult"];
   readonly executors?: readonly Executor[] | undefined;
@@ -75,6 +83,7 @@ interface Earlier extends Omit<Parameters<typeof restoreRun>[2], "variables"> {
 async function readEarlier(resume: string, options: StartOptions): Promise<Earlier> {
   const resuming = { ...options, resume };
   const { started, steps: events, hasEnded } = await readResumed(resuming);
+  checkLeg({ started }, resuming);
   const work = started?.work;
   if (started === undefined || work?.kind !== "Flow")
     throw refusing(resuming)("it is not the journal of a run of a workflow.");
@@ -142,12 +151,15 @@ export interface WorkflowRunOptions {
 
 export function checkEntryOptions(
   entryFile: string,
-  options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string | undefined },
+  options: WorkflowRunOptions &
+    ContinueOptions & { readonly jobName?: string; readonly record?: string | undefined },
   write: WriteName,
 ): void {
   const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
+  const isPart = options.plan === true || (options.shard ?? options.journals) !== undefined;
   const isWorkflow = isWorkflowFile(entryFile);
   const problems: readonly (readonly [applies: boolean, problem: string])[] = [
+    [isWorkflow && isPart, `${entryFile} is a workflow, which can't be split into shards.`],
     [isWorkflow && jobName !== undefined, "A workflow has no jobs. Name only the file."],
     [
       !isWorkflow && Object.keys(params).length > 0,

@@ -131,7 +131,7 @@ describe("mode: deliver", () => {
     assert.deepEqual(labels, ["bug"]);
     const again = await step(t, here, { inputs, attempt: "2" });
     assert.equal(again.code, 0, again.log);
-    assert.deepEqual([comments.length, reviews.length, labels.length], [1, 1, 2]);
+    assert.deepEqual([comments.length, reviews.length, labels.length], [1, 1, 1]);
     const staged = await step(t, here, { inputs: { ...inputs, staged: "true" } });
     assert.match(staged.summary, /staged/);
 

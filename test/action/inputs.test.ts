@@ -34,9 +34,10 @@ describe("the inputs", () => {
 
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});
-    const { entry: _, "github-token": _token, ...others } = inputDefaults;
+    // Only a runner evaluates a default that is an expression.
+    const { entry: _, "github-token": _token, leg: _leg, ...others } = inputDefaults;
     assert.deepEqual(valid(others), absent);
-    const names = Object.keys({ ...others, "github-token": "" });
+    const names = Object.keys({ ...others, "github-token": "", leg: "" });
     assert.deepEqual(valid(Object.fromEntries(names.map((name) => [name, " "]))), absent);
   });
 

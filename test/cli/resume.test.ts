@@ -216,13 +216,53 @@ describe("plan, run --shard and merge", () => {
     assert.match(missing.stdout, /shard 1\/2 is missing/);
   });
 
+  it("a plan that is resumed is a plan, and no part is continued as the whole job", async (t) => {
+    const workspace = await makeWorkspace(t, { "jobs.json": entry });
+    const { path: cwd } = workspace;
+    const cli = (line: string): ReturnType<typeof runCli> =>
+      runCli(
+        [...line.split(" "), "--sandbox", "off", "--provider-base-url", "http://127.0.0.1:9"],
+        {
+          cwd,
+        },
+      );
+    await cli("plan jobs.json main --shards 2 --journal plan.jsonl");
+    const again = await cli("plan jobs.json main --shards 2 --resume plan.jsonl --journal 2.jsonl");
+    assert.equal(again.code, 0, again.stderr);
+    assert.equal(again.stdout, '{"include":[{"shard":"1/2"},{"shard":"2/2"}]}\n');
+    assert.equal(await workspace.read("done"), "list\n");
+    const shard = await cli("run jobs.json main --shard 1/2 --resume 2.jsonl --journal 3.jsonl");
+    assert.equal(shard.code, 0, shard.stderr);
+    const whole = await cli("run jobs.json main --journal whole.jsonl");
+    assert.equal(whole.code, 0, whole.stderr);
+    const done = await workspace.read("done");
+    for (const [line, reason] of [
+      ["run jobs.json main --resume 2.jsonl", /it is the journal of a plan, .*Pass --shard/],
+      ["run jobs.json main --resume 3.jsonl", /it is the journal of shard 1\/2, /],
+      ["plan jobs.json main --journal 4 --resume whole.jsonl", /it is not the journal of a plan/],
+      ["plan jobs.json main --journal 4 --resume 3.jsonl", /it is not the journal of a plan/],
+    ] as const) {
+      const { code, stderr } = await cli(line);
+      assert.equal(code, 2, line);
+      assert.match(stderr, reason);
+    }
+    assert.equal(await workspace.read("done"), done);
+  });
+
   it("say what can't be shared", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { "jobs.json": entry });
+    const workflow = "# Workflow\n\n```mermaid\nflowchart TD\n    START --> SUCCESS\n```\n";
+    const files = { "jobs.json": entry, "flow.wf.md": workflow };
+    const { path: cwd } = await makeWorkspace(t, files);
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
       [["plan", "jobs.json", "main"], /--journal is missing/],
       [["plan", "jobs.json", "main", "--shards", "257", "--journal", "p"], /from 1 to 256/],
       [["plan", "jobs.json", "alone", "--journal", "p"], /has no Each and no Par at its top/],
       [["run", "jobs.json", "main", "--shard", "1/2"], /--shard requires --resume/],
+      [
+        ["plan", "flow.wf.md", "--journal", "p"],
+        /flow\.wf\.md is a workflow, which can't be split/,
+      ],
+      [["run", "flow.wf.md", "--shard", "1/2", "--resume", "p"], /can't be split into shards/],
       [["merge", "none.jsonl"], /none\.jsonl does not contain the start of a run/],
     ];
     for (const [args, reason] of wrong) {

@@ -1,119 +1,23 @@
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
-import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.ts";
-import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { createGithubApi } from "../../src/github/github-api.ts";
-import { createGithubPort } from "../../src/github/writer.ts";
-import { deliver } from "../../src/outputs/deliver.ts";
-import type { Delivery } from "../../src/outputs/delivery.ts";
+import type { Proposal } from "../../src/events/output-shapes.ts";
 import { markerOf, readMarker } from "../../src/outputs/markers.ts";
-import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
-
-const head = "a".repeat(40);
-const origin: Origin = {
-  repository: "octo/shop",
-  server: "https://github.com",
-  workflowRun: "77",
-  attempt: 1,
-  event: "pull_request",
+import {
+  delivered,
+  file,
+  finding,
   head,
-  number: 7,
-  isPullRequest: true,
-};
-const outputs: Outputs = {
-  report: { comment: "sticky" },
-  findings: { review: "comment" },
-  proposals: {
-    comment: {},
-    label: { allowed: ["bug", "docs"], max: 2 },
-    reviewers: { allowed: ["mona"] },
-    issue: { titlePrefix: "[nightly] " },
-    pull_request: { paths: ["src/**"] },
-    close: {},
-  },
-};
-const finding = (name: string, line: number): Finding => ({
-  path: "src/a.ts",
-  line,
-  headLine: line,
-  severity: "warning",
-  rule: "review",
-  message: `${name} is wrong.`,
-  task: "review",
-  fingerprint: name,
-});
-const one = finding("one", 2);
-const diff = { "src/a.ts": "@@ -1,2 +1,4 @@\n one\n+two\n+three\n four" };
-
-interface Run {
-  readonly findings?: readonly Finding[];
-  readonly proposals?: readonly Proposal[];
-  readonly outcome?: RunOutcome;
-  readonly origin?: Partial<Origin>;
-  readonly outputs?: Outputs;
-  readonly report?: string;
-  readonly staged?: boolean;
-  readonly token?: string | undefined;
-  readonly now?: () => number;
-}
-
-/** Waits for nothing; the limit of a request, which has a signal, is never reached. */
-const clock = {
-  now: () => 0,
-  sleep: (_milliseconds: number, signal?: AbortSignal) =>
-    signal === undefined ? Promise.resolve() : new Promise<void>(() => {}),
-};
-
-/** Through the API client that the action uses, on a clock that doesn't wait. */
-async function delivered(
-  repository: GithubRepository,
-  run: Run = {},
-): Promise<readonly Delivery[]> {
-  const { findings = [], proposals = [], outcome = { kind: "succeeded" }, staged = false } = run;
-  const work = { workId: 0, taskId: "review", iteration: 1 };
-  const view = createRunView();
-  const events: readonly RunEventBody[] = [
-    ...findings.map((finding) => ({ type: "finding.reported", work, finding }) as const),
-    ...proposals.map((proposal) => ({ type: "proposal.made", work, proposal }) as const),
-    { type: "run.ended", outcome },
-  ];
-  for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
-  const api = createGithubApi({
-    token: "token" in run ? run.token : "ghs_1",
-    repository: "octo/shop",
-    apiUrl: repository.url,
-    clock,
-  });
-  return deliver(
-    {
-      view,
-      outputs: run.outputs ?? outputs,
-      origin: { ...origin, ...run.origin },
-      entry: ".github/review.yml",
-      job: "review",
-      report: run.report ?? "# Done",
-    },
-    createGithubPort(api, "octo/shop", (text) => text.replaceAll("hunter2", "***")),
-    { staged, clock: { sleep: clock.sleep, now: run.now ?? clock.now } },
-  );
-}
-
-const start = (
-  t: TestContext,
-  options: Partial<RepositoryOptions> = {},
-): Promise<GithubRepository> => GithubRepository.start(t, { head, diff, ...options });
-const statuses = (deliveries: readonly Delivery[]): string[] =>
-  deliveries.map(({ status }) => status);
-const shown = (deliveries: readonly Delivery[]): string[] =>
-  deliveries.map(({ what, status, reason }) => [what, status, reason ?? ""].join("|"));
-const written = ({ calls }: GithubRepository): string[] =>
-  calls.map(({ method, path, body }) =>
-    path === "/graphql"
-      ? (/\w+(?=\(input)/.exec(String(body["query"]))?.[0] ?? "")
-      : `${method} ${path}`,
-  );
+  one,
+  origin,
+  outputs,
+  pull,
+  type Run,
+  shown,
+  start,
+  statuses,
+  written,
+} from "./rig.ts";
 
 describe("the report and the review", () => {
   it("are one comment and one review, and a re-run changes just the comment", async (t) => {
@@ -314,20 +218,6 @@ describe("nothing is written", () => {
   });
 });
 
-const file = { path: "src/a.ts", mode: "100644", content: "new\n", encoding: "utf-8" } as const;
-const pull = {
-  kind: "pull_request",
-  title: "Update @all, fixes #1",
-  body: "It closes #2 for @everyone.",
-  branch: "update",
-  base: "d".repeat(40),
-  files: [
-    file,
-    { path: "src/b.png", mode: "100755", content: "/wAB", encoding: "base64" },
-    { path: "src/old.ts", mode: "100644", content: null, encoding: "utf-8" },
-  ],
-} satisfies Proposal;
-
 describe("proposals", () => {
   it("are done within what is allowed, and not twice for a further attempt", async (t) => {
     const repository = await start(t);
@@ -345,9 +235,9 @@ describe("proposals", () => {
     const [issue, made] = repository.items;
     assert.equal(issue?.title, "[nightly] Broken fixes #\u20603");
     assert.doesNotMatch(issue.body, /!\[/);
-    assert.equal(made?.head, "agent-jobs/update-77");
-    assert.equal(made.isDraft, true);
-    assert.deepEqual(repository.branches.get("agent-jobs/update-77"), {
+    assert.match(made?.head ?? "", /^agent-jobs\/update-77-[0-9a-f]{12}$/);
+    assert.equal(made?.isDraft, true);
+    assert.deepEqual(repository.branches.get(made.head ?? ""), {
       "src/a.ts": Buffer.from("new\n"),
       "src/b.png": Buffer.from([0xff, 0, 1]),
       "src/old.ts": null,
@@ -376,7 +266,7 @@ describe("proposals", () => {
     await delivered(repository, run);
     await delivered(repository, { ...run, origin: { attempt: 2 } });
     const heads = repository.items.map((item) => item.head);
-    assert.deepEqual(heads, ["agent-jobs/update-77", "agent-jobs/update-77-2"]);
+    assert.equal(new Set(heads).size, 2);
     const [first, second] = heads.map((name) => repository.branches.get(name ?? "")?.["src/a.ts"]);
     assert.deepEqual([String(first), String(second)], ["new\n", "other\n"]);
   });

@@ -98,13 +98,13 @@ export async function play(
 /** One for a job without a matrix. */
 function legsOf(strategy: Fields, contexts: Contexts): readonly unknown[] {
   const { matrix } = strategy;
-  if (matrix === undefined) return [{}];
+  if (matrix === undefined) return [null];
   assert.ok(typeof matrix === "string", "only a matrix of an expression is played here");
   // As text, the value of an object is not JSON: the argument of fromJSON is.
   const argument = matrix.replace(/fromJSON\((.*)\)/, "$1");
   const text = interpolate(argument, contexts, { failed: false, cancelled: false });
   // Without a plan, the job is skipped.
-  return text === "" ? [{}] : list(fields(parse(text))["include"]);
+  return text === "" ? [null] : list(fields(parse(text))["include"]);
 }
 
 function together(legs: readonly PlayedJob[]): PlayedJob {

@@ -136,7 +136,8 @@ function pullRequestOf(github: GithubRepository): Fields {
   const { title, head, base, draft } = fields(pull);
   const tree = list(fields(of("/git/trees")[0])["tree"]).map((one) => fields(one)["path"]);
   const contents = of("/git/blobs").map(({ content }) => content);
-  return { title, head, base, draft, tree, contents };
+  const branch = String(head).replace(/-[0-9a-f]{12}$/, "-DIGEST");
+  return { title, head: branch, base, draft, tree, contents };
 }
 
 describe("a template", { timeout: 300_000 }, () => {
@@ -193,7 +194,7 @@ describe("a template", { timeout: 300_000 }, () => {
     const others = [2, 3, 4, 5, 6, 7].map((number) => `Sentence ${number}\n`).join("");
     assert.deepEqual(pullRequestOf(github), {
       title: "Tell the truth",
-      head: "agents/truth-99",
+      head: "agents/truth-99-DIGEST",
       base: "main",
       draft: true,
       tree: ["README.md"],
@@ -275,7 +276,7 @@ describe("a template", { timeout: 300_000 }, () => {
       const github = servers[index] ?? assert.fail();
       assert.deepEqual(pullRequestOf(github), {
         title: `Notes of ${release}`,
-        head: `agents/notes-${release}-99`,
+        head: `agents/notes-${release}-99-DIGEST`,
         base: "main",
         draft: true,
         tree: ["CHANGELOG.md"],

@@ -129,6 +129,7 @@ export class GithubRepository {
     if (broken?.isDone === true) this.#do(call);
     if (broken !== undefined) return { answer: { message: "scripted" }, ...broken };
     const answer = this.#do(call);
+    if (answer === "exists") return { status: 422, answer: { message: "It exists already." } };
     return answer === undefined
       ? { status: 404, answer: { message: "Not Found" } }
       : { status: call.method === "POST" ? 201 : 200, answer };
@@ -162,7 +163,9 @@ export class GithubRepository {
       case "POST /pulls/N/reviews":
         return this.#review(body, made);
       case "POST /issues/N/labels":
-        this.labels.push(...Object(body["labels"]));
+        this.labels.push(
+          ...[...Object(body["labels"])].filter((label) => !this.labels.includes(label)),
+        );
         return made;
       case "POST /pulls/N/requested_reviewers":
         this.reviewers.push(...Object(body["reviewers"]), ...Object(body["team_reviewers"]));
@@ -173,6 +176,7 @@ export class GithubRepository {
       case "POST /issues":
       case "POST /pulls": {
         const isPullRequest = rest === "/pulls";
+        if (isPullRequest && this.items.some((item) => item.head === body["head"])) return "exists";
         this.items.push({
           number: (this.#ids += 1),
           title: text("title"),
@@ -206,11 +210,16 @@ export class GithubRepository {
       }
       case "POST /git/refs": {
         const branch = text("ref").replace("refs/heads/", "");
-        if (this.branches.has(branch)) return undefined;
-        this.branches.set(branch, this.#trees.get(this.#commits.get(text("sha")) ?? "") ?? {});
+        if (this.branches.has(branch)) return "exists";
+        this.branches.set(branch, this.#filesOf(text("sha")));
         return made;
       }
       default:
+    }
+    const [, moved] = /^\/git\/refs\/heads\/(.+)$/.exec(rest) ?? [];
+    if (method === "PATCH" && moved !== undefined && this.branches.has(moved)) {
+      this.branches.set(moved, this.#filesOf(text("sha")));
+      return made;
     }
     const [, login] = /^\/collaborators\/(maintainer|stranger)\/permission$/.exec(rest) ?? [];
     if (login !== undefined) return { permission: login === "maintainer" ? "write" : "read" };
@@ -233,6 +242,10 @@ export class GithubRepository {
     if (content === undefined) return undefined;
     const encoded = Buffer.from(content).toString("base64");
     return { type: "file", encoding: "base64", content: encoded };
+  }
+
+  #filesOf(commit: string): Readonly<Record<string, Buffer | null>> {
+    return this.#trees.get(this.#commits.get(commit) ?? "") ?? {};
   }
 
   #review(body: Readonly<Record<string, unknown>>, made: object): object {

@@ -1,0 +1,46 @@
+/**
+ * The key of a leg tells the legs of a matrix apart: in the names of artifacts, in journals and in the markers of
+ * comments. It is the same in every attempt of a workflow run, and in later runs with the same configuration.
+ */
+import { createHash } from "node:crypto";
+import { isRecord } from "../document/guards.ts";
+import type { Environment, Inputs } from "./inputs.ts";
+
+/** Inputs that configure a leg. The user input is a text of the event, so a later run of the same leg has another. */
+const telling = [
+  "workingDirectory",
+  "base",
+  "models",
+  "permissions",
+  "sandbox",
+  "inputs",
+  "params",
+  "rehearse",
+] as const satisfies readonly (keyof Inputs)[];
+
+export function legOf(environment: Environment, inputs: Inputs): string {
+  const { mode, shard, leg = "null", provider } = inputs;
+  const matrix = matrixIn(leg);
+  if (matrix === undefined) return digestOf([leg]);
+  // The parts of a job are one leg, wherever they run.
+  const isPart = mode !== "run" || shard !== undefined;
+  const place = [matrix, environment["RUNNER_OS"], environment["RUNNER_ARCH"]];
+  const server = [provider?.type, provider?.baseUrl, provider?.wireApi];
+  const all = [isPart ? [] : place, telling.map((name) => inputs[name]), server];
+  // Commits differ from run to run, and a comment has to be found again.
+  return digestOf(JSON.stringify(all).replaceAll(/\b[0-9a-f]{40,64}\b/g, ""));
+}
+
+/** Reads `toJSON(matrix)`, which is `null` outside of a matrix. Undefined: the user has named the leg. */
+function matrixIn(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value === null ? {} : isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function digestOf(values: unknown): string {
+  return createHash("sha256").update(JSON.stringify(values)).digest("hex").slice(0, 12);
+}

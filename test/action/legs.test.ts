@@ -1,0 +1,275 @@
+/** Legs of a matrix, and the parts of a job: each has a journal, and a comment, of its own. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, test, type TestContext } from "node:test";
+import { zipSync } from "fflate";
+import { inputDefaults } from "../../src/action/inputs.ts";
+import { readMarker } from "../../src/outputs/markers.ts";
+import { GithubRepository } from "../rig/github-repository.ts";
+import { startGithubServer } from "../rig/github-server.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+
+const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
+const models = { driving: "m", other: "n" };
+const permissions = { preset: "workspace", sandbox: "off" };
+const inputsOfEntry = { topic: { description: "A topic", default: "none" } };
+
+/** It has only commands, which show what is run and need no runtime. */
+const entry = JSON.stringify({
+  models,
+  permissions,
+  inputs: inputsOfEntry,
+  outputs: { report: { comment: "sticky" } },
+  tasks: {},
+  jobs: {
+    main: {
+      work: {
+        kind: "Seq",
+        works: [note("list"), { kind: "Par", works: [note("a"), note("b")] }, note("end")],
+      },
+    },
+  },
+});
+
+interface Attempt {
+  readonly number?: number;
+  readonly inputs?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+async function world(t: TestContext) {
+  const workspace = await makeWorkspace(t, {
+    "jobs.json": entry,
+    "flow.wf.md": "# Workflow\n\n```mermaid\nflowchart TD\n    START --> SUCCESS\n```\n",
+    "src/a.ts": "",
+    "play.rehearsal.yml": "entry: jobs.json\njob: main\nsessions: []\n",
+  });
+  const answers: Record<string, unknown> = {};
+  const api = await startGithubServer(t, { permissions: { octocat: "write" }, answers });
+  let id = 0;
+  return {
+    workspace,
+    api,
+    step: ({ number = 1, inputs = {}, env = {} }: Attempt): Promise<StepResult> =>
+      runStep(t, {
+        workspace: workspace.path,
+        apiUrl: api.url,
+        inputs: {
+          entry: "jobs.json",
+          journal: "out.jsonl",
+          "github-token": "ghs_0123456789abcdef",
+          ...inputs,
+        },
+        env: { GITHUB_RUN_ATTEMPT: String(number), GITHUB_JOB: "work", ...env },
+      }),
+    /** As actions/upload-artifact does after a step. */
+    upload: async ({ outputs }: StepResult): Promise<void> => {
+      const name = outputs["journal-artifact"] ?? "";
+      const bytes = await readFile(join(workspace.path, "out.jsonl"));
+      const zip = Buffer.from(zipSync({ "out.jsonl": bytes }));
+      id += 1;
+      const found = { id, name, expired: false, size_in_bytes: zip.length };
+      answers[`/repos/octo/shop/actions/runs/99/artifacts?name=${name}&per_page=10`] = {
+        artifacts: [found],
+      };
+      answers[`/repos/octo/shop/actions/artifacts/${id}/zip`] = zip;
+    },
+    done: async (): Promise<string> => {
+      const text = await workspace.read("done").catch(() => "");
+      await workspace.write("done", "");
+      return text.trim().split("\n").toSorted().join(" ");
+    },
+  };
+}
+
+/** A value for each input that tells one leg from another. */
+const telling: Readonly<Record<string, string>> = {
+  leg: '{"os":"macos"}',
+  "working-directory": "src",
+  base: "main",
+  models: "driving=x",
+  permissions: "read-only",
+  inputs: "topic=x",
+  "user-input": "x",
+  "user-input-file": "jobs.json",
+  "provider-base-url": "http://127.0.0.1:9/v1",
+  rehearse: "play.rehearsal.yml",
+};
+/** These need another entry to be tried, or decide with another input. */
+const untried = [
+  "entry",
+  "job",
+  "sandbox",
+  "params",
+  "answers",
+  "provider-type",
+  "provider-wire-api",
+];
+/** Parts of a job, which have names of their own. */
+const ofParts = ["mode", "shards", "shard", "journals", "on-missing"];
+/** Limits, keys, trust, and what is done with the results. */
+const others =
+  "staged from-journal journal-digest env output-dir history resume rerun max-parallel github-token provider-api-key runtime-path in-place record journal html-report sarif junit summary annotations fail-on allowed-bots allowed-users on-refused allow-untrusted timeout-minutes".split(
+    " ",
+  );
+
+test("it is decided of every input whether it tells the legs of a matrix apart", () => {
+  const decided = [...Object.keys(telling), ...untried, ...ofParts, ...others];
+  assert.deepEqual(decided.sort(), Object.keys(inputDefaults).sort());
+});
+
+describe("the name of the journal", () => {
+  it("differs with whatever tells legs apart, is the same in each attempt, and may name an artifact", async (t) => {
+    const { step } = await world(t);
+    const nameOf = async (attempt: Attempt): Promise<string> => {
+      const { outputs, raw } = await step(attempt);
+      const name = outputs["journal-artifact"] ?? "";
+      assert.match(name, /^agent-jobs-[0-9a-f]{8}-work-\d$/, raw);
+      return name.replace(/\d$/, "");
+    };
+    const names = new Map([[await nameOf({}), "nothing"]]);
+    const cases: readonly Attempt[] = [
+      ...Object.entries(telling).map(([name, value]) => ({ inputs: { [name]: value } })),
+      { inputs: { leg: '{"os":"linux"}' } },
+      { inputs: { leg: "mine/ours: 1" } },
+      { env: { RUNNER_OS: "macOS" } },
+      { env: { RUNNER_ARCH: "ARM64" } },
+    ];
+    for (const attempt of cases) {
+      const name = await nameOf(attempt);
+      const said = JSON.stringify(attempt);
+      assert.equal(names.get(name), undefined, said);
+      names.set(name, said);
+      const env = { ...attempt.env, RUNNER_NAME: "Hosted 7", GITHUB_TRIGGERING_ACTOR: "octocat" };
+      assert.equal(await nameOf({ ...attempt, number: 2, env }), name, said);
+    }
+    const commits = ["a", "b"].map((one) => ({ inputs: { base: one.repeat(40) } }));
+    const [one, other] = [await nameOf(commits[0] ?? {}), await nameOf(commits[1] ?? {})];
+    assert.notEqual(one, other);
+    assert.equal(await nameOf({ inputs: { leg: "null" } }), names.keys().next().value);
+  });
+});
+
+describe("a further attempt of a leg", () => {
+  it("doesn't go on from the journal of another leg, unless both have one name", async (t) => {
+    const { step, upload, done, workspace } = await world(t);
+    const linux = { models: "driving=x", resume: "auto" };
+    const first = await step({ inputs: linux });
+    assert.equal(first.outputs["result"], "success", first.raw);
+    await upload(first);
+    assert.equal(await done(), "a b end list");
+    // The other leg was killed before it uploaded anything.
+    const other = await step({ number: 2, inputs: { models: "driving=y", resume: "auto" } });
+    assert.doesNotMatch(other.log, /continuing from/);
+    assert.equal(await done(), "a b end list");
+    const again = await step({ number: 2, inputs: linux });
+    assert.match(again.log, /continuing from the journal of attempt 1/);
+    assert.equal(await done(), "");
+    // Named by hand, too.
+    await workspace.write("first.jsonl", await workspace.read("out.jsonl"));
+    const resume = { resume: "first.jsonl" };
+    const refused = await step({ inputs: { ...resume, models: "driving=y" } });
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.outputs["reason"] ?? "",
+      /^`resume`: can't resume first\.jsonl: it is of another leg \(\w{12}, and this one is \w{12}\): the matrix, the runner or an input differs\. .* give both runs the same `leg`\.$/,
+    );
+    const renamed = await step({ inputs: { ...linux, leg: "one", journal: "named.jsonl" } });
+    assert.equal(renamed.code, 0, renamed.raw);
+    await done();
+    const named = { resume: "named.jsonl", leg: "one", models: "driving=y" };
+    const resumed = await step({ inputs: named });
+    assert.equal(resumed.code, 0, resumed.raw);
+    assert.equal(await done(), "");
+    const flow = { entry: "flow.wf.md", journal: "flow.jsonl" };
+    await step({ inputs: flow });
+    const inputs = { ...flow, journal: "", resume: "flow.jsonl", permissions: "read-only" };
+    assert.match((await step({ inputs })).outputs["reason"] ?? "", /it is of another leg/);
+  });
+});
+
+describe("a plan", () => {
+  it("that is tried again is a plan: nothing after it is run, nothing is delivered, and its shards go on", async (t) => {
+    const { step, upload, done, workspace, api } = await world(t);
+    const plan = { mode: "plan", shards: "2", resume: "auto" };
+    let pattern = "";
+    for (const number of [1, 2, 3]) {
+      const planned = await step({ number, inputs: plan });
+      assert.equal(planned.code, 0, planned.raw);
+      assert.equal(planned.log.includes("continuing from the journal"), number > 1, planned.log);
+      assert.equal(await done(), number === 1 ? "list" : "");
+      assert.equal(planned.outputs["matrix"], '{"include":[{"shard":"1/2"},{"shard":"2/2"}]}');
+      assert.equal(planned.outputs["deliveries"], "[]");
+      assert.doesNotMatch(planned.log, /Delivery:/);
+      pattern = planned.outputs["journal-pattern"] ?? "";
+      await upload(planned);
+    }
+    assert.match(pattern, /^agent-jobs-[0-9a-f]{8}-\*$/);
+    await workspace.write("plan.jsonl", await workspace.read("out.jsonl"));
+    // In a matrix, on another runner.
+    const shard = await step({
+      inputs: { shard: "1/2", journals: "plan.jsonl", leg: '{"shard":"1/2"}' },
+      env: { RUNNER_OS: "macOS" },
+    });
+    assert.equal(shard.code, 0, shard.raw);
+    assert.equal(await done(), "a");
+    assert.ok(shard.outputs["journal-artifact"]?.startsWith(pattern.replace("*", "")));
+    assert.doesNotMatch(shard.log, /Delivery:/);
+    await workspace.write("shard.jsonl", await workspace.read("out.jsonl"));
+    for (const [resume, of] of [
+      ["plan.jsonl", "a plan"],
+      ["shard.jsonl", "shard 1/2"],
+    ] as const) {
+      const whole = await step({ inputs: { resume } });
+      assert.match(whole.outputs["reason"] ?? "", new RegExp(`it is the journal of ${of}, which`));
+    }
+    const merged = await step({ inputs: { mode: "merge", journals: "plan.jsonl\nshard.jsonl" } });
+    assert.match(merged.outputs["reason"] ?? "", /shard 2\/2 is missing/);
+    assert.equal(await done(), "");
+    assert.deepEqual(
+      api.requests.filter(({ path }) => !path.includes("/actions/")),
+      [],
+    );
+  });
+});
+
+describe("the comments of legs", () => {
+  it("are apart, and each leg finds its own again after a push", async (t) => {
+    const workspace = await makeRepository(t, { "jobs.json": entry });
+    const commit = (await workspace.git("rev-parse", "HEAD")).trim();
+    const head = "c".repeat(40);
+    const files = { [`${"b".repeat(40)}:jobs.json`]: entry, [`${commit}:jobs.json`]: entry };
+    const github = await GithubRepository.start(t, { head, files });
+    const legs: readonly Attempt[] = [
+      { inputs: { models: "driving=x" } },
+      { inputs: { models: "driving=y" } },
+      { inputs: { permissions: "workspace" } },
+      { inputs: { leg: '{"os":"macos"}' } },
+      { env: { RUNNER_OS: "macOS" } },
+      {},
+    ];
+    for (const run of ["99", "100"])
+      for (const { inputs, env } of legs) {
+        const result = await runStep(t, {
+          workspace: workspace.path,
+          event: "pull-request-target",
+          apiUrl: github.url,
+          env: { GITHUB_RUN_ID: run, ...env },
+          // A later run compares with another commit, and is the same leg.
+          inputs: {
+            entry: "jobs.json",
+            base: run === "99" ? commit : "b".repeat(40),
+            "github-token": "ghs_0123456789abcdef",
+            ...inputs,
+          },
+        });
+        assert.equal(result.code, 0, result.raw);
+        assert.match(result.log, /Delivery: report comment on #7.* done/, result.raw);
+      }
+    const found = github.comments.map(({ body }) => readMarker(body)?.leg);
+    assert.equal(found.length, legs.length);
+    assert.equal(new Set(found).size, legs.length);
+  });
+});

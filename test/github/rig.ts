@@ -1,0 +1,144 @@
+/** Deliveries of a run, through the API client that the action uses, to a repository that remembers what was written. */
+import type { TestContext } from "node:test";
+import type { Outputs } from "../../src/entry/outputs.ts";
+import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
+import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.ts";
+import { applyEvent, createRunView } from "../../src/events/view.ts";
+import { createGithubApi } from "../../src/github/github-api.ts";
+import { createGithubPort } from "../../src/github/writer.ts";
+import { deliver } from "../../src/outputs/deliver.ts";
+import type { Delivery } from "../../src/outputs/delivery.ts";
+import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
+
+export const head = "a".repeat(40);
+export const origin: Origin = {
+  repository: "octo/shop",
+  server: "https://github.com",
+  workflowRun: "77",
+  attempt: 1,
+  event: "pull_request",
+  head,
+  number: 7,
+  isPullRequest: true,
+};
+export const outputs: Outputs = {
+  report: { comment: "sticky" },
+  findings: { review: "comment" },
+  proposals: {
+    comment: {},
+    label: { allowed: ["bug", "docs"], max: 2 },
+    reviewers: { allowed: ["mona"] },
+    issue: { titlePrefix: "[nightly] " },
+    pull_request: { paths: ["src/**"] },
+    close: {},
+  },
+};
+export const finding = (name: string, line: number): Finding => ({
+  path: "src/a.ts",
+  line,
+  headLine: line,
+  severity: "warning",
+  rule: "review",
+  message: `${name} is wrong.`,
+  task: "review",
+  fingerprint: name,
+});
+export const one = finding("one", 2);
+const diff = { "src/a.ts": "@@ -1,2 +1,4 @@\n one\n+two\n+three\n four" };
+
+export interface Run {
+  readonly findings?: readonly Finding[];
+  readonly proposals?: readonly Proposal[];
+  readonly outcome?: RunOutcome;
+  readonly origin?: Partial<Origin>;
+  readonly outputs?: Outputs;
+  readonly report?: string;
+  readonly staged?: boolean;
+  readonly token?: string | undefined;
+  readonly now?: () => number;
+  /** Aborted: the process is gone, and sends nothing more. */
+  readonly signal?: AbortSignal;
+  /** The item of an `Each` for each proposal. Default: there is none. */
+  readonly items?: readonly string[];
+}
+
+/** Waits for nothing; the limit of a request, which has a signal, is never reached. */
+const clock = {
+  now: () => 0,
+  sleep: (_milliseconds: number, signal?: AbortSignal) =>
+    signal === undefined ? Promise.resolve() : new Promise<void>(() => {}),
+};
+
+/** Through the API client that the action uses, on a clock that doesn't wait. */
+export async function delivered(
+  repository: GithubRepository,
+  run: Run = {},
+): Promise<readonly Delivery[]> {
+  const { findings = [], proposals = [], outcome = { kind: "succeeded" }, staged = false } = run;
+  const work = { workId: 0, taskId: "review", iteration: 1 };
+  const view = createRunView();
+  const events: readonly RunEventBody[] = [
+    ...findings.map((finding) => ({ type: "finding.reported", work, finding }) as const),
+    ...proposals.map((proposal, index) => {
+      const item = run.items?.[index];
+      const placed =
+        item === undefined ? work : { ...work, iteration: index + 2, item, itemIndex: index };
+      return { type: "proposal.made", work: placed, proposal } as const;
+    }),
+    { type: "run.ended", outcome },
+  ];
+  for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
+  const api = createGithubApi({
+    token: "token" in run ? run.token : "ghs_1",
+    repository: "octo/shop",
+    apiUrl: repository.url,
+    clock,
+    ...(run.signal && { signal: run.signal }),
+  });
+  return deliver(
+    {
+      view,
+      outputs: run.outputs ?? outputs,
+      origin: { ...origin, ...run.origin },
+      entry: ".github/review.yml",
+      job: "review",
+      report: run.report ?? "# Done",
+    },
+    createGithubPort(api, "octo/shop", (text) => text.replaceAll("hunter2", "***")),
+    { staged, clock: { sleep: clock.sleep, now: run.now ?? clock.now } },
+  );
+}
+
+export const start = (
+  t: TestContext,
+  options: Partial<RepositoryOptions> = {},
+): Promise<GithubRepository> => GithubRepository.start(t, { head, diff, ...options });
+export const statuses = (deliveries: readonly Delivery[]): string[] =>
+  deliveries.map(({ status }) => status);
+export const shown = (deliveries: readonly Delivery[]): string[] =>
+  deliveries.map(({ what, status, reason }) => [what, status, reason ?? ""].join("|"));
+export const written = ({ calls }: GithubRepository): string[] =>
+  calls.map(({ method, path, body }) =>
+    path === "/graphql"
+      ? (/\w+(?=\(input)/.exec(String(body["query"]))?.[0] ?? "")
+      : `${method} ${path}`,
+  );
+
+export const file = {
+  path: "src/a.ts",
+  mode: "100644",
+  content: "new\n",
+  encoding: "utf-8",
+} as const;
+export const pull = {
+  kind: "pull_request",
+  title: "Update @all, fixes #1",
+  body: "It closes #2 for @everyone.",
+  branch: "update",
+  base: "d".repeat(40),
+  files: [
+    file,
+    { path: "src/b.png", mode: "100755", content: "/wAB", encoding: "base64" },
+    { path: "src/old.ts", mode: "100644", content: null, encoding: "utf-8" },
+  ],
+} satisfies Proposal;
