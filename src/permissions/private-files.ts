@@ -18,18 +18,18 @@ const names = [
 /** What google-github-actions/auth writes into the workspace. */
 const credentials = { part: String.raw`gha-creds-[^\\/:]{0,200}?\.json`, glob: "gha-creds-*.json" };
 
-/** Settings and keys are not committed; these are, as `.env.example` and `id_rsa.pub`. */
-const examples = ["example", "sample", "template", "dist", "defaults", "pub"];
+/** Endings of what is committed, beside public keys. Only whole endings: `.env.example-prod` is private. */
+const examples = ["example", "sample", "template", "dist", "defaults"];
 
 /**
- * For a regular expression that ignores case. A part ends before a separator, a colon or a hyphen. What editors
- * leave beside a file is as private as the file: `.npmrc~`, `#.env#`, `.#.env`, `..env.un~`, `._.netrc`, `.netrc.bak`,
- * `~$.env`, `.~lock..env#`, `.env,v`, `.npmrc-old`.
+ * For a regular expression that ignores case, and a whole part of a path. What editors leave beside a file is as private
+ * as the file: `.npmrc~`, `#.env#`, `.#.env`, `..env.un~`, `._.netrc`, `.netrc.bak`, `~$.env`, `.~lock..env#`, `.env,v`,
+ * `.npmrc-old`.
  */
 const privateParts = [
   String.raw`(?:\.?#|\._?|~\$?|\.~lock\.)?`,
   `(?:${[...names.map((name) => name.replace(".", String.raw`\.`)), credentials.part].join("|")})`,
-  String.raw`(?!\.(?:${examples.join("|")})(?:$|[:-]))`,
+  String.raw`(?!\.(?:${examples.join("|")})$|(?<=id_\w+)\.pub$)`,
   String.raw`(?:[~#. ,%][^\\/:]*?|(?<!\.git)[-_][^\\/:]*?)?`,
 ].join("");
 
@@ -49,14 +49,11 @@ export const privateNamesGlob = `**/{${[...names, credentials.glob].join(",")}}`
 export function orderedPrivateGlobs(): string[] {
   const listed = `{${[...names, credentials.glob].map(anyCase).join(",")}}`;
   const example = `${listed}.{${examples.map(anyCase).join(",")}}`;
+  const publicKey = anyCase("id_{rsa,dsa,ecdsa,ed25519}.pub");
   const others = names.filter((name) => name !== ".git");
   const files = `{${[...others, credentials.glob].map(anyCase).join(",")}}`;
   const like = [listed, `${listed}[~#,% ]*`, `${listed}.*`, `${files}[-_]*`];
-  const globs = [
-    ...like,
-    ...[example, `${example}-*`].map((glob) => `!${glob}`),
-    ...like.map((glob) => `${glob}/**`),
-  ];
+  const globs = [...like, `!${example}`, `!${publicKey}`, ...like.map((glob) => `${glob}/**`)];
   return globs.flatMap((glob) =>
     ["", "{#,.#,.,._,~,~$,.~lock.}"].map((prefix) =>
       glob.replace(/^!?/, (not) => `${not}**/${prefix}`),

@@ -79,13 +79,16 @@ export function withGitSetting(
   };
 }
 
-/** Without folders of the workspace: the Copilot runtime runs `git` and `pgrep` with a token in its environment. */
-export function childEnvironment(source: Environment): Record<string, string> {
+/**
+ * Without folders of the workspace: the Copilot runtime runs `git` and `pgrep` with a token in its environment. `outside`: a
+ * further folder whose programs are not found.
+ */
+export function childEnvironment(source: Environment, outside?: string): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
     if (value === undefined || !isAllowed(name)) continue;
     if (namesSettings.has(name.toUpperCase()) && isInWorkspace(value, source)) continue;
-    result[name] = isPath(name) ? safePath(value, source) : withoutPassword(name, value);
+    result[name] = isPath(name) ? safePath(value, source, outside) : withoutPassword(name, value);
   }
   // In a container job, the checkout belongs to another user, and git would refuse to read it.
   return isCi(source) ? withGitSetting(result, "safe.directory", "*") : result;

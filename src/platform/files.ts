@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, parse, sep } from "node:path";
 
 export async function makeTemporaryDirectory(prefix: string): Promise<string> {
   return fs.promises.mkdtemp(join(tmpdir(), prefix));
@@ -39,6 +39,35 @@ function isFolder(path: string): boolean {
   const found = fs.statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() === false) throw new Error(`${path} is not a folder`);
   return found !== undefined;
+}
+
+const { O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+/** Linux: the file stands for the place of the folder, which need not be readable. */
+const O_PATH = 0o10000000;
+
+/**
+ * Makes a folder where an agent may write, with those above it, and uses it. The path was resolved and judged before: it
+ * throws where a part is a link by now. On Linux, `use` gets a path that stays in this folder, whatever replaces it.
+ */
+export function inRealFolder<T>(path: string, use: (folder: string) => T): T {
+  const { root } = parse(path);
+  const open: number[] = [];
+  let at = root;
+  try {
+    for (const name of path.slice(root.length).split(sep)) {
+      at = join(at, name);
+      if (fs.lstatSync(at, { throwIfNoEntry: false }) === undefined) fs.mkdirSync(at);
+      if (!fs.lstatSync(at).isDirectory())
+        throw new Error(`The folder ${path} was moved or replaced during the run.`);
+      if (process.platform !== "linux") continue;
+      const file = fs.openSync(at, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+      open.push(file);
+      at = `/proc/self/fd/${file}`;
+    }
+    return use(at);
+  } finally {
+    for (const file of open) fs.closeSync(file);
+  }
 }
 
 export async function makeDirectory(path: string): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import * as fs from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { inRealFolder } from "./files.ts";
 
 interface GitFolder {
   readonly settings: readonly string[];
@@ -49,8 +50,8 @@ export function gitFolder(path: string): GitFolder {
 export function occupyGitFolder(path: string): void {
   for (const folder of gitFolder(path).folders) {
     try {
-      fs.mkdirSync(join(folder, "hooks"), { recursive: true });
-      fs.writeFileSync(join(folder, "commondir"), ".\n", { flag: "wx" });
+      inRealFolder(join(folder, "hooks"), () => {});
+      inRealFolder(folder, (at) => fs.writeFileSync(join(at, "commondir"), ".\n", { flag: "wx" }));
     } catch {
       // It is there, or nobody can write here.
     }
@@ -133,7 +134,7 @@ function isFile(path: string): boolean {
   return statusOf(path)?.isFile() === true;
 }
 
-function statusOf(path: string): fs.Stats | undefined {
+export function statusOf(path: string): fs.Stats | undefined {
   try {
     return fs.lstatSync(path);
   } catch {

@@ -2,7 +2,7 @@
  * Runs programs in a sandbox (bubblewrap): what is not granted is not there, not even by name; a program sees no process
  * but its own, can't signal or trace another, and ends with whoever started it; where that can't be set up, nothing is started.
  */
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Environment, childEnvironment } from "./environment.ts";
 import { type HostLists, startHostProxy } from "./host-proxy.ts";
@@ -11,6 +11,7 @@ import { startTimeLimit } from "./waiting.ts";
 import { systemClock } from "./system-clock.ts";
 import { runToEnd } from "./programs.ts";
 import { findProgram, searchFolders } from "./search-path.ts";
+import { systemCallFilter } from "./system-calls.ts";
 
 export interface Sandbox {
   /** The file that starts a program in it: its arguments are the program, absolute or in `PATH`, and its own. */
@@ -24,9 +25,12 @@ export async function programSandbox(options: SandboxOptions): Promise<Sandbox> 
   mkdirSync(folder, { recursive: true });
   const egress = await openEgress(options);
   const list = writeList(folder, "enter", programArguments(options, egress));
-  const command = [quoted(bubblewrap), "--args 9 --", ...egress.command.map(quoted)].join(" ");
-  const enter = writeScript(folder, "enter", `exec ${command} "$@" 9<${quoted(list)}`);
-  return { enter, close: egress.close };
+  const filter = withFilter(folder);
+  // Bubblewrap would replace a folder that the sandbox lacks by the home directory.
+  const start = `${quoted(bubblewrap)} --args 9 --dir "$PWD" --chdir "$PWD" ${filter.option} --`;
+  const command = [start, ...egress.command.map(quoted)].join(" ");
+  const body = `cd -P . && exec ${command} "$@" 9<${quoted(list)} ${filter.file}`;
+  return { enter: writeScript(folder, "enter", body), close: egress.close };
 }
 
 /** With `bin` first in `PATH`, the runtime takes our `bwrap`, which gives its commands the sandbox of programs. */
@@ -75,7 +79,9 @@ exec ${quoted(bubblewrap)} "$@" 9<${quoted(inner)}`,
     ...mounts(own, profile.creatable, outerProc),
     ...hiddenProc(hidden),
   ]);
-  const command = `${quoted(bubblewrap)} --args 9 -- "$@" 9<${quoted(list)}`;
+  // Commands inside inherit the filter.
+  const filter = withFilter(folder);
+  const command = `${quoted(bubblewrap)} --args 9 ${filter.option} -- "$@" 9<${quoted(list)} ${filter.file}`;
   return { enter: writeScript(folder, "enter", `exec ${command}`), bin, close: egress.close };
 }
 
@@ -163,8 +169,13 @@ const outerNamespaces = [
   "--new-session",
   ...(process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : []),
 ];
-/** Settings of the machine's kernel are files of root. */
-const ownProc = ["--unshare-pid", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"];
+/** Settings of the machine's kernel are files of root. Keyrings belong to the user outside. */
+const ownProc = [
+  ..."--unshare-pid --proc /proc --ro-bind /proc/sys /proc/sys".split(" "),
+  ...["/proc/keys", "/proc/key-users"]
+    .filter((path) => existsSync(path))
+    .flatMap((path) => ["--ro-bind", "/dev/null", path]),
+];
 /** Of programs: who makes a user namespace may mount control groups, and end all processes of a group of this user. */
 const programNamespaces = [...namespaces, "--disable-userns"];
 /** Bubblewrap limits its own user namespace there. */
@@ -175,6 +186,14 @@ function hiddenProc(folder: string): string[] {
   const proc = join(folder, "proc");
   const hide = ["--tmpfs", folder];
   return [...hide, "--dir", proc, "--dev-bind", "/proc", proc, ...hide, "--remount-ro", folder];
+}
+
+function withFilter(folder: string): { readonly option: string; readonly file: string } {
+  const filter = systemCallFilter();
+  if (filter === undefined) return { option: "", file: "" };
+  const path = join(folder, "system-calls");
+  writeFileSync(path, filter);
+  return { option: "--seccomp 8", file: `8<${quoted(path)}` };
 }
 
 /** A list of any length: arguments of a process are limited. */

@@ -8,8 +8,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const standardPath = ["/usr/bin", "/bin"].join(delimiter);
 
 /** In CI without the working directory, too. Never empty: that would stand for the working directory. */
-export function safePath(path: string, environment: Environment): string {
+export function safePath(path: string, environment: Environment, outside?: string): string {
   const excluded = isCi(environment) ? checkouts(environment) : workspaceOf(environment);
+  if (outside !== undefined) excluded.push(outside);
   return foldersOf(path, excluded).join(delimiter) || standardPath;
 }
 

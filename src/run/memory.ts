@@ -1,11 +1,14 @@
-import { mkdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { realpathSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fenced } from "../document/fence.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { headBytes, remember, type PlannedMemory } from "../events/memory.ts";
 import type { RunView } from "../events/view.ts";
-import { readSmallFile } from "../platform/reading.ts";
+import { realLocation } from "../permissions/paths.ts";
+import { inRealFolder } from "../platform/files.ts";
+import { readJudged } from "../platform/reading.ts";
 import { leaves } from "../platform/search-path.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
 
@@ -40,10 +43,12 @@ export function writeMemory(
   const { file, max } = plan.memory;
   try {
     const text = remember(textOf(file, workingDirectory), notes, max);
-    const path = join(folderOf(file, workingDirectory), basename(file));
-    const fresh = `${path}.${process.pid}.tmp`;
-    writeFileSync(fresh, text, { flag: "wx" });
-    renameSync(fresh, path);
+    inRealFolder(folderOf(file, workingDirectory), (folder) => {
+      const path = join(folder, basename(file));
+      const fresh = `${path}.${process.pid}.tmp`;
+      writeFileSync(fresh, text, { flag: "wx" });
+      renameSync(fresh, path);
+    });
     return undefined;
   } catch (error) {
     return `Can't write the memory ${file}: ${errorMessage(error)}`;
@@ -56,7 +61,7 @@ function textOf(file: string, workingDirectory: string): string {
     checkInside(resolve(folder, file), folder);
     const real = realpathSync(resolve(folder, file));
     checkInside(real, workingDirectory);
-    const bytes = readSmallFile(real, LONGEST_FILE);
+    const bytes = readJudged(real, LONGEST_FILE);
     if (bytes === undefined)
       throw new Error(`it is no regular file, or has more than ${LONGEST_FILE} bytes`);
     return new TextDecoder().decode(bytes);
@@ -67,9 +72,9 @@ function textOf(file: string, workingDirectory: string): string {
 }
 
 function folderOf(file: string, workingDirectory: string): string {
-  const folder = dirname(resolve(workingDirectory, file));
-  mkdirSync(folder, { recursive: true });
-  const real = realpathSync(folder);
+  const context = { ...realFiles, workingDirectory };
+  const real = realLocation(dirname(resolve(workingDirectory, file)), context);
+  if (real === undefined) throw new Error("its folder can't be resolved");
   checkInside(join(real, basename(file)), workingDirectory);
   return real;
 }

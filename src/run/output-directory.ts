@@ -9,7 +9,7 @@ import { codeText } from "../outputs/findings-table.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
 import { closeSync, constants, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
-import { makeDirectoryNow, realPathOf } from "../platform/files.ts";
+import { inRealFolder, makeDirectoryNow, realPathOf } from "../platform/files.ts";
 
 export const reportFile = "report.md";
 const runFile = "run.json";
@@ -105,13 +105,14 @@ export class OutputFolder {
   readonly #begun = new Set<string>();
 
   constructor(path: string, real?: string) {
-    makeDirectoryNow(path);
+    if (real === undefined) makeDirectoryNow(path);
     this.path = path;
     this.#real = real ?? realPathOf(path);
+    this.#use((folder) => folder);
   }
 
   folder(name: string): OutputFolder {
-    return new OutputFolder(this.#in(name), join(this.#real, name));
+    return new OutputFolder(join(this.path, name), join(this.#real, name));
   }
 
   create(name: string, text: string): void {
@@ -124,18 +125,19 @@ export class OutputFolder {
   }
 
   append(name: string, text: string): void {
-    const found = lstatSync(this.#in(name), { throwIfNoEntry: false });
+    const found = this.#use((at) => lstatSync(join(at, name), { throwIfNoEntry: false }));
     if (!this.#begun.has(name) || found?.isFile() !== true) return this.write(name, text);
     this.#put(name, text, O_APPEND);
   }
 
   remove(name: string): void {
-    rmSync(this.#in(name), { force: true });
+    this.#use((at) => rmSync(join(at, name), { force: true }));
   }
 
   #put(name: string, text: string, how: number): void {
     // Windows has no O_NOFOLLOW.
-    const file = openSync(this.#in(name), O_WRONLY | O_CREAT | (O_NOFOLLOW ?? 0) | how, 0o666);
+    const flags = O_WRONLY | O_CREAT | (O_NOFOLLOW ?? 0) | how;
+    const file = this.#use((at) => openSync(join(at, name), flags, 0o666));
     this.#begun.add(name);
     try {
       writeFileSync(file, text);
@@ -144,9 +146,7 @@ export class OutputFolder {
     }
   }
 
-  #in(name: string): string {
-    if (realPathOf(this.path) !== this.#real)
-      throw new Error(`The folder ${this.path} was moved or replaced during the run.`);
-    return join(this.path, name);
+  #use<T>(use: (folder: string) => T): T {
+    return inRealFolder(this.#real, use);
   }
 }

@@ -49,8 +49,9 @@ export class RunTools implements ToolSource {
     this.#calls = new ModelCalls({ clock: options.clock, keep });
   }
 
-  /** While sessions run, it would block them for too long. */
+  /** Before an agent can change what the tools are made of; the client would block sessions for too long. */
   async prepare(): Promise<void> {
+    await this.open().catch(() => undefined);
     if (Object.keys(this.#options.entry.mcpServers ?? {}).length === 0) return;
     // Whoever needs it finds out why it can't be loaded.
     await loadClient().catch(() => undefined);
@@ -133,6 +134,7 @@ export class RunTools implements ToolSource {
         [RESULTS]: results,
       },
       folder,
+      hasWriters: confinement && (() => confinement.hasWriters),
       confine:
         confinement &&
         ((permissions) =>

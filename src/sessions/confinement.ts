@@ -9,10 +9,15 @@ import { sandboxProfile } from "../permissions/profile.ts";
 import { allowsCommands, sandboxMode } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
 import { Breath } from "../platform/breath.ts";
-import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
+import { inRealFolder, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { borrowedObjects, occupyGitFolder, outerGitFolders } from "../platform/git-folder.ts";
+import {
+  borrowedObjects,
+  occupyGitFolder,
+  outerGitFolders,
+  statusOf,
+} from "../platform/git-folder.ts";
 import { type RunFolder, makeRunFolder } from "../platform/run-folder.ts";
 import {
   type Sandbox,
@@ -54,6 +59,8 @@ export class Confinement {
   readonly #options: ConfinementOptions;
   #folder: Promise<RunFolder> | undefined;
   #made = 0;
+  /** Whether something was started that may write files. What is there by now may be the work of an agent. */
+  hasWriters = false;
   readonly #sandboxes = new Map<string, Promise<Sandbox>>();
 
   constructor(options: ConfinementOptions) {
@@ -83,17 +90,26 @@ export class Confinement {
   ): Promise<SandboxProfile> {
     const { kept = [] } = this.#options;
     const breath = new Breath();
-    const profile = await sandboxProfile(permissions, {
+    const pause = async (): Promise<void> => {
+      if (breath.isDue) await breath.take();
+    };
+    const made = await sandboxProfile(permissions, {
       ...realFiles,
       home: homedir(),
       workingDirectory,
       kept,
       readable,
       entries,
-      pause: async () => {
-        if (breath.isDue) await breath.take();
-      },
+      pause,
     });
+    const looked = [realPathOf(workingDirectory), ...made.readable, ...made.writable];
+    const profile = {
+      ...made,
+      hidden: [...made.hidden, ...(await hardLinks(made.hidden, looked, pause))],
+      fixed: [...made.fixed, ...(await hardLinks(made.fixed, looked, pause))],
+    };
+    const { files, writable, creatable } = profile;
+    this.hasWriters ||= files === "all" || writable.length + creatable.length > 0;
     // It holds the scripts and lists of sandboxes. A colon would end a folder of `PATH`.
     const temporary = realPathOf(tmpdir());
     const granted = profile.files === "all" ? [] : [...profile.readable, ...profile.writable];
@@ -111,7 +127,7 @@ export class Confinement {
     // Only what is there can be granted: `write: ["reports/*.md"]` makes the folder.
     const root = realPathOf(workingDirectory);
     for (const path of [...profile.writable, ...profile.creatable]) {
-      if (path !== root && !existsSync(path) && isUnder(path, root)) makeDirectoryNow(path);
+      if (path !== root && !existsSync(path) && isUnder(path, root)) inRealFolder(path, () => {});
     }
     for (const { path, isWritable } of profile.repositories) {
       if (isWritable) occupyGitFolder(path);
@@ -179,9 +195,36 @@ export class Confinement {
       const message = `This machine has no sandbox (${support.reason}). ${support.advice}${mode === "required" ? "" : accept}.`;
       return { kind: "refused", crash: { cause: "configuration", message } };
     }
+    this.hasWriters = true;
     if (startsPrograms) onUnconfined?.(support?.reason ?? "the sandbox is off");
     return { kind: "open" };
   }
+}
+
+/** Further names of the same files. Whoever made them, no program in a sandbox did: it can't link what is mounted. */
+async function hardLinks(
+  files: readonly string[],
+  folders: readonly string[],
+  pause: () => Promise<void>,
+): Promise<readonly string[]> {
+  const wanted = new Set(files.map(linkedFile));
+  wanted.delete(undefined);
+  const found: string[] = [];
+  const look = async (folder: string): Promise<void> => {
+    for (const { name, isFolder } of entries(folder)) {
+      const path = join(folder, name);
+      if (isFolder && name !== ".git") await look(path);
+      else if (wanted.has(linkedFile(path))) found.push(path);
+    }
+    await pause();
+  };
+  if (wanted.size > 0) for (const folder of folders) await look(folder);
+  return found.filter((path) => !files.includes(path));
+}
+
+function linkedFile(path: string): string | undefined {
+  const found = statusOf(path);
+  return found?.isFile() === true && found.nlink > 1 ? `${found.dev} ${found.ino}` : undefined;
 }
 
 function entries(folder: string): { name: string; isFolder: boolean }[] {

@@ -3,7 +3,7 @@ import type {
   PermissionRequest as RuntimeRequest,
   PermissionRequestResult,
 } from "@github/copilot-sdk";
-import { lstatSync, mkdirSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { Permissions } from "../entry/model.ts";
@@ -16,6 +16,7 @@ import {
   decidePermission,
   describePermissions,
 } from "../permissions/policy.ts";
+import { inRealFolder } from "../platform/files.ts";
 import { isInRunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
@@ -84,7 +85,7 @@ export function folderMaker(options: PermissionHandlerOptions): (path: string) =
       const request = { kind: "write", paths: [path] } as const;
       if (decidePermission(permissions, request, context).kind !== "allowed") return;
       const place = realLocation(resolve(workingDirectory, path), context);
-      if (place !== undefined) mkdirSync(dirname(place), { recursive: true });
+      if (place !== undefined) inRealFolder(dirname(place), () => {});
     } catch {
       // The runtime reports what is wrong with the path.
     }

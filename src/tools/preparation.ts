@@ -5,6 +5,7 @@
 import { defined } from "../document/guards.ts";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { diagnosticLine } from "../document/diagnostic.ts";
@@ -12,6 +13,7 @@ import type { ToolBuild, ToolDeclaration } from "../entry/model.ts";
 import { isUnder } from "../permissions/paths.ts";
 import type { Environment } from "../platform/environment.ts";
 import { openJudged, readJudged } from "../platform/reading.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { findProgram } from "../platform/search-path.ts";
 import {
   type Recipe,
@@ -50,11 +52,18 @@ export function preparationOf(
   tool: string,
   declaration: ToolDeclaration,
   options: { readonly workingDirectory: string; readonly environment: Environment },
+  atStart: FoundRecipe | undefined,
 ): Preparation | Failure {
   const { workingDirectory, environment } = options;
   const { build } = declaration;
   const found = recipeOf(tool, declaration, workingDirectory);
   if (found.kind === "failed") return found;
+  if (!isDeepStrictEqual(found, atStart)) {
+    const file = [found, atStart].find((one) => one?.kind === "found")?.file ?? recipeFile;
+    return failed(
+      `tools.${tool} is not started: ${file} has been added, changed or removed since the run began. A recipe runs without a sandbox, so no agent may write one. Start a new run if the change is wanted.`,
+    );
+  }
   if (found.kind === "none") {
     const place: Place = { kind: "here", variables: {} };
     if (build === undefined) return { kind: "prepared", place };
@@ -102,7 +111,7 @@ function planOf(tool: string, key: string, steps: readonly Program[]): BuildPlan
   return { tool, key, hash: () => Promise.resolve(key), steps, minutes: defaultBuildMinutes };
 }
 
-type FoundRecipe =
+export type FoundRecipe =
   | { readonly kind: "none" }
   | { readonly kind: "found"; readonly file: string; readonly recipe: Recipe }
   | Failure;
@@ -192,10 +201,11 @@ export class Builds {
     }
   }
 
-  /** The author's program has no sandbox, to install what a tool needs. Only the call that starts it gets progress. */
+  /** Only the call that starts it gets progress. */
   #start(plan: BuildPlan, hash: string, context: CallContext): RunningBuild {
     const run = async (): Promise<ToolOutcome | undefined> => {
-      const outcome = await this.#run(plan, context);
+      const fail = (error: unknown): ToolOutcome => failed(errorMessage(error));
+      const outcome = await this.#run(plan, context).catch(fail);
       if (outcome === undefined) this.#built.set(plan.key, hash);
       this.#running.delete(plan.key);
       return outcome;
@@ -207,7 +217,7 @@ export class Builds {
 
   async #run(
     { tool, steps, minutes }: BuildPlan,
-    { onProgress }: CallContext,
+    { onProgress, confineBuild }: CallContext,
   ): Promise<ToolOutcome | undefined> {
     const limit = startTimeLimit(this.#clock, minutes * 60_000);
     const context: CallContext = {
@@ -216,15 +226,17 @@ export class Builds {
       onProgress: ({ message }) => onProgress(defined({ message })),
     };
     try {
+      const sandbox = await confineBuild?.();
       for (const step of steps) {
-        const ended = await this.#programs.run(step, context);
+        const ended = await this.#programs.run(step, { ...context, sandbox });
         if (limit.isOver) {
           const late = failed(`The build of ${tool} took longer than ${minutes} minutes.`);
           return withTail(late, ended.tail);
         }
         const failure = failureOf(step.command[0] ?? "", ended);
         if (failure !== undefined) {
-          return { ...failure, reason: `The build of ${tool} failed. ${failure.reason}` };
+          const where = sandbox ? " in the sandbox that a build has when agents may write" : "";
+          return { ...failure, reason: `The build of ${tool} failed${where}. ${failure.reason}` };
         }
       }
       return undefined;

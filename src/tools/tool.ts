@@ -33,6 +33,8 @@ export interface CallContext {
   readonly pauseTimeLimit?: () => () => void;
   /** For the programs that the call starts. Default: none. */
   readonly sandbox?: Sandbox | undefined;
+  /** Makes the sandbox of a build that the call needs. Default: none. */
+  readonly confineBuild?: (() => Promise<Sandbox | undefined> | undefined) | undefined;
   /** `TRACEPARENT` of the programs that the call starts. Default: that of the toolbox. */
   readonly traceparent?: string | undefined;
 }

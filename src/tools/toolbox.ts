@@ -7,7 +7,8 @@ import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Sandbox } from "../platform/sandbox.ts";
-import { Builds, type Preparation, preparationOf } from "./preparation.ts";
+import { isLocal } from "./mcp/variables.ts";
+import { Builds, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
 import {
   type ModulePrograms,
   runCommand,
@@ -57,6 +58,8 @@ export interface ToolboxOptions {
   readonly folder: RunFolder;
   /** The sandbox of programs with these permissions. Rejects if they must not start without one. Default: none. */
   readonly confine?: ((permissions: Permissions) => Promise<Sandbox | undefined>) | undefined;
+  /** Whether agents may have changed files by now. Then builds run in a sandbox, too. */
+  readonly hasWriters?: (() => boolean) | undefined;
   readonly servers?: McpHost;
   readonly relics?: Toolbox["relicsFor"];
   /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
@@ -66,7 +69,7 @@ export interface ToolboxOptions {
 const defaultGraceMs = 2000;
 
 export function createToolbox(options: ToolboxOptions): EntryTools {
-  const { declarations, servers, confine, folder, variables = {}, graceMs } = options;
+  const { declarations, servers, confine, hasWriters, folder, variables = {}, graceMs } = options;
   const { workingDirectory, environment, redact, clock } = options;
   const programs = new Programs({
     workingDirectory,
@@ -78,6 +81,16 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
     graceMs: graceMs ?? defaultGraceMs,
   });
   const builds = new Builds(programs);
+  // Before an agent can have changed anything.
+  const recipes = new Map(
+    Object.entries(declarations.tools ?? {}).map(([name, declaration]) => [
+      name,
+      recipeOf(name, declaration, workingDirectory),
+    ]),
+  );
+  const local = new Set(
+    Object.values(declarations.mcpServers ?? {}).filter((one) => isLocal(one, workingDirectory)),
+  );
   let modules: Promise<ModulePrograms> | undefined;
   const modulePrograms = (): Promise<ModulePrograms> => (modules ??= writeModulePrograms(folder));
 
@@ -86,9 +99,10 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
     declaration: ToolDeclaration,
     context: CallContext,
   ): Promise<Preparation | ToolOutcome> => {
-    const preparation = preparationOf(name, declaration, options);
+    const preparation = preparationOf(name, declaration, options, recipes.get(name));
     if (preparation.kind === "failed" || preparation.plan === undefined) return preparation;
-    return (await builds.prepare(preparation.plan, context)) ?? preparation;
+    const { confineBuild } = declaration.build === undefined ? {} : context;
+    return (await builds.prepare(preparation.plan, { ...context, confineBuild })) ?? preparation;
   };
 
   const tools = Object.entries(declarations.tools ?? {}).map(([name, declaration]): Tool => {
@@ -124,7 +138,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
     if (!("command" in declaration)) return servers.toolsOf(name, declaration, signal);
     const own = withSandbox(declaration.permissions ?? permissions, permissions);
     try {
-      return await servers.toolsOf(name, declaration, signal, await confine?.(own));
+      const sandbox = await confine?.(own);
+      const start = { sandbox, isLocal: local.has(declaration) };
+      return await servers.toolsOf(name, declaration, signal, start);
     } catch (error) {
       return failed(errorMessage(error));
     }
@@ -153,7 +169,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       ...tool,
       async run(call, context) {
         made ??= confine?.(permissions);
-        return tool.run(call, { ...context, sandbox: await made });
+        const confineBuild =
+          hasWriters?.() === true ? () => confine?.(forBuild(permissions)) : undefined;
+        return tool.run(call, { ...context, sandbox: await made, confineBuild });
       },
     }));
     const all = [...own, ...ofServers.flat()];
@@ -183,6 +201,12 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
   };
 }
 
+/** Builds write where they like in the working directory. */
+function forBuild(permissions: Permissions): Permissions {
+  const task = typeof permissions === "string" ? { preset: permissions } : permissions;
+  return task.preset === "all" ? task : { ...task, preset: "workspace", write: [] };
+}
+
 export interface McpHost {
   readonly version: number;
   /** Never rejects. Results and reasons are redacted. An abort of `signal` ends the wait, with a failure. */
@@ -190,8 +214,14 @@ export interface McpHost {
     name: string,
     declaration: McpServer,
     signal: AbortSignal,
-    sandbox?: Sandbox,
+    start?: ServerStart,
   ): Promise<ServerTools>;
+}
+
+export interface ServerStart {
+  readonly sandbox?: Sandbox | undefined;
+  /** Whether it starts in the working directory. Default: in an empty folder. */
+  readonly isLocal?: boolean;
 }
 
 export type ServerTools =

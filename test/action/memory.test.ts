@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, symlink } from "node:fs/promises";
+import { readdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runCli } from "../rig/cli.ts";
@@ -70,6 +70,31 @@ describe("the memory of a job", () => {
       /Not added to .*\. A rehearsal, a part of a job and a run for strangers keep no notes/,
     );
     assert.equal(await kept(), both);
+  });
+
+  it("makes no folder through a link that an agent has made", async (t) => {
+    const { path: outside } = await makeWorkspace(t);
+    for (const command of [
+      `ln -s ${outside} notes`,
+      `ln -s ${outside}/made notes`,
+      `mkdir notes && ln -s ${outside} notes/deep`,
+    ]) {
+      const { path: cwd } = await makeWorkspace(t, {
+        "jobs.yml": `permissions: { preset: workspace, sandbox: "off" }\n${entry("{ file: notes/deep/er/memory.md }")}`,
+      });
+      const calls = [
+        { name: "bash", arguments: { command, description: "d" } },
+        { name: "job_remember", arguments: { text: "A note" } },
+      ];
+      const model = await modelServer(t, ({ toolResults }) =>
+        toolResults.length > 0 ? { text: "Done." } : { toolCalls: calls },
+      );
+      const args = ["run", "jobs.yml", "learn", "--provider-base-url", model.baseUrl];
+      const { code, stderr, stdout } = await runCli(args, { cwd });
+      assert.deepEqual(await readdir(outside), [], stdout);
+      assert.match(stderr, /Can't write the memory .*: it is outside of the working directory/);
+      assert.equal(code, 1);
+    }
   });
 
   it("is not written by a rehearsal, and is a file of the working directory", async (t) => {

@@ -1,7 +1,7 @@
 /** What programs that are no agent's commands reach in a sandbox: tools, MCP servers, EXECUTE. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readdir, readFile, symlink } from "node:fs/promises";
+import { chmod, link, mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { makeCanaries } from "../rig/canaries.ts";
@@ -39,7 +39,8 @@ test(
     const probe = `cat ${secrets.join(" ")}; cat /proc/*/environ | strings | grep HIDDEN
 touch pwned ${outside}/pwned; echo x > /proc/sys/kernel/core_pattern; umount private; cat private/key.txt
 touch "$(dirname "$(readlink /proc/$$/fd/1)")/pwned" && echo "a pipe can be replaced"
-curl -sm 2 http://127.0.0.1:${port}/; kill -9 ${pid} ${process.pid}; git status
+cat /proc/keys; grep -q "^Seccomp:.*2" /proc/self/status || echo "a call of the kernel is not filtered"
+cat linked/key.txt; curl -sm 2 http://127.0.0.1:${port}/; kill -9 ${pid} ${process.pid}; git status
 echo made > out/$1; echo end of $1`;
     const run = `import { execFileSync } from "node:child_process";
 export default () => execFileSync("sh", ["probe.sh", "module"], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });`;
@@ -76,6 +77,8 @@ ${taskAndWorkflow}`,
     };
     const cwd = workspace.path;
     for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
+    await mkdir(join(cwd, "linked"));
+    await link(join(cwd, ".env"), join(cwd, "linked/key.txt"));
     canaries.harm("");
     const { stdout, stderr } = await cliExits(
       0,
@@ -83,7 +86,10 @@ ${taskAndWorkflow}`,
       { cwd, env: { HIDDEN: "hidden-value" } },
     );
     assert.deepEqual(canaries.harm(stdout + stderr), []);
-    assert.doesNotMatch(stdout + stderr, /hidden-value|a pipe can be replaced/);
+    assert.doesNotMatch(
+      stdout + stderr,
+      /hidden-value|a pipe can be replaced|is not filtered|keyring/,
+    );
     for (const name of ["command", "module", "server", "execute"])
       assert.equal(existsSync(join(cwd, "out", name)), true, name);
   },

@@ -11,11 +11,12 @@ const secret = `
   .env.kate-swp .env,v .env% ~.env ~$.env .~lock..env# .npmrc-backup .netrc-old .pypirc_old
   .git-credentials-2 .env::$DATA .env:stream .env.local .env.LOCAL .env.production-eu
   .env.development .env.test .env.staging .env.docker .env.e .env.exampl .env.examples
+  .env.example-eu .env.example-prod .env.sample_2 .env.example~ .env.pub .npmrc.pub id_rsa id_ed25519.bak
   .env.example.local .env.d .env.default gha-creds-0123456789abcdef.json gha-creds-.JSON
 `;
 const open = `
   .gitignore .github a.npmrc .sshd .envelope .npmrc.example .git-blame-ignore-revs
-  .gitattributes .gitignore~ x:.env env.ts .env.example .env.example-eu .env.sample
+  .gitattributes .gitignore~ x:.env env.ts .env.example .ENV.Example .env.sample id_rsa.pub ID_ED25519.PUB
   .env.template .env.dist .env.defaults gha-creds.json gha-creds-1.txt
 `;
 const cases = [

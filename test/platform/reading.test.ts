@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, renameSync, symlinkSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import {
@@ -10,6 +10,7 @@ import {
   readJudged,
   readSmallFile,
 } from "../../src/platform/reading.ts";
+import { inRealFolder } from "../../src/platform/files.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 describe("a file that is opened to be read", () => {
@@ -57,4 +58,24 @@ test("a judged file is not read if a folder of its path has become a link since"
   symlinkSync("b", join(path, "a"));
   assert.equal(readJudged(file, 1000), undefined);
   assert.equal(await openJudged(file), undefined);
+});
+
+test("a folder is made with those above it, and never through a link, whenever it was made", async (t) => {
+  const { path } = await makeWorkspace(t, { "other/file": "" });
+  const [folder, other] = [join(path, "a/b/c"), join(path, "other")];
+  inRealFolder(folder, () => {});
+  assert.ok(existsSync(folder));
+  inRealFolder(folder, (at) => {
+    renameSync(join(path, "a"), join(path, "moved"));
+    mkdirSync(join(path, "a"));
+    symlinkSync(other, join(path, "a/b"));
+    if (process.platform === "linux") writeFileSync(join(at, "file"), "inside");
+  });
+  for (const name of ["a/b", "a/b/c/d", "a/b/file"])
+    assert.throws(() => inRealFolder(join(path, name), () => {}), /was moved or replaced/);
+  symlinkSync(join(path, "none"), join(path, "dangling"));
+  assert.throws(() => inRealFolder(join(path, "dangling/d"), () => {}), /was moved or replaced/);
+  assert.equal(existsSync(join(path, "none")), false);
+  assert.equal(existsSync(join(other, "c")), false);
+  if (process.platform === "linux") assert.ok(existsSync(join(path, "moved/b/c/file")));
 });

@@ -13,12 +13,11 @@ import { unlessAborted } from "../../platform/waiting.ts";
 import { childEnvironment, type Environment } from "../../platform/environment.ts";
 import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
-import type { Sandbox } from "../../platform/sandbox.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Connection } from "./connection.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import { failed, type Tool } from "../tool.ts";
-import type { McpHost, ServerTools } from "../toolbox.ts";
+import type { McpHost, ServerStart, ServerTools } from "../toolbox.ts";
 import { type ServerAddress, addressOf } from "./variables.ts";
 
 export interface McpServersOptions {
@@ -35,11 +34,9 @@ interface McpRun {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-interface ServerKey {
+interface ServerKey extends Pick<McpRun, "workingDirectory">, ServerStart {
   readonly id: string;
   readonly address: ServerAddress;
-  readonly cwd: McpRun["workingDirectory"];
-  readonly sandbox: Sandbox | undefined;
   readonly startMs: number;
 }
 
@@ -100,7 +97,8 @@ export class McpServers {
     return starting;
   }
 
-  async #connect({ address, cwd, sandbox, startMs }: ServerKey): Promise<Connection> {
+  async #connect(key: ServerKey): Promise<Connection> {
+    const { address, workingDirectory, isLocal = false, sandbox, startMs } = key;
     const { signal } = this.#closed;
     if (signal.aborted) throw new Error("The host is closed.");
     // A program that doesn't close its host ends its servers, too.
@@ -108,13 +106,16 @@ export class McpServers {
     const { environment, redactor, version, graceMs = 1_000 } = this.#options;
     this.#folder ??= makeRunFolder("mcp-", this.#options.mark);
     const { mark, path } = await this.#folder;
-    const folder = cwd ?? join(path, randomUUID());
-    if (cwd === undefined) await makeDirectory(folder);
+    const empty = join(path, randomUUID());
+    await makeDirectory(empty);
     return Connection.open(address, {
       version,
-      cwd: folder,
+      cwd: (isLocal ? workingDirectory : undefined) ?? empty,
       sandbox,
-      environment: { ...childEnvironment(environment), [RUN_MARK]: mark },
+      environment: {
+        ...childEnvironment(environment, isLocal ? undefined : workingDirectory),
+        [RUN_MARK]: mark,
+      },
       graceMs,
       startMs,
       redactor,
@@ -163,21 +164,27 @@ class ServersOfRun implements McpHost {
     name: string,
     declaration: McpServer,
     signal: AbortSignal,
-    sandbox?: Sandbox,
+    start: ServerStart = {},
   ): Promise<ServerTools> => {
     const { variables, workingDirectory } = this.#run;
-    const address = addressOf(declaration, variables);
+    const { isLocal, sandbox } = start;
+    const address = addressOf(declaration, variables, isLocal ? undefined : workingDirectory);
     if (address.kind === "incomplete") {
       const reason = `It needs the environment variable ${address.missing}, which is not set or not allowed.`;
       return { kind: "failed", reason };
     }
-    const parts = [address, address.kind === "program" ? workingDirectory : "", sandbox?.enter];
+    const parts = [
+      address,
+      address.kind === "program" ? workingDirectory : "",
+      isLocal,
+      sandbox?.enter,
+    ];
     const key: ServerKey = {
       // The values of variables are secrets: they are in no key.
       id: createHash("sha256").update(JSON.stringify(parts)).digest("hex"),
       address,
-      cwd: workingDirectory,
-      sandbox,
+      workingDirectory,
+      ...start,
       startMs: (declaration.startSeconds ?? defaultStartSeconds) * 1000,
     };
     const connection = await this.#reach(name, key, signal);

@@ -1,4 +1,8 @@
+import { resolve } from "node:path";
 import type { McpServer } from "../../entry/model.ts";
+import { isUnder } from "../../permissions/paths.ts";
+import { isBareName } from "../../platform/search-path.ts";
+import { fileIn } from "../preparation.ts";
 
 export type ServerAddress =
   | {
@@ -26,16 +30,47 @@ export function variablesOf(declaration: McpServer): readonly string[] {
   return [...new Set(found.map(([, name = ""]) => name))];
 }
 
-/** `missing`: a variable that isn't set or is empty, or that the caller hasn't allowed. */
+/** Another word of a command may be a name that means something else, such as that of a package. */
+const relativePath = /^((?:--?[\w-]+=)?)(\.\.?(?:[\\/].*)?)$/s;
+
+/**
+ * Whether the server is a program of the folder: its command, or the first argument that is no option. Asked before an
+ * agent can have made a file of such a name.
+ */
+export function isLocal(declaration: McpServer, folder: string): boolean {
+  if (!("command" in declaration)) return false;
+  const { command, args = [] } = declaration;
+  const script = args.find((word) => !word.startsWith("-")) ?? "";
+  return (
+    (!isBareName(command) && isUnder(resolve(folder, command), folder)) ||
+    (relativePath.test(script) && isUnder(resolve(folder, script), folder)) ||
+    fileIn(folder, script) !== undefined
+  );
+}
+
+/**
+ * `missing`: a variable that isn't set or is empty, or that the caller hasn't allowed. `folder`: what relative paths lead
+ * to, of a server that starts elsewhere.
+ */
 export function addressOf(
   declaration: McpServer,
   variables: Variables,
+  folder?: string,
 ): ServerAddress | { readonly kind: "incomplete"; readonly missing: string } {
   const missing = variablesOf(declaration).find((name) => valueOf(variables, name) === undefined);
   if (missing !== undefined) return { kind: "incomplete", missing };
   if ("command" in declaration) {
     const { command, args = [], env = {} } = declaration;
-    return { kind: "program", command, args, env: filled(env, wholeValue, variables) };
+    const absolute = (word: string): string => {
+      const [, option = "", path] = relativePath.exec(word) ?? [];
+      return folder === undefined || path === undefined ? word : option + resolve(folder, path);
+    };
+    return {
+      kind: "program",
+      command: absolute(command),
+      args: args.map(absolute),
+      env: filled(env, wholeValue, variables),
+    };
   }
   const { url, headers = {} } = declaration;
   return { kind: "url", url, headers: filled(headers, wordOfHeader, variables) };
