@@ -45,7 +45,7 @@ export function unconfinedFile(name: string, text: string): string {
 
 const off = `"sandbox": "off"`;
 
-/** Tasks inherit it from the permissions of their entry. What is around it keeps its place, but for lines after it. */
+/** Tasks inherit it from the permissions of their entry. What is before it keeps its line and column. */
 function edited({ contents }: Document, text: string): string {
   const insert = (at: number, more: string, end = at): string =>
     `${text.slice(0, at)}${more}${text.slice(end)}`;
@@ -54,12 +54,12 @@ function edited({ contents }: Document, text: string): string {
   if (!isNode(stated) || !stated.range) {
     const permissions = `"permissions": { ${off} }`;
     return contents.flow === true
-      ? text.replace("{", `{${permissions}, `)
+      ? insert(text.lastIndexOf("}"), `, ${permissions} `)
       : `${text.trimEnd()}\n${permissions}\n`;
   }
   const [from, to] = stated.range;
   if (!isMap(stated)) return insert(from, `{ "preset": ${text.slice(from, to)}, ${off} }`, to);
-  if (stated.flow === true) return insert(from + 1, stated.items.length === 0 ? off : `${off}, `);
+  if (stated.flow === true) return insert(to - 1, stated.items.length === 0 ? off : `, ${off} `);
   const indent = from - text.lastIndexOf("\n", from) - 1;
-  return insert(from, `${off}\n${" ".repeat(indent)}`);
+  return insert(text.slice(0, to).trimEnd().length, `\n${" ".repeat(indent)}${off}`);
 }
