@@ -1,11 +1,14 @@
 // The output of `npm test`: a dot per test, each failure as it happens, and at the end the slowest files and the
-// names of all that failed, so that the last lines of a log say what went wrong. The files with failures are
-// listed in the file that AGENT_JOBS_FAILED_TESTS names, for scripts/repeat-failed-tests.mjs.
+// names of all that failed, so that the last lines of a log say what went wrong. A line for each reason says how many
+// tests were skipped. The files with failures are listed in the file that AGENT_JOBS_FAILED_TESTS names, for
+// scripts/repeat-failed-tests.mjs.
 import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { inspect } from "node:util";
 
 const width = 80;
+/** The reason of test/rig/nightly.ts: such a test lacks nothing here. */
+const ONLY_NIGHTLY = "only in the nightly workflow";
 
 export default async function* report(source) {
   const started = performance.now();
@@ -15,7 +18,7 @@ export default async function* report(source) {
   const printed = new Map();
   const parents = new Map();
   let passed = 0;
-  let skipped = 0;
+  const skipped = new Map();
   let dots = 0;
 
   for await (const { type, data } of source) {
@@ -40,8 +43,9 @@ export default async function* report(source) {
         // A group fails because of its tests, which have been reported.
         if (details.type === "suite" || error?.failureType === "subtestsFailed") break;
         if (type === "test:pass") {
-          if (data.skip === undefined && data.todo === undefined) passed += 1;
-          else skipped += 1;
+          const reason = data.skip ?? data.todo;
+          if (reason === undefined) passed += 1;
+          else skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
           dots += 1;
           yield dots % width === 0 ? ".\n" : ".";
           break;
@@ -71,7 +75,13 @@ export default async function* report(source) {
   for (const [file, time] of files.slice(0, 10))
     yield `${time.toFixed(1).padStart(8)} s  ${file}\n`;
   const minutes = ((performance.now() - started) / 60_000).toFixed(1);
-  yield `\n${passed} passed, ${failed.length} failed, ${skipped} skipped, in ${minutes} minutes\n`;
+  const nightly = skipped.get(ONLY_NIGHTLY) ?? 0;
+  skipped.delete(ONLY_NIGHTLY);
+  const left = [...skipped.values()].reduce((sum, count) => sum + count, 0);
+  const later = nightly === 0 ? "" : ` (and ${nightly} left to the nightly workflow)`;
+  yield `\n${passed} passed, ${failed.length} failed, ${left} skipped${later}, in ${minutes} minutes\n`;
+  for (const [reason, count] of skipped)
+    if (typeof reason === "string") yield `${count} skipped: ${reason}\n`;
   for (const title of failed) yield `✖ ${title}\n`;
   const list = process.env["AGENT_JOBS_FAILED_TESTS"];
   if (list !== undefined) writeFileSync(list, JSON.stringify([...failedFiles]));

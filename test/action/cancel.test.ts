@@ -7,7 +7,6 @@ import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { readReport } from "../reports/rig.ts";
 import { bash, modelServer } from "../rig/model-server.ts";
-import { nightly } from "../rig/nightly.ts";
 import { runBundledStep, runPost, startStep, type Step, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entry, files, inputs, type Test } from "./rig.ts";
@@ -61,15 +60,11 @@ async function reported(path: string): Promise<readonly unknown[]> {
   return boot.runs.map(({ jobName, status }) => [jobName, status]);
 }
 
-/** Five seconds, which only say something where nothing else runs. */
-const patienceMs = nightly ? 5_000 : 30_000;
-
 describe("a step that is canceled", () => {
-  it("by SIGTERM ends within five seconds, with summary, outputs and report, and leaves nothing", async (t) => {
+  it("by SIGTERM ends with summary, outputs and report, and leaves nothing", async (t) => {
     const { step, marked, path } = await startWaiting(t);
     step.signal("SIGTERM");
     const result = await step.ended;
-    assert.ok(result.milliseconds < patienceMs, `${result.milliseconds} ms`);
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "cancelled");
     assert.match(result.outputs["reason"] ?? "", /SIGTERM/);
@@ -106,7 +101,6 @@ describe("a step that is canceled", () => {
     for (const pid of await marked()) sendSignal(pid, "SIGSTOP");
     step.signal("SIGINT");
     const result = await step.ended;
-    assert.ok(result.milliseconds < patienceMs, `${result.milliseconds} ms`);
     assert.equal(result.outputs["result"], "cancelled");
     assert.match(result.summary, /cancel/i);
     assert.equal((await reported(path)).length, 1);

@@ -5,6 +5,7 @@ import { chmod } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { it } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
+import { findProgram } from "../../src/platform/search-path.ts";
 import { bash, modelServer } from "../rig/model-server.ts";
 import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
@@ -56,7 +57,7 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
   await chmod(path, 0o755);
   if (process.getuid?.() === 0) execFileSync("chown", ["--recursive", "1000", path]);
   else {
-    const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
+    const real = findProgram("git", process.env) ?? "git";
     await bin.write("git", `#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec ${real} "$@"\n`);
     await chmod(join(bin.path, "git"), 0o755);
   }

@@ -33,7 +33,8 @@ describe("on a hosted runner", () => {
     const { path } = await makeWorkspace(t, {
       "e.json": JSON.stringify({
         models: { driving: "m" },
-        tasks: { a: { prompt: "Go", model: { category: "driving" }, permissions } },
+        // A file that mentions the sandbox keeps the default.
+        tasks: { a: { prompt: "Use the sandbox", model: { category: "driving" }, permissions } },
         jobs: { j: { work: { kind: "Ref", taskId: "a" } } },
       }),
       made: "",

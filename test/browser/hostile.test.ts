@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import type { RunEvent } from "../../src/events/event.ts";
 import { browserTests, until, useBrowser } from "../rig/browser.ts";
-import { onlyNightly, share } from "../rig/nightly.ts";
+import { nightly, onlyNightly, share } from "../rig/nightly.ts";
 import { handedIn } from "../web/handed-in.ts";
 import { largeRun } from "../web/large-run.ts";
 import { writeReport } from "./report.ts";
@@ -117,11 +117,11 @@ async function expectOnlyText(page: Page, what: string): Promise<void> {
   assert.deepEqual(found, [], `markup of the journal on ${what}`);
 }
 
-describe("a hostile journal", browserTests, () => {
+describe("a hostile journal", () => {
   for (const bypassPolicy of share([true, false], 1)) {
     const how = bypassPolicy ? "without the policy" : "with the policy";
 
-    it(`runs nothing on the page of a run, ${how}`, async (t) => {
+    it(`runs nothing on the page of a run, ${how}`, browserTests, async (t) => {
       const address = await writeReport(t, { "run.jsonl": hostileRun() });
       const { page } = await open({ bypassPolicy });
       await page.goto(address);
@@ -152,19 +152,23 @@ describe("a hostile journal", browserTests, () => {
       await expectOnlyText(page, "the hits of a search");
     });
 
-    it(`runs nothing on the list and the comparison, ${how}`, onlyNightly, async (t) => {
-      const address = await writeReport(t, {
-        "a.jsonl": hostileRun(),
-        "b.jsonl": hostileRun("second"),
-      });
-      const { page } = await open({ bypassPolicy });
-      await page.goto(address);
-      await page.getByRole("checkbox").nth(0).check();
-      await page.getByRole("checkbox").nth(1).check();
-      await expectOnlyText(page, "the list");
-      await page.getByRole("link", { name: "Compare the two runs" }).click();
-      await page.getByRole("table").first().waitFor();
-      await expectOnlyText(page, "the comparison");
-    });
+    it(
+      `runs nothing on the list and the comparison, ${how}`,
+      nightly ? browserTests : onlyNightly,
+      async (t) => {
+        const address = await writeReport(t, {
+          "a.jsonl": hostileRun(),
+          "b.jsonl": hostileRun("second"),
+        });
+        const { page } = await open({ bypassPolicy });
+        await page.goto(address);
+        await page.getByRole("checkbox").nth(0).check();
+        await page.getByRole("checkbox").nth(1).check();
+        await expectOnlyText(page, "the list");
+        await page.getByRole("link", { name: "Compare the two runs" }).click();
+        await page.getByRole("table").first().waitFor();
+        await expectOnlyText(page, "the comparison");
+      },
+    );
   }
 });

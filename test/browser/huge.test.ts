@@ -6,7 +6,7 @@ import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { browserTests, useBrowser } from "../rig/browser.ts";
-import { nightly, onlyNightly } from "../rig/nightly.ts";
+import { onlyNightly } from "../rig/nightly.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { writeReport } from "./report.ts";
 
@@ -62,7 +62,7 @@ const message = (text: string): SessionActivity => ({
   text,
 });
 
-describe("a journal with huge parts", nightly ? browserTests : onlyNightly, () => {
+describe("a journal with huge parts", onlyNightly, () => {
   const deep: readonly (readonly [string, string])[] = [
     ["quotes", `${">".repeat(5_000)} deep`],
     [
@@ -71,14 +71,14 @@ describe("a journal with huge parts", nightly ? browserTests : onlyNightly, () =
     ],
   ];
   for (const [what, text] of deep) {
-    it(`shows ${what} that are nested thousands of times`, async (t) => {
+    it(`shows ${what} that are nested thousands of times`, browserTests, async (t) => {
       const page = await openRun(t, turnWith(message(text), message("the next one")));
       await page.getByText("the next one").waitFor();
       await page.getByText("deep").first().waitFor();
     });
   }
 
-  it("reads Markdown in linear time", async (t) => {
+  it("reads Markdown in linear time", browserTests, async (t) => {
     const hostile = ["_a_", "*a_", "a-\n-\n", "![", "**a _b "].map((part) =>
       message(part.repeat(45_000 / part.length)),
     );
@@ -95,18 +95,22 @@ describe("a journal with huge parts", nightly ? browserTests : onlyNightly, () =
     assert.ok(seconds !== undefined && seconds < 8, `The scripts of the page took ${seconds} s.`);
   });
 
-  it("shows a part of a message of megabytes, and more of it on demand", async (t) => {
-    const page = await openRun(t, turnWith(message("*one* line of many\n".repeat(250_000))));
-    await page.getByText("one line of many").first().waitFor();
-    const shown = (): Promise<number> =>
-      page.evaluate(`document.querySelector("[role=list].rows").textContent.length`);
-    const before = await shown();
-    assert.ok(before < 100_000, `${before} characters are shown`);
-    await page.getByRole("button", { name: /^Show more/ }).click();
-    assert.ok((await shown()) > before + 50_000);
-  });
+  it(
+    "shows a part of a message of megabytes, and more of it on demand",
+    browserTests,
+    async (t) => {
+      const page = await openRun(t, turnWith(message("*one* line of many\n".repeat(250_000))));
+      await page.getByText("one line of many").first().waitFor();
+      const shown = (): Promise<number> =>
+        page.evaluate(`document.querySelector("[role=list].rows").textContent.length`);
+      const before = await shown();
+      assert.ok(before < 100_000, `${before} characters are shown`);
+      await page.getByRole("button", { name: /^Show more/ }).click();
+      assert.ok((await shown()) > before + 50_000);
+    },
+  );
 
-  it("shows what a search found in the middle of a long result", async (t) => {
+  it("shows what a search found in the middle of a long result", browserTests, async (t) => {
     const line = "a line of the result\n";
     const content = `${line.repeat(50_000)}the NEEDLE itself\n${line.repeat(50_000)}`;
     const call = { toolCallId: "call", toolName: "bash" };
@@ -129,7 +133,7 @@ describe("a journal with huge parts", nightly ? browserTests : onlyNightly, () =
       .waitFor();
   });
 
-  it("draws the flowchart of hundreds of works only when asked to", async (t) => {
+  it("draws the flowchart of hundreds of works only when asked to", browserTests, async (t) => {
     const works = Array.from({ length: 120 }, (_, id) => ref(id, `task-${id}`));
     const page = await openRun(t, runOf({ kind: "Par", works }, []));
     const flowchart = page.getByRole("region", { name: "Flowchart" });

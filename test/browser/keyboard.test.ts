@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserTests, until, useBrowser } from "../rig/browser.ts";
-import { nightly, onlyNightly } from "../rig/nightly.ts";
+import { onlyNightly } from "../rig/nightly.ts";
 import { usePortal } from "./portal.ts";
 
 const open = useBrowser();
@@ -30,8 +30,8 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
   assert.fail(`Tab does not lead to ${String(wanted)}: ${passed.join(" | ")}`);
 }
 
-describe("the keyboard", nightly ? browserTests : onlyNightly, () => {
-  it("starts a job, opens a work and a tool call of it, and goes back", async () => {
+describe("the keyboard", onlyNightly, () => {
+  it("starts a job, opens a work and a tool call of it, and goes back", browserTests, async () => {
     const { address } = await portal();
     const { page } = await open();
     await page.goto(address);
@@ -63,17 +63,21 @@ describe("the keyboard", nightly ? browserTests : onlyNightly, () => {
     await until(page, `!location.hash.includes("/work/")`);
   });
 
-  it("closes a dialog with Escape, and the focus returns to what opened it", async () => {
-    const { address } = await portal();
-    const { page } = await open();
-    await page.goto(address);
-    await page.getByRole("button", { name: /^Start Ask/ }).waitFor();
-    await tabTo(page, /^button: Start ?Ask/);
-    await page.keyboard.press("Enter");
-    const dialog = page.getByRole("dialog", { name: "Start ask" });
-    await dialog.waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
-    assert.match(await focused(page), /^button: Start ?Ask/);
-  });
+  it(
+    "closes a dialog with Escape, and the focus returns to what opened it",
+    browserTests,
+    async () => {
+      const { address } = await portal();
+      const { page } = await open();
+      await page.goto(address);
+      await page.getByRole("button", { name: /^Start Ask/ }).waitFor();
+      await tabTo(page, /^button: Start ?Ask/);
+      await page.keyboard.press("Enter");
+      const dialog = page.getByRole("dialog", { name: "Start ask" });
+      await dialog.waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      assert.match(await focused(page), /^button: Start ?Ask/);
+    },
+  );
 });

@@ -34,8 +34,8 @@ async function start(page: Page): Promise<void> {
   await until(page, `location.hash.startsWith("#/run/")`);
 }
 
-describe("a workflow in the portal", browserTests, () => {
-  it("asks for its parameters, with an error at the field", async () => {
+describe("a workflow in the portal", () => {
+  it("asks for its parameters, with an error at the field", browserTests, async () => {
     const { address } = await server();
     const { page } = await open({ kept: true });
     await page.goto(`${address}#/`);
@@ -60,7 +60,7 @@ describe("a workflow in the portal", browserTests, () => {
     await page.getByRole("heading", { level: 1, name: /Canceled/ }).waitFor();
   });
 
-  it("shows a question at once, and sends the answer", async () => {
+  it("shows a question at once, and sends the answer", browserTests, async () => {
     const { address } = await server();
     const { page } = await open({ kept: true });
     const { page: other } = await open();
@@ -86,7 +86,7 @@ describe("a workflow in the portal", browserTests, () => {
     await picture(page, "workflow-answered");
   });
 
-  it("fits a phone, and ends the question with the run", async () => {
+  it("fits a phone, and ends the question with the run", browserTests, async () => {
     const { address } = await server();
     const { page } = await open({ kept: true, viewport: phone });
     await page.goto(`${address}#/`);

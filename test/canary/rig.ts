@@ -19,6 +19,7 @@ import {
   type ScriptedCall,
 } from "../rig/model-server.ts";
 import { startStep, type StepResult } from "../rig/runner.ts";
+import { unconfined } from "../rig/sandbox.ts";
 import {
   environmentCanaries,
   installationToken,
@@ -144,7 +145,8 @@ type Start = (
   environment: Readonly<Record<string, string>>,
 ) => Promise<Started>;
 
-export function runCliWithCanaries(test: TestContext, options: CanaryOptions): Promise<CanaryRun> {
+export function runCliWithCanaries(test: TestContext, given: CanaryOptions): Promise<CanaryRun> {
+  const options = { ...given, permissions: unconfined(given.permissions) };
   return runWithCanaries(test, options, (stage, baseUrl, environment) => {
     const access = options.access ?? ((url: string) => ["--provider-base-url", url]);
     const args = [
@@ -168,8 +170,9 @@ export function runCliWithCanaries(test: TestContext, options: CanaryOptions): P
 /** `main`: the bundle. */
 export function runStepWithCanaries(
   test: TestContext,
-  options: CanaryOptions & { readonly main: string },
+  given: CanaryOptions & { readonly main: string },
 ): Promise<CanaryRun> {
+  const options = { ...given, permissions: unconfined(given.permissions) };
   return runWithCanaries(test, options, async (stage, baseUrl, environment) => {
     const step = await startStep(test, {
       workspace: stage.scene.checkout,

@@ -19,6 +19,7 @@ import { parseJournal, type ParsedJournal } from "../../src/journal/read.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
+import { unconfined } from "../rig/sandbox.ts";
 import { JUMP_SIGNAL, type LoopDelay, type ProbeNote, type ProbePlan } from "./probe.ts";
 import { expectationOf, type Case } from "./rules.ts";
 import { prompts, scriptOf, tellCommand } from "./script.ts";
@@ -201,7 +202,7 @@ function occasion(): readonly [Promise<void>, () => void] {
 }
 
 /** Commands tell the server of models where they are. */
-const permissions = { preset: "workspace", hosts: ["localhost"] };
+const rules = { preset: "workspace", hosts: ["localhost"] } as const;
 
 /** Its EXECUTE may fail: the job goes on. */
 const workflow = `---
@@ -230,14 +231,12 @@ function entryOf({ failure, shape }: Case): object {
     models: { driving: "driver", other: "other" },
     limits: { idleMinutes: 1, turnMinutes: 5, commandMinutes: 0.05, ...failure.limits },
     ...failure.declares,
-    permissions,
+    permissions: unconfined(rules),
     tasks: {
       subject: {
         model: { category: "driving" },
         prompt: prompts.prompt,
-        ...(failure.declares === undefined
-          ? {}
-          : { permissions: { ...permissions, tools: ["*"] } }),
+        ...(failure.declares === undefined ? {} : { permissions: { ...rules, tools: ["*"] } }),
         availability: { condition: prompts.availability },
         criteria: {
           condition: prompts.criteria,

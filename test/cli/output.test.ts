@@ -84,12 +84,10 @@ describe("a reader of stdout that stalls", () => {
   });
 
   it("does not hold up a cancel, and is told what it lost", async (t) => {
-    const child = await stalled(t, "sleep 300");
+    const child = await stalled(t, "sleep 3000");
     await child.holds("j.jsonl", '"activity":"EXECUTE_B"');
-    const start = performance.now();
     child.signal("SIGINT");
     assert.equal(await child.exited, 130);
-    assert.ok(performance.now() - start < 30_000);
     child.resumeOutput();
     const { stderr } = await child.ended;
     assert.match(stderr, /the output is incomplete: the reader read nothing for 0.5 s/);

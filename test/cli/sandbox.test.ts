@@ -162,7 +162,7 @@ const files = {
   "f.wf.md": `---
 permissions: { shell: [touch ran] }
 ---
-# Workflow
+# Workflow with the default for the sandbox
 
 \`\`\`mermaid
 flowchart TD

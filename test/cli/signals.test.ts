@@ -14,13 +14,14 @@ const said = (text: string): { text: string } => ({ text });
 
 const hello = JSON.stringify({
   models: { driving: "driver", work: "worker" },
+  permissions: "workspace",
   tasks: {
     greet: { prompt: "Greet $user-input", requireUserInput: true, model: { category: "work" } },
   },
   jobs: { hello: { work: { kind: "Ref", taskId: "greet" } } },
 });
 
-const inWorkspace = "run entry.json --user-input x --permissions workspace --verbose".split(" ");
+const inWorkspace = "run entry.json --user-input x --verbose".split(" ");
 
 describe("agent-jobs run, when something ends it", () => {
   const script: Script = ({ prompt }) =>
@@ -30,7 +31,7 @@ describe("agent-jobs run, when something ends it", () => {
     ["SIGHUP of a terminal that was closed", "signal", "SIGHUP"],
   ];
   for (const [name, send, signal] of kinds) {
-    it(`ends with 130 within 5 seconds after ${name}: a complete journal, no process left`, async (t) => {
+    it(`ends with 130 after ${name}: a complete journal, no process left`, async (t) => {
       const server = await modelServer(t, script);
       const workspace = await makeWorkspace(t, { "entry.json": hello });
       const mark = `mark-${process.pid}-${signal}-${send}`;
@@ -41,13 +42,10 @@ describe("agent-jobs run, when something ends it", () => {
       );
       await child.printed("tool bash");
       await waitFor(async () => (await processesMarked("USER", mark)).length >= 4);
-      const start = performance.now();
       child[send](signal);
       const { code, stdout, stderr } = await child.ended;
-      const took = performance.now() - start;
+      // After the five seconds of the contract, the process ends itself, and the journal lacks its last event.
       assert.equal(code, 130, stdout + stderr);
-      // Of the five seconds of the contract, a busy machine may take more: without the end, the journal lacks its last event.
-      assert.ok(took < 20_000, `it took ${took} ms`);
       assert.equal(
         stdout.trimEnd().split("\n").at(-1),
         `job hello canceled: canceled by ${signal}`,
@@ -79,7 +77,10 @@ describe("agent-jobs run, when something ends it", () => {
       tasks: { t: { prompt: "Wait", model: { category: "driving" } } },
       jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
     };
-    const { path: cwd } = await makeWorkspace(t, { "entry.json": JSON.stringify(entry) });
+    const { path: cwd } = await makeWorkspace(t, {
+      "entry.json": JSON.stringify(entry),
+      "out/a": "",
+    });
     const mark = `mark-${process.pid}-second`;
     t.after(() => endMarkedProcesses("MARK", mark));
     const args = ["run", "entry.json", "--provider-base-url", server.baseUrl, "--env", "MARK"];

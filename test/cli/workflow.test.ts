@@ -249,7 +249,7 @@ describe("an EXECUTE", () => {
       "```bash\ntouch made\n```\n\n```sh\ntouch ma",
       "```bash\ntouch made\n```\n\n```json\n{}\n```",
       "```bash\n\n```",
-      "Set it:\n\n```\nexport A=3\nshopt -s expand_aliases; alias say=echo\n```\n\n```python\nimport os\nprint(int(os.environ['A']) + 1)\n```\n\n```sh\nsay $A\n```",
+      "Set it:\n\n```\nexport A=3\nshopt -s expand_aliases; alias say=echo\n```\n\n```bash\necho $((A + 1))\n```\n\n```sh\nsay $A\n```",
     ]);
     assert.equal(code, 0, stdout);
     const tags = "sh, shell, bash, python, python3, py";
@@ -266,7 +266,7 @@ describe("an EXECUTE", () => {
     assert.equal(existsSync(join(cwd, "made")), false);
     assert.equal(
       report,
-      "$ export A=3\nshopt -s expand_aliases; alias say=echo\n$ import os\nprint(int(os.environ['A']) + 1)\n4\n$ say $A\n3",
+      "$ export A=3\nshopt -s expand_aliases; alias say=echo\n$ echo $((A + 1))\n4\n$ say $A\n3",
     );
   });
 

@@ -65,7 +65,6 @@ test("arguments nested thousands of levels deep do not break it", () => {
 
 test("an event keeps a megabyte of text at most, and a cut leaves no part of a secret", () => {
   const long = `${"x".repeat(900_000)}${`${secret}${"y".repeat(200)}`.repeat(2000)}`;
-  const begun = process.cpuUsage();
   const event = redactor.event(
     acted({
       kind: "model.replied",
@@ -74,9 +73,6 @@ test("an event keeps a megabyte of text at most, and a cut leaves no part of a s
       subAgent: false,
     }),
   );
-  const { user, system } = process.cpuUsage(begun);
-  const took = (user + system) / 1000;
-  assert.ok(took < 4000, `${took} ms`);
   assert.ok(event.type === "activity" && event.activity.kind === "model.replied");
   const { text, toolCalls } = event.activity;
   assert.ok(text.length < 1_100_000);

@@ -7,10 +7,9 @@
  * names with `tolerate`.
  */
 import assert from "node:assert/strict";
-import { accessSync, constants } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { after, afterEach } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -20,6 +19,8 @@ import {
   type BrowserContextOptions,
   type Page,
 } from "playwright-core";
+import { findProgram } from "../../src/platform/search-path.ts";
+import { skipUnlessCi } from "./programs.ts";
 
 /** The shell draws the same pages, without the window around them that takes half of the time. */
 const names = [
@@ -30,19 +31,13 @@ const names = [
   "google-chrome-stable",
 ];
 
-const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
 /** The browser that the tests drive, or undefined if none is installed. */
-const executable = names
-  .flatMap((name) => folders.map((folder) => join(folder, name)))
-  .find(isExecutable);
+const executable = names.map((name) => findProgram(name, process.env)).find(Boolean);
 const missing =
-  "No Chromium or Chrome on PATH. On Debian and Ubuntu: sudo apt-get install chromium. " +
-  "The tests of the page need it.";
+  "Chromium or Chrome is not installed. Install it with `sudo apt-get install chromium`";
 
-/** For `describe`: a machine without a browser skips these tests. In CI they fail instead. */
-export const browserTests = {
-  skip: executable === undefined && process.env["CI"] === undefined ? missing : false,
-};
+/** For `it`. A machine without a browser skips each test by itself, so that all are counted. */
+export const browserTests = { skip: executable === undefined && skipUnlessCi(missing) };
 
 export interface TabOptions {
   readonly colorScheme?: "light" | "dark";
@@ -253,13 +248,4 @@ let source: Promise<string> | undefined;
 function axe(): Promise<string> {
   source ??= readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   return source;
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

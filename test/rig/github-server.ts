@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { listen } from "./listen.ts";
+import { unconfinedFile } from "./sandbox.ts";
 
 export interface GithubRequest {
   readonly method: string;
@@ -81,7 +82,7 @@ function answer(
   const [, file, ref] = /^\/repos\/octo\/shop\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
   const found = file === undefined ? undefined : files[`${ref}:${file}`];
   if (typeof found === "string") {
-    const content = Buffer.from(found).toString("base64");
+    const content = Buffer.from(unconfinedFile(file ?? "", found)).toString("base64");
     return { status: 200, body: { type: "file", encoding: "base64", path: file, content } };
   }
   if (found !== undefined) return { status: 200, body: found };

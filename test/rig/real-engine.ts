@@ -10,6 +10,7 @@ import { systemClock } from "../../src/platform/system-clock.ts";
 import type { Rig } from "../sessions/rig.ts";
 import { openGate, told, type Played } from "./engine.ts";
 import { identity } from "./plan.ts";
+import { unconfined } from "./sandbox.ts";
 
 export type RealRun = Pick<Played, "outcome" | "events" | "decisions" | "ended">;
 
@@ -55,7 +56,7 @@ export async function runOn(
       workingDirectory: rig.workspace.path,
       limits: resolveLimits(entry.limits),
       ...identity,
-      permissionsOf: () => setup.permissions ?? "read-only",
+      permissionsOf: () => unconfined(setup.permissions ?? "read-only"),
     },
     ports,
     setup.signal,

@@ -51,8 +51,6 @@ export interface StepResult {
   readonly outputs: Readonly<Record<string, string>>;
   readonly state: Readonly<Record<string, string>>;
   readonly summary: string;
-  /** From the signal, or else the start, to the end. */
-  readonly milliseconds: number;
 }
 
 export interface Step {
@@ -186,7 +184,6 @@ export async function runStep(
     tolerateAsTheProductDoes();
     // The toolkit keeps the path of the first summary that it has written.
     Reflect.set(core.summary, "_filePath", undefined);
-    const since = Date.now();
     const { output, stop } = captureOutput();
     const cancellation = cancelOnSignals({
       signals: [],
@@ -195,7 +192,7 @@ export async function runStep(
       secondExits: false,
     });
     const ending = await runAction(cancellation).finally(stop);
-    return resultOf(ending === "failed" ? 1 : 0, output, files, Date.now() - since);
+    return resultOf(ending === "failed" ? 1 : 0, output, files);
   });
 }
 
@@ -241,20 +238,15 @@ function spawnStep(
     env: { PATH, HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let since = Date.now();
   const { output, closed, printed } = outputOf(child);
-  const ended = closed.then((code) => resultOf(code, output, files, Date.now() - since));
+  const ended = closed.then((code) => resultOf(code, output, files));
   return {
     pid: child.pid ?? 0,
     ended,
     state: async () => parseFileCommand(await readOf(files, "STATE")),
     printed,
-    signal(signal) {
-      since = Date.now();
-      child.kill(signal);
-    },
+    signal: (signal) => void child.kill(signal),
     stopReading() {
-      since = Date.now();
       child.stdout.destroy();
       child.stderr.destroy();
     },
@@ -270,7 +262,6 @@ async function resultOf(
   code: number | null,
   output: Output,
   files: Prepared["files"],
-  milliseconds: number,
 ): Promise<StepResult> {
   const said = [output.stdout, output.stderr].map(readStream);
   return {
@@ -281,7 +272,6 @@ async function resultOf(
     outputs: parseFileCommand(await readOf(files, "OUTPUT")),
     state: parseFileCommand(await readOf(files, "STATE")),
     summary: await readOf(files, "STEP_SUMMARY"),
-    milliseconds,
   };
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { unconfinedFile } from "./sandbox.ts";
 
 const run = promisify(execFile);
 
@@ -38,7 +39,7 @@ export async function makeWorkspace(
     async write(name, content) {
       const file = join(path, name);
       await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, content);
+      await writeFile(file, unconfinedFile(name, content));
       return file;
     },
     read: (name) => readFile(join(path, name), "utf8"),

@@ -8,6 +8,7 @@ import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
 import { ref } from "../rig/engine.ts";
 import { modelServer, type Reply } from "../rig/model-server.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
+import { unconfined } from "../rig/sandbox.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 /** What its first argument says; with its params on stdin. */
@@ -138,7 +139,7 @@ export async function runActions(t: TestContext, setup: ActionSetup): Promise<Ac
   t.after(() => host.close());
   await host.installJobsEntry({
     models: { driving: "m" },
-    permissions: { preset: "workspace", tools: ["*"] },
+    permissions: unconfined({ preset: "workspace", tools: ["*"] }),
     tools,
     ...setup.entry,
     tasks: {

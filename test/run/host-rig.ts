@@ -8,6 +8,7 @@ import type { Entry } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { ICopilotSession } from "../../src/sessions/callbacks.ts";
 import { modelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { unconfinedEntry } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 export interface HostRig {
@@ -40,7 +41,7 @@ export async function makeHost(t: TestContext, entry: Entry, script: Script): Pr
     provider: { baseUrl: server.baseUrl },
     reporters: [{ report: (event) => void events.push(event) }],
   });
-  await host.installJobsEntry(entry);
+  await host.installJobsEntry(unconfinedEntry(entry));
   return {
     host,
     folder: workspace.path,

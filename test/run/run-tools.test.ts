@@ -10,6 +10,7 @@ import { runTools } from "../../src/run/run-tools.ts";
 import { entryWith, entryWithTask, prepared } from "../entry/rig.ts";
 import { ref } from "../rig/engine.ts";
 import { modelServer } from "../rig/model-server.ts";
+import { unconfined } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 test("the relics of an entry read the working directory of the run, redacted", async (t) => {
@@ -130,7 +131,7 @@ describe("a tool of an installed entry", () => {
     const task = { model: { category: "driving" }, prompt: "Go" } as const;
     await host.installJobsEntry({
       models: { driving: "m" },
-      permissions: { preset: "workspace", tools: ["*"] },
+      permissions: unconfined({ preset: "workspace", tools: ["*"] }),
       tools: { alone: tool(alone), beside: tool(beside, { parallelSafe: true }) },
       tasks: { first: task, second: task },
       jobs: { job: { work: { kind: "Par", works: [ref("first"), ref("second")] } } },

@@ -14,10 +14,13 @@ it("the reporter of npm test ends with the names of all that failed", async (t) 
     "package.json": '{ "type": "module" }',
     "a.test.js": `
       import { describe, it, test } from "node:test";
+      const onlyNightlyHere = { skip: "only in the nightly workflow" };
       describe("group", () => {
         it("works", () => {});
         it("fails", () => { throw new Error("because of this"); });
         it.skip("comes later", () => {});
+        it("measures", onlyNightlyHere, () => {});
+        for (const name of ["x", "y"]) it(name, { skip: "z is not installed" }, () => {});
       });
       test("parent", (t) => t.test("child", () => { throw new Error("or that"); }));
     `,
@@ -29,8 +32,11 @@ it("the reporter of npm test ends with the names of all that failed", async (t) 
   assert.equal(code, 1);
   for (const reason of ["because of this", "or that", "nowhere.js"])
     assert.ok(stdout.includes(reason), reason);
-  const end = stdout.slice(stdout.indexOf("2 passed, 3 failed, 1 skipped"));
-  const [, ...names] = end.trimEnd().split("\n");
+  const end = stdout.slice(
+    stdout.indexOf("2 passed, 3 failed, 3 skipped (and 1 left to the nightly workflow)"),
+  );
+  const [, reason, ...names] = end.trimEnd().split("\n");
+  assert.equal(reason, "2 skipped: z is not installed");
   assert.deepEqual(
     names.map((line) => line.replace(/^✖ .*?([abc]\.test\.js)/, "$1")),
     ["a.test.js: group > fails", "a.test.js: parent > child", "b.test.js"],

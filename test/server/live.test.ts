@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { Feed } from "../../src/live/feed.ts";
 import type { FeedItem } from "../../src/live/feed.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { followFeed } from "../../src/server/live.ts";
 import { makeLive } from "../live/live-rig.ts";
@@ -12,10 +13,12 @@ import { until } from "../sessions/rig.ts";
 import { ask, isRefused, serve, smallEntry, waitingCall, type TestServer } from "./rig.ts";
 
 /** A server with a job whose task waits for a model that answers after a minute. */
-async function serveSlowJob(t: TestContext): Promise<TestServer & { readonly jobId: string }> {
-  const { host, folder } = await makeLive(t, smallEntry, [
-    { turns: [{ replies: [{ delay: 60_000, text: "Done." }] }] },
-  ]);
+async function serveSlowJob(
+  t: TestContext,
+  clock: Clock = systemClock,
+): Promise<TestServer & { readonly jobId: string }> {
+  const sessions = [{ turns: [{ replies: [{ delay: 60_000, text: "Done." }] }] }];
+  const { host, folder } = await makeLive(t, smallEntry, sessions, { clock });
   const server = await serve(t, { host });
   const started = await server.api("copilot/job/start/hello", folder);
   assert.ok(typeof started === "object" && started !== null && "jobId" in started);
@@ -25,6 +28,23 @@ async function serveSlowJob(t: TestContext): Promise<TestServer & { readonly job
 const names = { notFound: "JobNotFound", closed: "JobsClosed" };
 
 describe("live", () => {
+  it("waits five seconds for a response", async (t) => {
+    const waits: number[] = [];
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      sleep(milliseconds, signal) {
+        waits.push(milliseconds);
+        return systemClock.sleep(milliseconds === 5_000 ? 1 : milliseconds, signal);
+      },
+    };
+    const { api, jobId } = await serveSlowJob(t, clock);
+    const live = `copilot/job/${jobId}/live`;
+    assert.deepEqual(Object(await api(live)).callback, "workStarted");
+    assert.ok(!waits.includes(5_000));
+    assert.deepEqual(await api(live), { error: "HttpRequestTimeout" });
+    assert.ok(waits.includes(5_000));
+  });
+
   it("gives the place and the response of a caller that hangs up to the next one", async (t) => {
     const server = await serveSlowJob(t);
     const { api, jobId, port } = server;

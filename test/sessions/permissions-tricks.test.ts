@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { bash, type ScriptedCall } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { attempts, makeAttemptRig, secret } from "./attempts.ts";
 import { denials, successes } from "./rig.ts";
 
@@ -32,26 +33,30 @@ const confined = [
   "./tool --write pwned",
 ];
 
-test("no trick of a shell gets a command past the patterns, or a program past the sandbox", async (t) => {
-  const rig = await makeAttemptRig(t);
-  await rig.workspace.write(".env", `${secret}\n`);
-  const lines = [...denied, ...confined].map((line) =>
-    line.replaceAll("OUTSIDE", rig.outside.slice(line.includes("../OUTSIDE") ? 1 : 0)),
-  );
-  const { run, results } = await attempts(
-    rig,
-    allowed,
-    lines.map((line) => bash(line)),
-  );
-  assert.equal(existsSync(join(rig.workspace.path, "pwned")), false);
-  assert.doesNotMatch(results.join("\n"), new RegExp(secret));
-  assert.deepEqual(
-    denials(run).map(({ target }) => target),
-    denied,
-    "each is reported",
-  );
-  assert.equal(results.length, lines.length, "and explained to the model, which goes on");
-});
+test(
+  "no trick of a shell gets a command past the patterns, or a program past the sandbox",
+  { skip: withoutSandbox },
+  async (t) => {
+    const rig = await makeAttemptRig(t);
+    await rig.workspace.write(".env", `${secret}\n`);
+    const lines = [...denied, ...confined].map((line) =>
+      line.replaceAll("OUTSIDE", rig.outside.slice(line.includes("../OUTSIDE") ? 1 : 0)),
+    );
+    const { run, results } = await attempts(
+      rig,
+      allowed,
+      lines.map((line) => bash(line)),
+    );
+    assert.equal(existsSync(join(rig.workspace.path, "pwned")), false);
+    assert.doesNotMatch(results.join("\n"), new RegExp(secret));
+    assert.deepEqual(
+      denials(run).map(({ target }) => target),
+      denied,
+      "each is reported",
+    );
+    assert.equal(results.length, lines.length, "and explained to the model, which goes on");
+  },
+);
 
 test("an address that no pattern names is not fetched, and sub-agents and sql are not there", async (t) => {
   const rig = await makeAttemptRig(t);

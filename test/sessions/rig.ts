@@ -26,6 +26,7 @@ import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.
 import { tolerateAsTheProductDoes } from "../rig/broken-pipes.ts";
 import { parseRequest, startModelServer, streamedBody } from "../rig/model-server.ts";
 import type { ModelServer, Script } from "../rig/model-server.ts";
+import { unconfined } from "../rig/sandbox.ts";
 import type { Wire } from "../rig/wires.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import type { Workspace } from "../rig/workspace.ts";
@@ -91,9 +92,14 @@ export async function makeRig(
     workingDirectory: workspace.path,
     permissions: "read-only",
   } as const;
+  // A test that brings its own confinement is about the sandbox.
+  const usable = options.confinement === undefined ? unconfined : (same: Permissions) => same;
   const attempt: Rig["attempt"] = ({ signal = neverAborted, ...request } = {}) => {
-    const { modelId } = { ...usual, ...request };
-    return sessions.factory.open({ label: label(modelId), ...usual, ...request }, signal);
+    const { modelId, permissions } = { ...usual, ...request };
+    return sessions.factory.open(
+      { label: label(modelId), ...usual, ...request, permissions: usable(permissions) },
+      signal,
+    );
   };
   return {
     server,
@@ -111,7 +117,7 @@ export async function makeRig(
       return opened.kind === "crashed" ? opened.crash : assert.fail("a session opened");
     },
     lend: (callback = callbackLog([]), permissions = "read-only") =>
-      sessions.startSession({ ...usual, permissions, callback }),
+      sessions.startSession({ ...usual, permissions: usable(permissions), callback }),
   };
 }
 
@@ -165,7 +171,6 @@ export async function sharedRig(
 export interface Run {
   readonly outcome: TurnOutcome;
   readonly activities: readonly SessionActivity[];
-  readonly milliseconds: number;
 }
 
 export async function turn(
@@ -174,7 +179,6 @@ export async function turn(
   options: Partial<TurnOptions> = {},
 ): Promise<Run> {
   const activities: SessionActivity[] = [];
-  const start = performance.now();
   const outcome = await session.runTurn(prompt, {
     signal: neverAborted,
     turnMs: 60_000,
@@ -185,7 +189,7 @@ export async function turn(
       options.onActivity?.(activity);
     },
   });
-  return { outcome, activities, milliseconds: performance.now() - start };
+  return { outcome, activities };
 }
 
 export function completed(run: Run): Extract<TurnOutcome, { kind: "completed" }> {

@@ -10,6 +10,7 @@ import { runtimeSandbox } from "../../src/platform/sandbox.ts";
 import { Confinement } from "../../src/sessions/confinement.ts";
 import { makeCanaries } from "../rig/canaries.ts";
 import { bash } from "../rig/model-server.ts";
+import { withoutCurl } from "../rig/programs.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { attempts, create, makeAttemptRig, secret, view } from "./attempts.ts";
@@ -95,24 +96,28 @@ test("private files are hidden in other folders that are granted, too", options,
   assert.doesNotMatch(results[0] ?? "", /A-PRIVATE-FILE/);
 });
 
-test("hosts that are named are reached, others are not", options, async (t) => {
-  const rig = await makeAttemptRig(t);
-  const port = new URL(rig.server.baseUrl).port;
-  const ask = (host: string): string =>
-    `curl -sm 5 -o out/a -w '%{http_code}' http://${host}:${port}/`;
-  const { results } = await attempts(
-    rig,
-    { ...permissions, hosts: ["localhost", "!other.localhost"] },
-    [bash(ask("localhost")), bash(ask("other.localhost")), bash(ask("169.254.169.254"))],
-  );
-  assert.match(results[0] ?? "", /^200/);
-  for (const result of results.slice(1)) assert.match(result, /^403/);
-  const { results: none } = await attempts(rig, { ...permissions, hosts: ["example.com"] }, [
-    bash(ask("localhost")),
-    bash(ask("127.0.0.1")),
-  ]);
-  for (const result of none) assert.match(result, /^000/);
-});
+test(
+  "hosts that are named are reached, others are not",
+  { skip: withoutSandbox || withoutCurl },
+  async (t) => {
+    const rig = await makeAttemptRig(t);
+    const port = new URL(rig.server.baseUrl).port;
+    const ask = (host: string): string =>
+      `curl -sm 5 -o out/a -w '%{http_code}' http://${host}:${port}/`;
+    const { results } = await attempts(
+      rig,
+      { ...permissions, hosts: ["localhost", "!other.localhost"] },
+      [bash(ask("localhost")), bash(ask("other.localhost")), bash(ask("169.254.169.254"))],
+    );
+    assert.match(results[0] ?? "", /^200/);
+    for (const result of results.slice(1)) assert.match(result, /^403/);
+    const { results: none } = await attempts(rig, { ...permissions, hosts: ["example.com"] }, [
+      bash(ask("localhost")),
+      bash(ask("127.0.0.1")),
+    ]);
+    for (const result of none) assert.match(result, /^000/);
+  },
+);
 
 test("an agent without a shell may fetch the addresses of permissions.url", options, async (t) => {
   const rig = await makeAttemptRig(t);

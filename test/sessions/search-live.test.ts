@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
 import type { Script, ScriptedCall } from "../rig/model-server.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { completed, makeRig, turn } from "./rig.ts";
 
@@ -41,22 +42,26 @@ test("a file of credentials that appears during a session is in none of its sear
   assert.deepEqual(toolResults, ["./a.ts:KEY", "./a.ts:KEY"]);
 });
 
-test("sessions of one run that may read different files search differently", async (t) => {
-  const workspace = await makeWorkspace(t, { ".env": settings, "a.ts": "KEY\n" });
-  const rig = await makeRig(t, callOnce(call()), { workspace });
-  const seen = async (permissions: Permissions): Promise<string | undefined> => {
-    const session = await rig.open({ permissions });
-    completed(await turn(session, "search"));
-    await session.close();
-    return rig.server.requests.at(-1)?.toolResults[0]?.split("\n").sort().join(" ");
-  };
-  const everything = `./.env:${settings.trim()} ./a.ts:KEY`;
-  assert.equal(await seen("read-only"), "./a.ts:KEY");
-  assert.equal(await seen("all"), everything);
-  assert.equal(await seen("workspace"), "./a.ts:KEY");
-  assert.equal(rig.sessions.runtimePids.length, 3);
-  assert.deepEqual(rig.restarts, []);
-});
+test(
+  "sessions of one run that may read different files search differently",
+  { skip: withoutSandbox },
+  async (t) => {
+    const workspace = await makeWorkspace(t, { ".env": settings, "a.ts": "KEY\n" });
+    const rig = await makeRig(t, callOnce(call()), { workspace });
+    const seen = async (permissions: Permissions): Promise<string | undefined> => {
+      const session = await rig.open({ permissions });
+      completed(await turn(session, "search"));
+      await session.close();
+      return rig.server.requests.at(-1)?.toolResults[0]?.split("\n").sort().join(" ");
+    };
+    const everything = `./.env:${settings.trim()} ./a.ts:KEY`;
+    assert.equal(await seen("read-only"), "./a.ts:KEY");
+    assert.equal(await seen("all"), everything);
+    assert.equal(await seen("workspace"), "./a.ts:KEY");
+    assert.equal(rig.sessions.runtimePids.length, 3);
+    assert.deepEqual(rig.restarts, []);
+  },
+);
 
 test("searches show no file of credentials that a pattern names, with and without a program `true`", async (t) => {
   const workspace = await makeWorkspace(t, { ".env": settings, "a.ts": "KEY\n" });

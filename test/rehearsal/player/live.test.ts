@@ -8,6 +8,7 @@ import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { createSessions } from "../../../src/sessions/sessions.ts";
 import type { ModelRequest } from "../../../src/sessions/transport.ts";
 import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
+import { unconfined } from "../../rig/sandbox.ts";
 import { label, script } from "../rig.ts";
 import { crashStatus } from "../../../src/events/crash.ts";
 
@@ -43,7 +44,7 @@ async function live(test: TestContext, rules: string): Promise<Live> {
     async open() {
       const { path: workingDirectory } = workspace;
       const opened = await sessions.factory.open(
-        { label, modelId: label.modelId, workingDirectory, permissions: "workspace" },
+        { label, modelId: label.modelId, workingDirectory, permissions: unconfined("workspace") },
         new AbortController().signal,
       );
       if (opened.kind === "crashed") assert.fail(JSON.stringify(opened));

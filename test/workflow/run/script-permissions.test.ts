@@ -9,6 +9,7 @@ import { decidePermission } from "../../../src/permissions/policy.ts";
 import { realFiles } from "../../../src/sessions/permission-handler.ts";
 import type { Executor } from "../../../src/workflow/run/executor.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
+import { withoutPython } from "../../rig/programs.ts";
 import { scriptsRig } from "./scripts-rig.ts";
 
 async function reasonOf(
@@ -135,45 +136,53 @@ test("what the reason recommends does allow the script", async (t) => {
   }
 });
 
-test("python runs where the permissions allow its command, where the shell is", async (t) => {
-  const code = "import os, sys\nprint(os.getcwd(), os.environ['A'])\nsys.exit(3)";
-  for (const permissions of [
-    "workspace",
-    { shell: ["python3 **", "export *", "cd *"], read: ["/usr/**"] },
-  ] as const) {
-    const { execute } = await scriptsRig(t, { permissions });
-    const executed = await execute("export A=exported; cd /usr", { tag: "python", code });
-    assert.deepEqual(
-      executed.runs.map(({ output, exitCode }) => [output, exitCode]),
-      [
-        ["", 0],
-        ["/usr exported\n", 3],
-      ],
-      JSON.stringify(executed),
-    );
-  }
-  const { execute } = await scriptsRig(t, { permissions: { shell: ["echo *"] } });
-  const executed = await execute("echo a", { tag: "python", code });
-  assert.ok(executed.kind === "failed" && executed.because === "denied");
-  assert.deepEqual(executed.runs, []);
-});
+test(
+  "python runs where the permissions allow its command, where the shell is",
+  { skip: withoutPython },
+  async (t) => {
+    const code = "import os, sys\nprint(os.getcwd(), os.environ['A'])\nsys.exit(3)";
+    for (const permissions of [
+      "workspace",
+      { shell: ["python3 **", "export *", "cd *"], read: ["/usr/**"] },
+    ] as const) {
+      const { execute } = await scriptsRig(t, { permissions });
+      const executed = await execute("export A=exported; cd /usr", { tag: "python", code });
+      assert.deepEqual(
+        executed.runs.map(({ output, exitCode }) => [output, exitCode]),
+        [
+          ["", 0],
+          ["/usr exported\n", 3],
+        ],
+        JSON.stringify(executed),
+      );
+    }
+    const { execute } = await scriptsRig(t, { permissions: { shell: ["echo *"] } });
+    const executed = await execute("echo a", { tag: "python", code });
+    assert.ok(executed.kind === "failed" && executed.because === "denied");
+    assert.deepEqual(executed.runs, []);
+  },
+);
 
-test("no python3 is taken of a folder in PATH that is in the checkout, or that a script has put there", async (t) => {
-  const workspace = await makeWorkspace(t);
-  const checkout = workspace.path;
-  chmodSync(await workspace.write("bin/python3", "#!/bin/sh\necho planted\n"), 0o755);
-  const environment = {
-    PATH: `${checkout}/bin:${process.env["PATH"]}`,
-    GITHUB_WORKSPACE: checkout,
-  };
-  const { execute } = await scriptsRig(t, { environment });
-  const plant = String.raw`mkdir bin; printf '#!/bin/sh\necho planted\n' >bin/python3; chmod +x bin/python3`;
-  const shell = `${plant}; export PATH="$PWD/bin:$PATH"; sleep 100 & echo $!`;
-  const { runs } = await execute(shell, { tag: "python", code: "print(1)" }, "kill -0 $!");
-  assert.deepEqual([runs[1]?.output, runs[2]?.exitCode], ["1\n", 0]);
-});
+test(
+  "no python3 is taken of a folder in PATH that is in the checkout, or that a script has put there",
+  { skip: withoutPython },
+  async (t) => {
+    const workspace = await makeWorkspace(t);
+    const checkout = workspace.path;
+    chmodSync(await workspace.write("bin/python3", "#!/bin/sh\necho planted\n"), 0o755);
+    const environment = {
+      PATH: `${checkout}/bin:${process.env["PATH"]}`,
+      GITHUB_WORKSPACE: checkout,
+    };
+    const { execute } = await scriptsRig(t, { environment });
+    const plant = String.raw`mkdir bin; printf '#!/bin/sh\necho planted\n' >bin/python3; chmod +x bin/python3`;
+    const shell = `${plant}; export PATH="$PWD/bin:$PATH"; sleep 100 & echo $!`;
+    const { runs } = await execute(shell, { tag: "python", code: "print(1)" }, "kill -0 $!");
+    assert.deepEqual([runs[1]?.output, runs[2]?.exitCode], ["1\n", 0]);
+  },
+);
 
-test("a python script has the same bounds", async (t) => {
+test("a python script has the same bounds", { skip: withoutPython }, async (t) => {
   const permissions = { preset: "workspace", shell: ["python3 **"] } as const;
   const { runner, clock, execute } = await scriptsRig(t, { permissions });
   const code =
