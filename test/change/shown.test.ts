@@ -7,6 +7,7 @@ import { changedFilesText, ChangeUnknown, type Change } from "../../src/change/c
 import { changeFromGit, type ChangeRange } from "../../src/change/git-change.ts";
 import { SourceTree, type WorkingTree } from "../../src/change/source-tree.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const uncommitted = { base: "HEAD", uncommitted: true } as const;
@@ -141,40 +142,48 @@ describe("conversions of files", () => {
 
   const upper = '[filter "up"]\n  clean = tr a-z A-Z\n  required = true\n';
 
-  it("by a filter are what git would store, in a sandbox that has no checkout and no network", async (t) => {
-    const workspace = await makeRepository(t, {
-      ".gitattributes": "*.up filter=up\n",
-      "a.up": "ONE\n",
-    });
-    // Time alone is no change.
-    await workspace.write("a.up", "one\n");
-    await workspace.write("b.up", "two\n");
-    await workspace.write("run.up", "three\n");
-    await chmod(join(workspace.path, "run.up"), 0o755);
-    const change = await changeIn(workspace, uncommitted, await settingsOf(t, upper));
-    assert.equal(notes(change), "");
-    assert.deepEqual(facts(change), ["b.up added", "run.up added"]);
-    assert.match(change.diff, /^\+TWO$/m);
-    assert.match(change.diff, /new file mode 100755/);
-  });
+  it(
+    "by a filter are what git would store, in a sandbox that has no checkout and no network",
+    { skip: withoutSandbox },
+    async (t) => {
+      const workspace = await makeRepository(t, {
+        ".gitattributes": "*.up filter=up\n",
+        "a.up": "ONE\n",
+      });
+      // Time alone is no change.
+      await workspace.write("a.up", "one\n");
+      await workspace.write("b.up", "two\n");
+      await workspace.write("run.up", "three\n");
+      await chmod(join(workspace.path, "run.up"), 0o755);
+      const change = await changeIn(workspace, uncommitted, await settingsOf(t, upper));
+      assert.equal(notes(change), "");
+      assert.deepEqual(facts(change), ["b.up added", "run.up added"]);
+      assert.match(change.diff, /^\+TWO$/m);
+      assert.match(change.diff, /new file mode 100755/);
+    },
+  );
 
-  it("by a filter that fails, or is in the checkout, leave the file out", async (t) => {
-    const workspace = await makeRepository(t, {
-      ".gitattributes": "*.up filter=up\n*.own filter=own\n",
-      "own.sh": "#!/bin/sh\ncat\n",
-    });
-    await chmod(join(workspace.path, "own.sh"), 0o755);
-    await workspace.git("commit", "--quiet", "--all", "--message=A program");
-    for (const name of ["a.up", "b.own", "c.ts"]) await workspace.write(name, "one\n");
-    const settings = await settingsOf(
-      t,
-      `[filter "up"]\n  clean = no-such-program\n[filter "own"]\n  clean = ${workspace.path}/own.sh\n`,
-    );
-    const change = await changeIn(workspace, uncommitted, settings);
-    assert.deepEqual(facts(change), ["c.ts added"], change.diff + notes(change));
-    assert.match(notes(change), /^Left out: "a\.up" \(its filter "up" failed: .*\)\.$/m);
-    assert.match(notes(change), /^Left out: "b\.own" \(its filter "own" failed: .*\)\.$/m);
-  });
+  it(
+    "by a filter that fails, or is in the checkout, leave the file out",
+    { skip: withoutSandbox },
+    async (t) => {
+      const workspace = await makeRepository(t, {
+        ".gitattributes": "*.up filter=up\n*.own filter=own\n",
+        "own.sh": "#!/bin/sh\ncat\n",
+      });
+      await chmod(join(workspace.path, "own.sh"), 0o755);
+      await workspace.git("commit", "--quiet", "--all", "--message=A program");
+      for (const name of ["a.up", "b.own", "c.ts"]) await workspace.write(name, "one\n");
+      const settings = await settingsOf(
+        t,
+        `[filter "up"]\n  clean = no-such-program\n[filter "own"]\n  clean = ${workspace.path}/own.sh\n`,
+      );
+      const change = await changeIn(workspace, uncommitted, settings);
+      assert.deepEqual(facts(change), ["c.ts added"], change.diff + notes(change));
+      assert.match(notes(change), /^Left out: "a\.up" \(its filter "up" failed: .*\)\.$/m);
+      assert.match(notes(change), /^Left out: "b\.own" \(its filter "own" failed: .*\)\.$/m);
+    },
+  );
 
   it("by a filter are refused by name without a sandbox", async (t) => {
     const workspace = await makeRepository(t, { ".gitattributes": "*.up filter=up\n" });
@@ -189,16 +198,20 @@ describe("conversions of files", () => {
     );
   });
 
-  it("by Git LFS are pointers, which a proposal can't bring", async (t) => {
-    const pointer = "version https://git-lfs.github.com/spec/v1";
-    const clean = `printf '${pointer}\\n'`;
-    const settings = await settingsOf(t, `[filter "lfs"]\n  clean = ${JSON.stringify(clean)}\n`);
-    const workspace = await makeRepository(t, { ".gitattributes": "*.bin filter=lfs\n" });
-    await workspace.write("a.bin", "content\n");
-    const environment = { ...processEnvironment(), ...settings };
-    const change = await changeIn(workspace, uncommitted, settings);
-    assert.match(change.diff, /^\+version https:\/\/git-lfs/m);
-    const tree = new SourceTree({ folder: workspace.path, environment }, undefined);
-    assert.deepEqual((await tree.changed([])).largeFiles, ["a.bin"]);
-  });
+  it(
+    "by Git LFS are pointers, which a proposal can't bring",
+    { skip: withoutSandbox },
+    async (t) => {
+      const pointer = "version https://git-lfs.github.com/spec/v1";
+      const clean = `printf '${pointer}\\n'`;
+      const settings = await settingsOf(t, `[filter "lfs"]\n  clean = ${JSON.stringify(clean)}\n`);
+      const workspace = await makeRepository(t, { ".gitattributes": "*.bin filter=lfs\n" });
+      await workspace.write("a.bin", "content\n");
+      const environment = { ...processEnvironment(), ...settings };
+      const change = await changeIn(workspace, uncommitted, settings);
+      assert.match(change.diff, /^\+version https:\/\/git-lfs/m);
+      const tree = new SourceTree({ folder: workspace.path, environment }, undefined);
+      assert.deepEqual((await tree.changed([])).largeFiles, ["a.bin"]);
+    },
+  );
 });
