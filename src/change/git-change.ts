@@ -145,23 +145,21 @@ function isBinary({ file: { additions, isSubmodule } }: ListedFile): boolean {
 }
 
 const longestText = 1_000_000;
+const mostText = 50_000_000;
 
 /** A character NUL makes git take a file for binary, which would hide a change. */
 async function textsAmong(view: GitView, files: readonly ListedFile[]): Promise<readonly string[]> {
-  const texts: string[] = [];
-  for (const { file, ids } of files) {
-    const sides = ids.filter((id) => !/^0+$/.test(id));
-    const blobs: Buffer[] = [];
-    for (const id of sides) {
-      const size = Number(await view.git(["cat-file", "-s", id]));
-      if (size <= longestText) blobs.push(await view.blob(id));
-    }
+  const sidesOf = ({ ids }: ListedFile): string[] => ids.filter((id) => !/^0+$/.test(id));
+  const found = await view.blobs([...new Set(files.flatMap(sidesOf))], longestText, mostText);
+  const texts = files.filter((one) => {
+    const sides = sidesOf(one);
+    const blobs = sides.map((id) => found.get(id)).filter((blob) => blob !== undefined);
     const [first] = blobs;
-    if (first === undefined || blobs.length < sides.length) continue;
+    if (first === undefined || blobs.length < sides.length) return false;
     const wasText = blobs.length > 1 && !first.includes(0);
-    if (wasText || blobs.every((blob) => isMostlyText(blob))) texts.push(file.path);
-  }
-  return texts;
+    return wasText || blobs.every((blob) => isMostlyText(blob));
+  });
+  return texts.map(({ file }) => file.path);
 }
 
 /** At most a tenth of it is no text. */

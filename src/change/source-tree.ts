@@ -161,20 +161,18 @@ async function withContents(
   listed: readonly string[],
   isWanted: (path: string) => boolean,
 ): Promise<WorkingFile[]> {
-  const files: WorkingFile[] = [];
-  let left = longestTree;
+  const entries: Omit<WorkingFile, "content">[] = [];
+  const ids = new Map<string, string>();
   for (let at = 0; at + 1 < listed.length; at += 2) {
     const [, mode = "", , id = ""] = (listed[at] ?? "").split(" ");
     const path = listed[at + 1] ?? "";
     if (!isWanted(path)) continue;
     const isDeleted = mode === "000000";
-    const isRead = (mode === "100644" || mode === "100755") && left > 0;
-    const size = isRead ? Number(await view.git(["cat-file", "-s", id])) : Infinity;
-    const content = size <= longestFile ? await view.blob(id) : undefined;
-    left -= content?.length ?? 0;
-    files.push({ path, mode, content, isDeleted });
+    if (mode === "100644" || mode === "100755") ids.set(path, id);
+    entries.push({ path, mode, isDeleted });
   }
-  return files;
+  const contents = await view.blobs([...new Set(ids.values())], longestFile, longestTree);
+  return entries.map((entry) => ({ ...entry, content: contents.get(ids.get(entry.path) ?? "") }));
 }
 
 type Place = {

@@ -222,6 +222,37 @@ export class GitView {
     return this.bytes(["cat-file", "blob", id]);
   }
 
+  /** By id, blobs of at most `longest` bytes, until they have `total` bytes together. */
+  async blobs(
+    ids: readonly string[],
+    longest: number,
+    total: number,
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    const found = new Map<string, Uint8Array>();
+    const batch = (option: string, some: readonly string[]): Promise<Buffer> =>
+      this.bytes(["cat-file", `${option}=%(objectsize)`], {
+        input: some.map((id) => `${id}\n`).join(""),
+      });
+    if (ids.length === 0) return found;
+    const sizes = (await batch("--batch-check", ids)).toString().split("\n").map(Number);
+    let left = total;
+    const wanted = ids.filter((_, index) => {
+      const { [index]: size = Number.NaN } = sizes;
+      if (!(size <= longest) || left <= 0) return false;
+      left -= size;
+      return true;
+    });
+    const bytes = await batch("--batch", wanted);
+    let at = 0;
+    for (const id of wanted) {
+      const start = bytes.indexOf(10, at) + 1;
+      const end = start + Number(bytes.subarray(at, start));
+      found.set(id, bytes.subarray(start, end));
+      at = end + 1;
+    }
+    return found;
+  }
+
   /**
    * A file that starts git in a sandbox that has no network, can write only to the view, and sees of the machine only
    * programs and `readable`. Undefined: this machine has no sandbox, or it is off.

@@ -135,7 +135,7 @@ describe("what has changed in the working tree", () => {
   it("is read up to a size", async (t) => {
     const workspace = await makeRepository(t, { "a.txt": "x\n" });
     for (const name of "bcdefgh") {
-      await workspace.write(name, "");
+      await workspace.write(name, name);
       await truncate(join(workspace.path, name), 4_000_000);
     }
     const { files } = await treeOf(workspace.path).changed([]);
