@@ -193,7 +193,7 @@ export class ScriptedModel implements ModelTransport {
     if (stranger !== undefined) {
       return refuse(`${reply.place} is after the action ${quote(stranger)}, which doesn't exist`);
     }
-    return notOffered(reply, chat) ?? { reply };
+    return notOffered(reply, chat, request.label) ?? { reply };
   }
 
   async #play(
@@ -275,15 +275,32 @@ function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply
   return undefined;
 }
 
-function notOffered({ place, tools }: Reply, chat: ChatRequest): Choice | undefined {
-  const stranger = tools.find(
+function notOffered(
+  { place, tools }: Reply,
+  chat: ChatRequest,
+  label: ModelRequest["label"],
+): Choice | undefined {
+  const missing = tools.find(
     ({ name, unknown }) => unknown !== true && offeredTool(chat, name) === undefined,
   );
-  if (stranger === undefined) return undefined;
+  if (missing === undefined) return undefined;
+  const { name } = missing;
+  const session =
+    label === undefined ? "this session" : `this session of task ${quote(label.taskId)}`;
   const names = [...chat.offeredTools.keys()].join(", ");
+  const advice = name.startsWith("job_") ? ` ${adviceOnJobTool(name)}` : "";
   return {
-    problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session doesn't offer. It offers: ${names === "" ? "none" : names}. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
+    problem: `${place} calls the tool ${quote(name)}, which ${session} doesn't offer. It offers: ${names === "" ? "none" : names}.${advice} (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   };
+}
+
+function adviceOnJobTool(name: string): string {
+  if (name === "job_result") return "job_result needs `criteria.result` in the task.";
+  const also = {
+    job_propose: ", and allow proposals in `outputs.proposals`",
+    job_remember: ", and give the job a `memory`",
+  }[name];
+  return `A session has only the job tools that the texts of its task name: name ${name} in the prompt${also ?? ""}.`;
 }
 
 type Known = Map<string, "open" | "ended">;
