@@ -184,7 +184,7 @@ export class JobValues {
       this.#ports.emit({ type: "decision", work, decision: { kind: "variable-missing", name } });
 
   /** For the lines of an `Each`: reports in it are as they are. */
-  textOf(prompt: Prompt, place: Place): string {
+  textOf(prompt: Prompt, place: Place, onMissing: (name: string) => void): string {
     const { entry, userInput } = this.#spec;
     const reader = noWork(place);
     const valueOf = this.valueOf(reader);
@@ -195,7 +195,7 @@ export class JobValues {
         : valueOf(name);
     };
     const known = { userInput, taskModel: "", ofJob };
-    return new Variables(entry, known).expand([promptText(prompt)]);
+    return new Variables(entry, known, onMissing).expand([promptText(prompt)]);
   }
 
   commandContext(work: WorkRef, scope: Scope): CommandContext {
