@@ -34,7 +34,9 @@ interface Found {
 }
 
 export type Items =
-  Found | { readonly kind: "unanswered"; readonly reason: string } | { readonly kind: "stopped" };
+  | Found
+  | { readonly kind: "unanswered" | "skipped"; readonly reason: string }
+  | { readonly kind: "stopped" };
 
 export interface EachItemsOptions {
   readonly workspace: Workspace | undefined;

@@ -160,6 +160,7 @@ class JobRun {
       runLeaf: (leaf, last, at) => this.#leaf(leaf, last, at),
       itemsOf: (each, at) => items.of(each, at),
       loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
+      leaveOut: (leaf, at, reason) => this.#leaveOut(leaf, at, reason),
       note: this.#note,
       onWay: this.#ports.onWay,
     };
@@ -295,6 +296,15 @@ class JobRun {
         : { ...outcome, ...left };
     this.#end(work, ended, place.scope);
     return ended;
+  }
+
+  #leaveOut(leaf: LeafWork<number>, place: Place, reason: string): void {
+    const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
+    this.#ports.emit({ type: "work.started", work });
+    const decision = { kind: "left-out", reason, ...defined({ item: work.item }) } as const;
+    this.#ports.emit({ type: "decision", work, decision });
+    this.#values.data.leaveOut(work, reason);
+    this.#end(work, { kind: "skipped", reason }, place.scope);
   }
 
   #nextRun(workId: number, taskId: string, { items }: Place): WorkRef {

@@ -263,6 +263,7 @@ describe("a tree of works", () => {
       runLeaf: async () => done,
       itemsOf: async () => ({ kind: "stopped" as const }),
       loopLimitExceeded: () => {},
+      leaveOut: () => {},
       note: () => {},
     };
     const place = { scope: Scope.root(undefined), items: [] };
