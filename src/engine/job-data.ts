@@ -27,15 +27,21 @@ export class Given {
     return this.lastRound(type).events.at(-1);
   }
 
-  /** A round that reports anew replaces those before it; one that reports nothing keeps them. */
+  /** A round that reports anew replaces those before it; one that reports nothing keeps them. Refused findings belong to findings. */
   lastRound<Type extends GivenEvent["type"]>(
     type: Type,
   ): { readonly round: number | undefined; readonly events: readonly EventOf<Type>[] } {
     const isOfType = (event: GivenEvent): event is EventOf<Type> => event.type === type;
-    const last = this.#all.findLast(({ event }) => isOfType(event));
+    const last = this.#all.findLast(({ event }) => listOf(event) === type);
     const ofRound = this.#all.filter(({ round }) => round === last?.round);
     return { round: last?.round, events: ofRound.map(({ event }) => event).filter(isOfType) };
   }
+}
+
+/** The events that a further round replaces together. */
+export function listOf(event: GivenEvent): GivenEvent["type"] {
+  const isFinding = event.type === "output.refused" && event.refused.kind === "finding";
+  return isFinding ? "finding.reported" : event.type;
 }
 
 interface Kept {
@@ -87,7 +93,7 @@ export class JobData {
       tasks.set(taskId, given);
       // Marks the first of its type in a round. The others are of the same round as those of their type before.
       const isFirst = "first" in event && event.first;
-      const round = isFirst ? (given.round += 1) : given.lastRound(event.type).round;
+      const round = isFirst ? (given.round += 1) : given.lastRound(listOf(event)).round;
       given.add(event, round);
     }
     for (const [taskId, given] of tasks) this.keep({ ...work, taskId }, given);

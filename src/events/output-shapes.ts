@@ -27,6 +27,21 @@ export type Finding = TypeOf<typeof finding>;
 export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });
 export type Verdict = TypeOf<typeof verdict>;
 
+/** As far as the call said it in words that it may use. */
+export const refused = is.tagged("kind", {
+  finding: {
+    severity: is.optional(is.words(...severities)),
+    path: is.optional(is.text),
+    message: is.optional(is.text),
+    reason: is.text,
+  },
+  verdict: { verdict: is.optional(is.words(...verdicts)), reason: is.text },
+});
+export type RefusedOutput<Kind extends TypeOf<typeof refused>["kind"]> = Extract<
+  TypeOf<typeof refused>,
+  { kind: Kind }
+>;
+
 const target = {
   number: is.optional(is.natural),
   reason: is.optional(is.text),
@@ -102,7 +117,11 @@ export const outputs: Shape<Outputs> = is.record({
     }),
   ),
   verdict: is.optional(
-    is.record({ from, failOn: is.optional(is.words("needs-work", "reject", "never")) }),
+    is.record({
+      from,
+      failOn: is.optional(is.words("needs-work", "reject", "never")),
+      required: is.optional(is.flag),
+    }),
   ),
   proposals: is.optional(
     is.record({

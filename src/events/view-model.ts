@@ -1,6 +1,6 @@
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
-import type { Finding, Proposal, Verdict } from "./output-shapes.ts";
+import type { Finding, Proposal, RefusedOutput, Verdict } from "./output-shapes.ts";
 import type { RunPlan, WorkRef } from "./plan.ts";
 import type { ModelUsed } from "./session-activity.ts";
 import type { ActionsView } from "./view-actions.ts";
@@ -96,7 +96,10 @@ export interface GivenView {
   report: { readonly title: string | undefined; readonly markdown: string } | undefined;
   result: { readonly value: unknown } | undefined;
   readonly findings: Finding[];
+  /** Those that were not handed in rightly afterwards. */
+  readonly refusedFindings: RefusedOutput<"finding">[];
   verdict: Verdict | undefined;
+  refusedVerdict: RefusedOutput<"verdict"> | undefined;
   readonly proposals: Proposal[];
 }
 

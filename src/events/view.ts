@@ -16,6 +16,7 @@ import { decisionOf } from "./decision-of.ts";
 import {
   outcomeText,
   type Acted,
+  type EventOf,
   type RunEvent,
   type RunStamp,
   type RunStarted,
@@ -198,9 +199,16 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "result.given":
       return give(view, event.work, { result: { value: event.result } });
     case "verdict.given":
-      return give(view, event.work, { verdict: event.verdict });
+      return give(view, event.work, { verdict: event.verdict, refusedVerdict: undefined });
     case "finding.reported":
-      return add(givenOf(view, event.work)?.findings, event.finding, event.first);
+      return addFinding(givenOf(view, event.work), event);
+    case "output.refused": {
+      const { refused, first } = event;
+      if (refused.kind === "verdict") return give(view, event.work, { refusedVerdict: refused });
+      const given = givenOf(view, event.work);
+      if (first) given?.findings.splice(0);
+      return add(given?.refusedFindings, refused, first);
+    }
     case "proposal.made":
       return add(givenOf(view, event.work)?.proposals, event.proposal, event.first);
     case "note.added":
@@ -230,9 +238,23 @@ export function keyOfGiven(ref: WorkRef): string {
 function give(
   view: RunView,
   ref: WorkRef,
-  given: Partial<Pick<GivenView, "report" | "result" | "verdict">>,
+  given: Partial<Pick<GivenView, "report" | "result" | "verdict" | "refusedVerdict">>,
 ): void {
   Object.assign(givenOf(view, ref) ?? {}, given);
+}
+
+/** A refused finding counts until it is reported rightly: in the same words, or for its file if its severity was the fault. */
+function addFinding(
+  given: GivenView | undefined,
+  { finding, first }: EventOf<"finding.reported">,
+): void {
+  if (given === undefined) return;
+  add(given.findings, finding, first);
+  const open = given.refusedFindings.splice(0).filter(({ severity, path, message }) => {
+    const isMeant = severity === undefined && path === finding.path;
+    return !first && message !== finding.message && !isMeant;
+  });
+  given.refusedFindings.push(...open);
 }
 
 function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
@@ -260,7 +282,9 @@ function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
         report: undefined,
         result: undefined,
         findings: [],
+        refusedFindings: [],
         verdict: undefined,
+        refusedVerdict: undefined,
         proposals: [],
       };
   // What was handed in last stands last.

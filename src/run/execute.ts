@@ -8,8 +8,7 @@ import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
-import { collectOutputs } from "../outputs/collect.ts";
-import { judge, type Judgement } from "../outputs/verdict.ts";
+import { judgeRun, type Judgement } from "../outputs/verdict.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
@@ -174,9 +173,7 @@ async function runOn(
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
     judgement:
-      outcome.kind === "succeeded" && !honorExpectations
-        ? judge(collectOutputs(view), view.plan?.outputs)
-        : { kind: "passed" },
+      outcome.kind === "succeeded" && !honorExpectations ? judgeRun(view) : { kind: "passed" },
     rehearsalFailures: verdict?.failures() ?? [],
     reporterFailures: failures,
     complete: !failures.some(({ essential }) => essential),

@@ -108,6 +108,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "result.given":
     case "finding.reported":
     case "verdict.given":
+    case "output.refused":
     case "proposal.made":
     case "note.added":
     case "decision":

@@ -59,6 +59,8 @@ test("what has no room in the outputs is told, with the place that has it", () =
     taskId: "plan",
     items: [],
     findings: [],
+    refusedFindings: [],
+    refusedVerdict: undefined,
     proposals: [],
     report: undefined,
     verdict: undefined,
