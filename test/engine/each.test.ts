@@ -176,6 +176,17 @@ describe("Run", () => {
     assert.equal(prompts(played).at(-1), "d code 0");
   });
 
+  it("has not answered if its command is not there, so no agent is asked to mend that", async () => {
+    const loop: Work = { kind: "Loop", preCondition: [false, test], body: ref("a"), atMost: 2 };
+    for (const code of [126, 127]) {
+      const workspace = commands(() => code);
+      const { outcome, ended } = await play({ tasks, work: loop, play: () => succeed, workspace });
+      assert.ok(outcome.kind === "failed");
+      assert.match(outcome.reason, /a condition did not answer: .* failed \(exit 12\d\)/);
+      assert.deepEqual(ended, ["npm test:failed"]);
+    }
+  });
+
   it("ends at its time limit, which is no answer", async () => {
     const workspace: Workspace = {
       ...commands(() => 0),
