@@ -14,7 +14,7 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { asksModels } from "./flows.ts";
 import { Host } from "./host.ts";
-import { unofferedModel, unofferedModels } from "./offered-models.ts";
+import { NONE_LISTED, unofferedModel, unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
@@ -99,9 +99,7 @@ async function requireModels(
 ): Promise<void> {
   const offered = await host.listModels();
   if (offered.length === 0) {
-    throw new UsageError(
-      `The models can't be checked, because none are listed. \`agent-jobs doctor\` says more. Omit ${write("models")} if the model server has no list.`,
-    );
+    throw new UsageError(`${NONE_LISTED} Omit ${write("models")} if the model server has no list.`);
   }
   for (const [category, id] of Object.entries(models)) {
     const problem = unofferedModel(id, offered);
