@@ -90,9 +90,10 @@ describe("agent-jobs init", () => {
       ],
     ];
     for (const [files, step] of repositories) {
-      const { path: cwd, read } = await makeRepository(t, files);
+      const repository = await makeRepository(t, files);
+      const { path: cwd } = repository;
       await cliExits(0, ["init", "nightly", "--workflow"], { cwd });
-      const workflow = await read(".github/workflows/agent-nightly.yml");
+      const workflow = await repository.read(".github/workflows/agent-nightly.yml");
       assert.match(workflow, step);
       assert.doesNotMatch(workflow, /Install here|no test command/);
       assert.deepEqual(await lintWorkflow(workflow, "agent-nightly.yml"), []);

@@ -116,8 +116,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "session.started":
       return void sessionOf(model, event, at);
     case "session.ended":
-      endSession(sessionOf(model, event, at), at);
-      return undefined;
+      return void endSession(sessionOf(model, event, at), at);
     case "turn.started":
       startTurn(model, event, at);
       return undefined;
