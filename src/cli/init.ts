@@ -164,59 +164,47 @@ const packageManagers = [
 
 type Read = (name: string) => Promise<string | undefined>;
 
+const LOCKED = "install --frozen-lockfile";
+const PIP = "python -m pip install pytest";
+
 /** The first one of each language counts. A lock is never changed: the job would propose the change. */
-const installs: Readonly<Record<string, readonly (readonly [string, RegExp, string])[]>> = {
-  node: [
-    ["pnpm-lock.yaml", /^/, "corepack enable && pnpm install --frozen-lockfile"],
-    ["yarn.lock", /^/, "corepack enable && yarn install --frozen-lockfile"],
-    ["bun.lock", /^/, "npm install --global bun && bun install --frozen-lockfile"],
-    ["bun.lockb", /^/, "npm install --global bun && bun install --frozen-lockfile"],
-    ["package-lock.json", /^/, "npm ci"],
-    ["npm-shrinkwrap.json", /^/, "npm ci"],
+const installs: readonly (readonly [language: string, file: string, run: string, sign?: RegExp])[] =
+  [
+    ["node", "pnpm-lock.yaml", `corepack enable && pnpm ${LOCKED}`],
+    ["node", "yarn.lock", `corepack enable && yarn ${LOCKED}`],
+    ["node", "bun.lock", `npm install --global bun && bun ${LOCKED}`],
+    ["node", "bun.lockb", `npm install --global bun && bun ${LOCKED}`],
+    ["node", "package-lock.json", "npm ci"],
     [
+      "node",
       "package.json",
-      /"(?:dev|peer|optional)?dependencies"\s*:\s*\{\s*"/i,
       "npm install --no-package-lock",
+      /"(?:dev)?dependencies"\s*:\s*\{\s*"/i,
     ],
-  ],
-  python: [
-    ["uv.lock", /^/, "pipx install uv && uv sync"],
-    ["poetry.lock", /^/, "pipx install poetry && poetry install"],
-    ["requirements-dev.txt", /^/, "python -m pip install pytest -r requirements-dev.txt"],
-    ["requirements.txt", /^/, "python -m pip install pytest -r requirements.txt"],
-    ["pyproject.toml", /^\[(?:project|build-system)\]/m, "python -m pip install pytest -e ."],
-    ["setup.py", /^/, "python -m pip install pytest -e ."],
-  ],
-  ruby: [["Gemfile", /^/, "bundle install"]],
-  php: [["composer.json", /^/, "composer install --no-interaction"]],
-  rust: [["Cargo.toml", /^/, "cargo fetch"]],
-  go: [["go.mod", /^/, "go mod download"]],
-  elixir: [["mix.exs", /^/, "mix deps.get"]],
-};
+    ["python", "uv.lock", "pipx install uv && uv sync"],
+    ["python", "poetry.lock", "pipx install poetry && poetry install"],
+    ["python", "requirements-dev.txt", `${PIP} -r requirements-dev.txt`],
+    ["python", "requirements.txt", `${PIP} -r requirements.txt`],
+    ["python", "pyproject.toml", `${PIP} -e .`, /^\[(?:project|build-system)\]/m],
+    ["rust", "Cargo.toml", "cargo fetch"],
+    ["go", "go.mod", "go mod download"],
+    ["elixir", "mix.exs", "mix deps.get"],
+  ];
 
 async function installOf(read: Read, testCommand: string | undefined): Promise<string[]> {
-  const found: string[] = [];
-  for (const choices of Object.values(installs)) {
-    const command = await firstFound(read, choices);
-    if (command !== undefined) found.push(command);
-  }
-  const isPython = found.some((command) => /\bpip\b/.test(command));
-  if (testCommand === PYTEST && !isPython) found.push("python -m pip install pytest");
-  if (testCommand === "tox") found.push("python -m pip install tox");
-  const usesPip = found.some((command) => command.startsWith("python "));
-  const python = 'uses: actions/setup-python@v6\n        with: { python-version: "3.x" }';
-  return [...(usesPip ? [python] : []), ...found.map((command) => `run: ${command}`)];
+  const found = new Map<string, string>();
+  for (const [language, file, run, sign = /^/] of installs)
+    if (!found.has(language) && (await has(read, file, sign))) found.set(language, run);
+  if (testCommand === PYTEST && !found.has("python")) found.set("python", PIP);
+  if (testCommand === "tox") found.set("python", "python -m pip install tox");
+  const steps = [...found.values()].map((run) => `run: ${run}`);
+  if (found.get("python")?.startsWith("python") !== true) return steps;
+  return ['uses: actions/setup-python@v6\n        with: { python-version: "3.x" }', ...steps];
 }
 
-async function firstFound(
-  read: Read,
-  choices: readonly (readonly [file: string, sign: RegExp, command: string])[],
-): Promise<string | undefined> {
-  for (const [file, sign, command] of choices) {
-    const text = await read(file);
-    if (text !== undefined && sign.test(text)) return command;
-  }
-  return undefined;
+async function has(read: Read, file: string, sign: RegExp): Promise<boolean> {
+  const text = await read(file);
+  return text !== undefined && sign.test(text);
 }
 
 /** What `npm init` writes is no test, nor is a script that can't fail. */
@@ -231,8 +219,7 @@ async function testCommandOf(root: string, read: Read): Promise<string | undefin
       if ((await read(lock)) !== undefined) return command;
     return "npm test";
   }
-  const command = await firstFound(read, testCommands);
-  if (command !== undefined) return command;
+  for (const [file, sign, command] of testCommands) if (await has(read, file, sign)) return command;
   const files = await Promise.all(
     [".", "test", "tests"].map((folder) => readdir(join(root, folder)).catch(() => [])),
   );

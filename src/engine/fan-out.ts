@@ -17,15 +17,12 @@ export type FanOut = { readonly part: NonNullable<RunPlan["part"]> } &
   /** Ends with the fan-out, of which these members run; none of them in a plan. */
   (
     | { readonly kind: "part"; readonly members: ReadonlySet<number> }
-    /** Other runs have done the fan-out. `gap`: why there is nothing of a work of a member. */
-    | { readonly kind: "merged"; readonly gap: (member: number) => Gap }
+    /** Other runs have done the fan-out. `gap`: why nothing of a member is there, and whether the job goes on. */
+    | {
+        readonly kind: "merged";
+        readonly gap: (member: number) => { readonly goesOn: boolean; readonly reason: string };
+      }
   );
-
-/** `left out`: nothing of the member counts, and the job goes on. */
-export interface Gap {
-  readonly kind: "missing" | "left out";
-  readonly reason: string;
-}
 
 export interface FoundFan {
   readonly fan: Fan;
@@ -89,8 +86,8 @@ export function shared(
   const gapIn = (leaves: readonly LeafWork<number>[], place: Place, isDone: boolean) => {
     const id = leaves[0]?.workIdInJob ?? -1;
     if (!workIds.has(id)) return undefined;
-    const { kind, reason } = fanOut.gap(memberOf(fan, id, place));
-    if (kind === "missing") return isDone ? undefined : ({ kind: "unanswered", reason } as const);
+    const { goesOn, reason } = fanOut.gap(memberOf(fan, id, place));
+    if (!goesOn) return isDone ? undefined : ({ kind: "unanswered", reason } as const);
     for (const leaf of leaves) runner.leaveOut(leaf, place, reason);
     return { kind: "skipped", reason } as const;
   };

@@ -1,8 +1,9 @@
 /** What tasks leave for others. These read that of their own item or of those around it; from outside, of all items. */
 import { fenced } from "../document/fence.ts";
+import { isText } from "../document/guards.ts";
 import type { Prompt } from "../entry/model.ts";
 import { promptText } from "../entry/prompt.ts";
-import { runtimeVariable, type RuntimeVariable } from "../entry/runtime-variables.ts";
+import { runtimeVariable } from "../entry/runtime-variables.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { itemsIn } from "../events/plan.ts";
@@ -53,11 +54,7 @@ const MOST_LEFT_OUT = 100;
 
 export class JobData {
   readonly #tasks = new Map<string, Map<string, Kept>>();
-  readonly #leftOut: {
-    readonly taskId: string;
-    readonly items: readonly string[];
-    readonly reason: string;
-  }[] = [];
+  readonly #leftOut: { readonly work: WorkRef; readonly reason: string }[] = [];
 
   keep(work: WorkRef, given: Given): void {
     const items = itemsIn(work);
@@ -67,21 +64,21 @@ export class JobData {
   }
 
   leaveOut(work: WorkRef, reason: string): void {
-    this.#leftOut.push({ taskId: work.taskId, items: itemsIn(work), reason });
+    this.#leftOut.push({ work, reason });
   }
 
   /** What a merge has nothing of, in a sentence for a prompt. */
   leftOutOf(task: string, reader: WorkRef): string | undefined {
     const here = itemsIn(reader);
     const all = this.#leftOut.filter(
-      ({ taskId, items }) => taskId === task && startsWith(items, here),
+      ({ work }) => work.taskId === task && startsWith(itemsIn(work), here),
     );
     if (all.length === 0) return undefined;
-    const shown = all.slice(0, MOST_LEFT_OUT).map(({ items, reason }) => {
-      const name = items.slice(here.length).map(itemInPrompt).join(" › ");
+    const shown = all.slice(0, MOST_LEFT_OUT).map(({ work, reason }) => {
+      const name = itemsIn(work).slice(here.length).map(itemInPrompt).join(" › ");
       return name === "" ? reason : `item ${name} (${reason})`;
     });
-    if (shown.length < all.length) shown.push(`${all.length - shown.length} more`);
+    if (shown.length < all.length) shown.push("and more");
     return `Task ${JSON.stringify(task)} was not done for all. Missing: ${shown.join(", ")}.`;
   }
 
@@ -186,8 +183,6 @@ function startsWith(list: readonly string[], start: readonly string[]): boolean 
   return start.every((one, index) => list[index] === one);
 }
 
-type OfTask = Extract<RuntimeVariable, { kind: "report" | "result" | "findings" }>;
-
 export class JobValues {
   readonly #spec: RunSpec;
   readonly #ports: EnginePorts;
@@ -205,22 +200,14 @@ export class JobValues {
       if (name === "item") return item === undefined ? undefined : itemInPrompt(item);
       if (name === "item-index") return itemIndex?.toString();
       const variable = runtimeVariable(name);
-      if (variable !== undefined && variable.kind !== "fixed" && variable.kind !== "input")
-        return this.#ofTask(variable, work);
+      if (variable !== undefined && variable.kind !== "fixed" && variable.kind !== "input") {
+        const value = this.data[`${variable.kind}ForPrompt`](variable.of, work);
+        const parts = [value, this.data.leftOutOf(variable.of, work)].filter(isText);
+        return parts.length === 0 ? undefined : parts.join("\n\n");
+      }
       const { values = {} } = this.#spec;
       return Object.hasOwn(values, name) ? values[name] : undefined;
     };
-
-  #ofTask({ kind, of }: OfTask, work: WorkRef): string | undefined {
-    const { data } = this;
-    const read = {
-      report: () => data.reportForPrompt(of, work),
-      result: () => data.resultForPrompt(of, work),
-      findings: () => data.findingsForPrompt(of, work),
-    }[kind];
-    const parts = [read(), data.leftOutOf(of, work)].filter((part) => part !== undefined);
-    return parts.length === 0 ? undefined : parts.join("\n\n");
-  }
 
   readonly onMissing =
     (work: WorkRef) =>

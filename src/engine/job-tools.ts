@@ -145,16 +145,13 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
               mostFindings,
             );
       if (reason === undefined) return undefined;
-      const { path, message } = value;
-      const refused = {
-        kind: "finding",
-        reason,
-        ...defined({
-          severity: severities.find((one) => one === value["severity"]),
-          path: isText(path) && path.length <= longestShown ? path : undefined,
-          message: isText(message) && message.length <= longestShown ? message : undefined,
-        }),
-      } as const;
+      const severity = severities.find((one) => one === value["severity"]);
+      const said = {
+        severity,
+        path: shortText(value["path"]),
+        message: shortText(value["message"]),
+      };
+      const refused = { kind: "finding", reason, ...defined(said) } as const;
       handInOne(handing, { type: "output.refused", work, refused }, Infinity);
       return reason;
     },
@@ -180,12 +177,10 @@ function jobVerdict(handing: HandingIn): SessionTool {
       };
       if (verdict === undefined)
         return refuse(`The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`);
-      if (typeof reason !== "string" || reason.trim() === "")
-        return refuse('job_verdict needs a "reason".');
+      if (!isText(reason) || reason.trim() === "") return refuse('job_verdict needs a "reason".');
+      const length = `The reason has ${reason.length} characters`;
       if (reason.length > longestReason)
-        return refuse(
-          tooLong("job_verdict", `The reason has ${reason.length} characters`, longestReason),
-        );
+        return refuse(tooLong("job_verdict", length, longestReason));
       return handIn(handing, { type: "verdict.given", work, verdict: { verdict, reason } });
     },
   );
@@ -284,6 +279,10 @@ function handInOne(
   const isNew = round !== handing.given.round;
   if (!isNew && events.length >= most) return enough(most);
   return handIn(handing, isNew && round !== undefined ? { ...event, first: true } : event);
+}
+
+function shortText(value: unknown): string | undefined {
+  return isText(value) && value.length <= longestShown ? value : undefined;
 }
 
 function enough(most: number): string {

@@ -27,20 +27,16 @@ export type Finding = TypeOf<typeof finding>;
 export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });
 export type Verdict = TypeOf<typeof verdict>;
 
-/** As far as the call said it in words that it may use. */
-export const refused = is.tagged("kind", {
-  finding: {
-    severity: is.optional(is.words(...severities)),
-    path: is.optional(is.text),
-    message: is.optional(is.text),
-    reason: is.text,
-  },
-  verdict: { verdict: is.optional(is.words(...verdicts)), reason: is.text },
+/** A finding or a verdict, as far as the call has named it in words that it may use. */
+export const refused = is.record({
+  kind: is.words("finding", "verdict"),
+  severity: is.optional(is.words(...severities)),
+  path: is.optional(is.text),
+  message: is.optional(is.text),
+  verdict: is.optional(is.words(...verdicts)),
+  reason: is.text,
 });
-export type RefusedOutput<Kind extends TypeOf<typeof refused>["kind"]> = Extract<
-  TypeOf<typeof refused>,
-  { kind: Kind }
->;
+export type RefusedOutput = TypeOf<typeof refused>;
 
 const target = {
   number: is.optional(is.natural),

@@ -96,10 +96,9 @@ export interface GivenView {
   report: { readonly title: string | undefined; readonly markdown: string } | undefined;
   result: { readonly value: unknown } | undefined;
   readonly findings: Finding[];
-  /** Those that were not handed in rightly afterwards. */
-  readonly refusedFindings: RefusedOutput<"finding">[];
   verdict: Verdict | undefined;
-  refusedVerdict: RefusedOutput<"verdict"> | undefined;
+  /** Findings and verdicts that were not handed in rightly afterwards. */
+  refused: readonly RefusedOutput[];
   readonly proposals: Proposal[];
 }
 

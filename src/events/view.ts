@@ -16,13 +16,13 @@ import { decisionOf } from "./decision-of.ts";
 import {
   outcomeText,
   type Acted,
-  type EventOf,
   type RunEvent,
   type RunStamp,
   type RunStarted,
   type WorkOutcome,
   type WorkRef,
 } from "./event.ts";
+import type { Finding, RefusedOutput } from "./output-shapes.ts";
 import { itemsIn, plannedWorks, type RunPlan } from "./plan.ts";
 import { ActionsView, applyAction, isSending } from "./view-actions.ts";
 import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
@@ -199,15 +199,21 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "result.given":
       return give(view, event.work, { result: { value: event.result } });
     case "verdict.given":
-      return give(view, event.work, { verdict: event.verdict, refusedVerdict: undefined });
-    case "finding.reported":
-      return addFinding(givenOf(view, event.work), event);
+      give(view, event.work, { verdict: event.verdict });
+      return keepRefused(view, event.work, ({ kind }) => kind !== "verdict");
+    case "finding.reported": {
+      const { finding, first } = event;
+      add(givenOf(view, event.work)?.findings, finding, first);
+      return keepRefused(
+        view,
+        event.work,
+        (one) => one.kind === "verdict" || (!first && !isReportedAs(one, finding)),
+      );
+    }
     case "output.refused": {
       const { refused, first } = event;
-      if (refused.kind === "verdict") return give(view, event.work, { refusedVerdict: refused });
-      const given = givenOf(view, event.work);
-      if (first) given?.findings.splice(0);
-      return add(given?.refusedFindings, refused, first);
+      if (first) givenOf(view, event.work)?.findings.splice(0);
+      return keepRefused(view, event.work, ({ kind }) => !first || kind === "verdict", refused);
     }
     case "proposal.made":
       return add(givenOf(view, event.work)?.proposals, event.proposal, event.first);
@@ -238,23 +244,24 @@ export function keyOfGiven(ref: WorkRef): string {
 function give(
   view: RunView,
   ref: WorkRef,
-  given: Partial<Pick<GivenView, "report" | "result" | "verdict" | "refusedVerdict">>,
+  given: Partial<Pick<GivenView, "report" | "result" | "verdict">>,
 ): void {
   Object.assign(givenOf(view, ref) ?? {}, given);
 }
 
-/** A refused finding counts until it is reported rightly: in the same words, or for its file if its severity was the fault. */
-function addFinding(
-  given: GivenView | undefined,
-  { finding, first }: EventOf<"finding.reported">,
+function keepRefused(
+  view: RunView,
+  ref: WorkRef,
+  isKept: (one: RefusedOutput) => boolean,
+  ...added: readonly RefusedOutput[]
 ): void {
-  if (given === undefined) return;
-  add(given.findings, finding, first);
-  const open = given.refusedFindings.splice(0).filter(({ severity, path, message }) => {
-    const isMeant = severity === undefined && path === finding.path;
-    return !first && message !== finding.message && !isMeant;
-  });
-  given.refusedFindings.push(...open);
+  const given = givenOf(view, ref);
+  if (given !== undefined) given.refused = [...given.refused.filter(isKept), ...added];
+}
+
+/** In the same words, or for its file if its severity was at fault. */
+function isReportedAs({ severity, path, message }: RefusedOutput, finding: Finding): boolean {
+  return message === finding.message || (severity === undefined && path === finding.path);
 }
 
 function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
@@ -282,9 +289,8 @@ function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
         report: undefined,
         result: undefined,
         findings: [],
-        refusedFindings: [],
         verdict: undefined,
-        refusedVerdict: undefined,
+        refused: [],
         proposals: [],
       };
   // What was handed in last stands last.

@@ -8,10 +8,7 @@ export interface CollectedOutputs {
   readonly omitted: number;
   readonly verdict: Verdict | undefined;
   /** What was refused, and not handed in rightly afterwards. */
-  readonly refused: {
-    readonly findings: readonly RefusedOutput<"finding">[];
-    readonly verdict: RefusedOutput<"verdict"> | undefined;
-  };
+  readonly refused: readonly RefusedOutput[];
   readonly proposals: readonly { readonly task: string; readonly proposal: Proposal }[];
 }
 
@@ -27,15 +24,18 @@ export function collectOutputs(
     findings ?? {};
   const found = given(findings?.from);
   const all = found.flatMap((one) => one.findings);
+  const isOf = (kind: RefusedOutput["kind"]) => (one: RefusedOutput) => one.kind === kind;
   // What was handed in last stands last.
-  const judges = given(verdict?.from).filter((one) => one.verdict ?? one.refusedVerdict);
+  const judges = given(verdict?.from).filter(
+    (one) => one.verdict ?? one.refused.some(isOf("verdict")),
+  );
   return {
     ...selectFindings(all, { max, minSeverity }),
     verdict: judges.findLast((one) => one.verdict !== undefined)?.verdict,
-    refused: {
-      findings: found.flatMap((one) => one.refusedFindings),
-      verdict: judges.at(-1)?.refusedVerdict,
-    },
+    refused: [
+      ...found.flatMap(({ refused }) => refused.filter(isOf("finding"))),
+      ...(judges.at(-1)?.refused.filter(isOf("verdict")).slice(-1) ?? []),
+    ],
     proposals: given(proposals?.from).flatMap(({ taskId, proposals: made }) =>
       made.map((proposal) => ({ task: taskId, proposal })),
     ),
@@ -77,11 +77,10 @@ export function selectFindings(
     if (other === undefined || compare(finding, other) < 0) unique.set(key, finding);
   }
   const counts = new Map<string, number>();
-  const ordered = [...unique.values()].sort(compare).map((finding) => {
-    const { fingerprint } = finding;
-    const ordinal = (counts.get(fingerprint) ?? 0) + 1;
-    counts.set(fingerprint, ordinal);
-    return ordinal === 1 ? finding : { ...finding, fingerprint: `${fingerprint}-${ordinal}` };
+  const ordered = [...unique.values()].sort(compare).map(({ fingerprint: key, ...finding }) => {
+    const ordinal = (counts.get(key) ?? 0) + 1;
+    counts.set(key, ordinal);
+    return { ...finding, fingerprint: ordinal === 1 ? key : `${key}-${ordinal}` };
   });
   return { findings: ordered.slice(0, max), omitted: Math.max(0, ordered.length - max) };
 }

@@ -6,7 +6,7 @@ import {
   type Severity,
   type VerdictWord,
 } from "../entry/outputs.ts";
-import type { Verdict } from "../events/output-shapes.ts";
+import type { RefusedOutput, Verdict } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { collectOutputs, type CollectedOutputs } from "./collect.ts";
 
@@ -44,34 +44,27 @@ export function judge(
   const failOn = outputs.verdict?.failOn ?? defaultOutputs.verdict.failOn;
   const from = outputs.findings?.failOn ?? defaultOutputs.findings.failOn;
   const reasons: string[] = [];
-  if (failOn !== "never") {
-    const field = `(\`outputs.verdict.failOn: ${failOn}\`)`;
-    const fails = (word: VerdictWord): boolean =>
-      verdicts.indexOf(word) >= verdicts.indexOf(failOn);
-    if (verdict !== undefined && fails(verdict.verdict))
-      reasons.push(`the verdict is ${verdict.verdict} ${field}`);
-    else if (refused.verdict !== undefined && fails(refused.verdict.verdict ?? "reject"))
-      reasons.push(
-        `the last call of job_verdict was refused, and it did not say pass: ${refused.verdict.reason.replace(/\.$/, "")} ${field}`,
-      );
-  }
-  const isMissing = verdict === undefined && !isPart && reasons.length === 0;
-  if (isMissing && outputs.verdict?.required === true)
+  const fails = (word: VerdictWord): boolean =>
+    failOn !== "never" && verdicts.indexOf(word) >= verdicts.indexOf(failOn);
+  const reaches = ({ severity = "error" }: { readonly severity?: Severity }): boolean =>
+    from !== "never" && severities.indexOf(severity) >= severities.indexOf(from);
+  const ofVerdict = `(\`outputs.verdict.failOn: ${failOn}\`)`;
+  const lost = refused.find((one) => one.kind === "verdict" && fails(one.verdict ?? "reject"));
+  const isMissing = verdict === undefined && !isPart;
+  if (verdict !== undefined && fails(verdict.verdict))
+    reasons.push(`the verdict is ${verdict.verdict} ${ofVerdict}`);
+  else if (lost !== undefined)
+    reasons.push(`the last verdict was refused, and is not pass ${ofVerdict}: ${clause(lost)}`);
+  else if (isMissing && outputs.verdict?.required === true)
     reasons.push("no task gave a verdict (`outputs.verdict.required: true`)");
-  if (from !== "never") {
-    const reaches = ({ severity = "error" }: { readonly severity?: Severity }): boolean =>
-      severities.indexOf(severity) >= severities.indexOf(from);
-    const count = findings.filter(reaches).length;
-    const what = from === "error" ? "an error" : `a ${from} or worse`;
-    const field = `(\`outputs.findings.failOn: ${from}\`)`;
-    const lost = refused.findings.filter(reaches);
-    if (count > 0)
-      reasons.push(`${count} ${count === 1 ? "finding is" : "findings are"} ${what} ${field}`);
-    else if (lost[0] !== undefined)
-      reasons.push(
-        `${lost.length} ${lost.length === 1 ? "finding that is" : "findings that are"} ${what} could not be reported ${field}, the first one because: ${lost[0].reason.replace(/\.$/, "")}`,
-      );
-  }
+  const what = from === "error" ? "an error" : `a ${from} or worse`;
+  const found = findings.filter(reaches);
+  const unreported = refused.filter((one) => one.kind === "finding" && reaches(one));
+  const { length } = found.length > 0 ? found : unreported;
+  const count = `${length} ${length === 1 ? "finding is" : "findings are"} ${what} (\`outputs.findings.failOn: ${from}\`)`;
+  if (found.length > 0) reasons.push(count);
+  else if (unreported[0] !== undefined)
+    reasons.push(`${count}, and could not be reported: ${clause(unreported[0])}`);
   if (reasons.length === 0) {
     if (!isMissing || (outputs.verdict?.failOn ?? "never") === "never") return { kind: "passed" };
     const warning = `No task gave a verdict, so \`outputs.verdict.failOn: ${failOn}\` was not applied. To fail without one, set \`outputs.verdict.required: true\`.`;
@@ -79,4 +72,8 @@ export function judge(
   }
   const sentence = reasons.join(", and ");
   return { kind: "failed", reason: `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.` };
+}
+
+function clause({ reason }: RefusedOutput): string {
+  return reason.replace(/\.$/, "");
 }

@@ -241,7 +241,7 @@ function mergedFanOut(
       const shard = shardsOf.get(member) ?? 0;
       const state = stateOf(shard);
       return {
-        kind: onMissing === "continue" && state !== "finished" ? "left out" : "missing",
+        goesOn: onMissing === "continue" && state !== "finished",
         reason: `shard ${nameOf({ index: shard, count })} ${state === "missing" ? "is missing" : "did not finish"}`,
       };
     },

@@ -107,7 +107,7 @@ describe("the tools for findings, a verdict and proposals", () => {
   it("a round replaces refused findings, too, and whatever begins it replaces all before it", async () => {
     const open = ({ view }: Reviewed): unknown => [
       collectOutputs(view).findings.map(({ message }) => message),
-      collectOutputs(view).refused.findings.map(({ message }) => message),
+      collectOutputs(view).refused.map(({ message }) => message),
     ];
     const rounds: readonly (readonly [readonly (readonly Call[])[], unknown])[] = [
       [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { severities } from "../../src/entry/outputs.ts";
-import type { Finding } from "../../src/events/output-shapes.ts";
+import type { Finding, RefusedOutput } from "../../src/events/output-shapes.ts";
 import { checkFinding, mapBlock } from "../../src/outputs/check-finding.ts";
 import { selectFindings } from "../../src/outputs/collect.ts";
 import { sarifLog } from "../../src/outputs/sarif.ts";
@@ -145,7 +145,7 @@ test("verdict and findings fail a job from the configured level on, with the rea
   const verdict = { verdict: "needs-work", reason: "The error\nis swallowed." } as const;
   const all = [await accepted(call)];
   assert.equal(verdictLine(verdict), "Needs work: The error is swallowed.");
-  const refused = { findings: [], verdict: undefined };
+  const refused: readonly RefusedOutput[] = [];
   const given = { verdict, findings: all, refused };
   assert.deepEqual(judge(given), { kind: "passed" });
   const failOn = { verdict: { failOn: "needs-work" }, findings: { failOn: "warning" } } as const;

@@ -288,19 +288,12 @@ function notOffered(
   const session =
     label === undefined ? "this session" : `this session of task ${quote(label.taskId)}`;
   const names = [...chat.offeredTools.keys()].join(", ");
-  const advice = name.startsWith("job_") ? ` ${adviceOnJobTool(name)}` : "";
+  const advice = name.startsWith("job_")
+    ? ` A session has only the job tools that its task names: name ${name} in the prompt, or in the criteria.`
+    : "";
   return {
     problem: `${place} calls the tool ${quote(name)}, which ${session} doesn't offer. It offers: ${names === "" ? "none" : names}.${advice} (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   };
-}
-
-function adviceOnJobTool(name: string): string {
-  if (name === "job_result") return "job_result needs `criteria.result` in the task.";
-  const also = {
-    job_propose: ", and allow proposals in `outputs.proposals`",
-    job_remember: ", and give the job a `memory`",
-  }[name];
-  return `A session has only the job tools that the texts of its task name: name ${name} in the prompt${also ?? ""}.`;
 }
 
 type Known = Map<string, "open" | "ended">;
