@@ -217,6 +217,7 @@ class Step {
       for (const failure of report.rehearsalFailures) sayLine(core, `Rehearsal: ${failure}`);
       const { judgement } = report;
       if (judgement.kind === "failed") sayLine(core, judgement.reason);
+      else if (judgement.warning !== undefined) this.#warn(judgement.warning);
       const isTrusted = foreign === undefined;
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn });
       return this.#setOutputs(end.outputs) ? end.ending : "failed";

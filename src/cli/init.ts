@@ -1,5 +1,5 @@
 /** `agent-jobs init`: the files of an example, for this repository, and rehearsed. It asks nothing. */
-import { lstat, readFile, rm, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { templates } from "../generated/templates.ts";
 import { makeDirectory } from "../platform/files.ts";
@@ -35,7 +35,9 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
     output.print(`${file.state === "same" ? "unchanged" : "wrote    "} ${file.path}`);
   }
   if (facts.testCommand === undefined && files.some(({ path }) => path.endsWith("/test.sh")))
-    output.print("note      No test command was found. Write it to .github/agent-jobs/test.sh.");
+    output.print(
+      "note      No test command was found. Write it to .github/agent-jobs/test.sh, which fails until then.",
+    );
   const rehearsals = files.filter(({ path }) => path.includes(".rehearsal."));
   const shown = rehearsals.map(({ place }) => relative(process.cwd(), place));
   const code = await rehearse(shown, { workingDirectory: root }, io);
@@ -53,13 +55,18 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
 }
 
 /** The examples are for a repository with the branch `main` that `npm test` tests. */
-function filled(text: string, { branch, testCommand }: Facts): string {
+function filled(text: string, { branch, testCommand, install }: Facts): string {
   const inYaml = /^[\w./-]+$/.test(branch) ? branch : JSON.stringify(branch);
-  const none = 'echo "There is no test command yet. Write it to $0." >&2';
+  const none = 'echo "There is no test command yet. Write it to $0." >&2\nexit 1';
+  const guard = `run: "! grep 'There is no test command yet' .github/agent-jobs/test.sh"`;
+  const steps = [...install, ...(testCommand === undefined ? [guard] : [])];
   return text
     .replaceAll("branches: [main]", () => `branches: [${inYaml}]`)
     .replaceAll("--base main", () => `--base ${branch}`)
-    .replace(/^npm test$/m, () => testCommand ?? none);
+    .replace(/^npm test$/m, () => testCommand ?? none)
+    .replace(/^( *)# Install here what the tests need\.\n/m, (comment, indent: string) =>
+      [steps.length === 0 ? comment : "", ...steps.map((step) => `${indent}- ${step}\n`)].join(""),
+    );
 }
 
 interface NewFile {
@@ -91,6 +98,8 @@ async function write({ path, place, text }: NewFile): Promise<void> {
 export interface Facts {
   readonly branch: string;
   readonly testCommand: string | undefined;
+  /** The steps of a workflow that install what the tests need, each on a line of YAML. */
+  readonly install: readonly string[];
 }
 
 /** Throws a `UsageError` outside of a repository. */
@@ -105,7 +114,9 @@ async function rootOf(folder: string): Promise<string> {
 }
 
 export async function factsOf(root: string): Promise<Facts> {
-  return { branch: await branchOf(root), testCommand: await testCommandOf(root) };
+  const read: Read = (name) => readFile(join(root, name), "utf8").catch(() => undefined);
+  const testCommand = await testCommandOf(root, read);
+  return { branch: await branchOf(root), testCommand, install: await installOf(read, testCommand) };
 }
 
 /** That of the remote; without one, `main` or `master`; in a new repository, the branch that is checked out. */
@@ -123,14 +134,21 @@ async function branchOf(root: string): Promise<string> {
   return usual.split("\n", 1)[0] || (await ask("symbolic-ref", "--short", "HEAD")) || "main";
 }
 
+const PYTEST = "python -m pytest";
+
 /** The first that is there, with something in it that says that there are tests. */
 const testCommands: readonly (readonly [file: string, sign: RegExp, command: string])[] = [
   ["Makefile", /^test:/m, "make test"],
   ["Cargo.toml", /^/, "cargo test"],
   ["go.mod", /^/, "go test ./..."],
-  ["pytest.ini", /^/, "python -m pytest"],
-  ["pyproject.toml", /pytest/, "python -m pytest"],
   ["tox.ini", /^/, "tox"],
+  ["uv.lock", /"pytest"/, "uv run pytest"],
+  ["poetry.lock", /"pytest"/, "poetry run pytest"],
+  ["pytest.ini", /^/, PYTEST],
+  ["pyproject.toml", /pytest/, PYTEST],
+  ["setup.cfg", /pytest/, PYTEST],
+  ["requirements.txt", /^pytest\b/m, PYTEST],
+  ["requirements-dev.txt", /^pytest\b/m, PYTEST],
   ["mvnw", /^/, "./mvnw --batch-mode test"],
   ["pom.xml", /^/, "mvn --batch-mode test"],
   ["gradlew", /^/, "./gradlew test"],
@@ -141,25 +159,72 @@ const packageManagers = [
   ["pnpm-lock.yaml", "pnpm test"],
   ["yarn.lock", "yarn test"],
   ["bun.lock", "bun run test"],
+  ["bun.lockb", "bun run test"],
 ] as const;
 
-async function testCommandOf(root: string): Promise<string | undefined> {
-  const read = (name: string): Promise<string | undefined> =>
-    readFile(join(root, name), "utf8").catch(() => undefined);
+type Read = (name: string) => Promise<string | undefined>;
+
+const LOCKED = "install --frozen-lockfile";
+const PIP = "python -m pip install pytest";
+
+/** The first one of each language counts. A lock is never changed: the job would propose the change. */
+const installs: readonly (readonly [language: string, file: string, run: string, sign?: RegExp])[] =
+  [
+    ["node", "pnpm-lock.yaml", `corepack enable && pnpm ${LOCKED}`],
+    ["node", "yarn.lock", `corepack enable && yarn ${LOCKED}`],
+    ["node", "bun.lock", `npm install --global bun && bun ${LOCKED}`],
+    ["node", "bun.lockb", `npm install --global bun && bun ${LOCKED}`],
+    ["node", "package-lock.json", "npm ci"],
+    [
+      "node",
+      "package.json",
+      "npm install --no-package-lock",
+      /"(?:dev)?dependencies"\s*:\s*\{\s*"/i,
+    ],
+    ["python", "uv.lock", "pipx install uv && uv sync"],
+    ["python", "poetry.lock", "pipx install poetry && poetry install"],
+    ["python", "requirements-dev.txt", `${PIP} -r requirements-dev.txt`],
+    ["python", "requirements.txt", `${PIP} -r requirements.txt`],
+    ["python", "pyproject.toml", `${PIP} -e .`, /^\[(?:project|build-system)\]/m],
+    ["rust", "Cargo.toml", "cargo fetch"],
+    ["go", "go.mod", "go mod download"],
+    ["elixir", "mix.exs", "mix deps.get"],
+  ];
+
+async function installOf(read: Read, testCommand: string | undefined): Promise<string[]> {
+  const found = new Map<string, string>();
+  for (const [language, file, run, sign = /^/] of installs)
+    if (!found.has(language) && (await has(read, file, sign))) found.set(language, run);
+  if (testCommand === PYTEST && !found.has("python")) found.set("python", PIP);
+  if (testCommand === "tox") found.set("python", "python -m pip install tox");
+  const steps = [...found.values()].map((run) => `run: ${run}`);
+  if (found.get("python")?.startsWith("python") !== true) return steps;
+  return ['uses: actions/setup-python@v6\n        with: { python-version: "3.x" }', ...steps];
+}
+
+async function has(read: Read, file: string, sign: RegExp): Promise<boolean> {
+  const text = await read(file);
+  return text !== undefined && sign.test(text);
+}
+
+/** What `npm init` writes is no test, nor is a script that can't fail. */
+const noTest = /no test specified|^\s*(?:(?:echo\b[^&|;]*|true|:|exit 0)\s*)?$/;
+
+async function testCommandOf(root: string, read: Read): Promise<string | undefined> {
   const manifest = parsedJson((await read("package.json")) ?? "");
   const scripts = isRecord(manifest) ? manifest["scripts"] : undefined;
   const script = isRecord(scripts) ? scripts["test"] : undefined;
-  // What npm init writes is no test.
-  if (isText(script) && !script.includes("no test specified")) {
+  if (isText(script) && !noTest.test(script)) {
     for (const [lock, command] of packageManagers)
       if ((await read(lock)) !== undefined) return command;
     return "npm test";
   }
-  for (const [file, sign, command] of testCommands) {
-    const text = await read(file);
-    if (text !== undefined && sign.test(text)) return command;
-  }
-  return undefined;
+  for (const [file, sign, command] of testCommands) if (await has(read, file, sign)) return command;
+  const files = await Promise.all(
+    [".", "test", "tests"].map((folder) => readdir(join(root, folder)).catch(() => [])),
+  );
+  const isPython = files.flat().some((name) => /^test_.*\.py$|_test\.py$/.test(name));
+  return isPython ? PYTEST : undefined;
 }
 
 function git(cwd: string, ...args: string[]): Promise<string> {

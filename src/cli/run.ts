@@ -61,6 +61,8 @@ async function runPart(
     switch (outcome.kind) {
       case "succeeded":
       case "skipped":
+        if (judgement.kind === "passed" && judgement.warning !== undefined)
+          output.printError(`agent-jobs: warning: ${judgement.warning}`);
         if (judgement.kind === "failed") output.printError(`agent-jobs: ${judgement.reason}`);
         return complete && judgement.kind === "passed" ? exitCode.success : exitCode.failed;
       case "failed":

@@ -18,9 +18,7 @@ export async function validate(
 ): Promise<ExitCode> {
   const { output } = io;
   const asked = asks === true || server.providerBaseUrl !== undefined;
-  const offered = asked ? await (await import("./models.ts")).offeredModels(server) : [];
-  if (asked && offered.length === 0)
-    output.printError("agent-jobs: warning: The models were not checked, because none are listed.");
+  const offered = asked ? await (await import("./models.ts")).offeredModels(server) : undefined;
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
     const found = await problemsOf(file, offered);
@@ -45,14 +43,15 @@ export async function validate(
 
 async function problemsOf(
   file: string,
-  offered: readonly OfferedModel[],
+  offered: readonly OfferedModel[] | undefined,
 ): Promise<readonly Diagnostic[]> {
   try {
     if (/\.eval\.[^./\\]+$/.test(file)) {
       await (await import("../evals/read-eval.ts")).readEval(file);
       return [];
     }
-    return [...(await checkFile(file)), ...(await checkModels(file, offered))];
+    const found = await checkFile(file);
+    return offered === undefined ? found : [...found, ...(await checkModels(file, offered))];
   } catch (error) {
     if (!(error instanceof DiagnosticsError)) throw error;
     return error.diagnostics;

@@ -20,10 +20,12 @@ export interface Verdict<Field> {
 
 export const ANSWER_CUT = "the answer was cut at the model's output limit";
 
+const PREREQUISITE_FAILED = "job_prerequisite_failed";
+
 const verdictTools = [
   "job_boolean_true",
   "job_boolean_false",
-  "job_prerequisite_failed",
+  PREREQUISITE_FAILED,
 ] as const satisfies JobTool[];
 
 /** Also of a tool that there isn't, if its name is written in another way: `Job-Boolean-False`, `functions.job_boolean_false`. */
@@ -88,10 +90,9 @@ export function judgeCondition(
   if (fault !== undefined) return verdict("void", fault);
   const refused =
     purpose === "availability"
-      ? toolCalls.findLast((call) => call.name === "job_prerequisite_failed")
+      ? toolCalls.findLast((call) => call.name === PREREQUISITE_FAILED)
       : undefined;
-  if (refused !== undefined)
-    return verdict("fails", `job_prerequisite_failed was called: ${argumentOf(refused) ?? ""}`);
+  if (refused !== undefined) return verdict("fails", refusalText(refused));
   const last = toolCalls.findLast(
     (call) => call.name === "job_boolean_true" || call.name === "job_boolean_false",
   );
@@ -99,6 +100,20 @@ export function judgeCondition(
     return verdict("fails", "neither job_boolean_true nor job_boolean_false was called");
   const reason = `${last.name} was called: ${argumentOf(last) ?? ""}`;
   return verdict(last.name === "job_boolean_true" ? "holds" : "fails", reason);
+}
+
+/** Statement 11: why the task can't be done at all, by its own model. A task that must call the tool doesn't mean it so. */
+export function prerequisiteFailure(
+  { criteria }: PreparedTask,
+  toolCalls: readonly ToolCall[],
+): string | undefined {
+  const call = toolCalls.findLast(({ name }) => name === PREREQUISITE_FAILED);
+  if (call === undefined || criteria?.toolExecuted?.includes(PREREQUISITE_FAILED)) return undefined;
+  return refusalText(call);
+}
+
+function refusalText(call: ToolCall): string {
+  return `${PREREQUISITE_FAILED} was called: ${argumentOf(call) ?? ""}`;
 }
 
 /** Statement 11: the tools of the list that the last turn of the task session did not run successfully. */

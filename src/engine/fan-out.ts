@@ -1,5 +1,5 @@
 /** A job on several machines: the members of its first `Each` or `Par` at the top are shared out among shards. */
-import type { EachWork, ParallelWork, Work } from "../entry/model.ts";
+import type { EachWork, LeafWork, ParallelWork, Work } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { Place } from "./items.ts";
@@ -17,11 +17,10 @@ export type FanOut = { readonly part: NonNullable<RunPlan["part"]> } &
   /** Ends with the fan-out, of which these members run; none of them in a plan. */
   (
     | { readonly kind: "part"; readonly members: ReadonlySet<number> }
-    /** Other runs have done the fan-out. `missing`: why there is nothing of a work of a member. */
+    /** Other runs have done the fan-out. `gap`: why nothing of a member is there, and whether the job goes on. */
     | {
         readonly kind: "merged";
-        readonly members: ReadonlySet<number>;
-        readonly missing: (member: number) => string;
+        readonly gap: (member: number) => { readonly goesOn: boolean; readonly reason: string };
       }
   );
 
@@ -73,7 +72,7 @@ export function treeOf(work: Work<number>, fanOut: FanOut | undefined): Work<num
   return fanOut?.kind === "part" ? (fanOf(work)?.until ?? work) : work;
 }
 
-/** Runs only the members that run here. What others have not done of those that they should have is a failure. */
+/** Runs only the members that run here. What others have not done of those that they should have is a failure, or left out. */
 export function shared(
   runner: WorkRunner,
   work: Work<number>,
@@ -83,24 +82,26 @@ export function shared(
   const found = fanOut && fanOf(work);
   if (fanOut === undefined || found === undefined) return runner;
   const { fan, workIds } = found;
-  const own = { ...runner, only: { of: fan, members: fanOut.members } };
-  if (fanOut.kind === "part") return own;
-  const missing = (workId: number, place: Place) => {
-    const reason = fanOut.missing(memberOf(fan, workId, place));
-    return { kind: "unanswered", reason } as const;
+  if (fanOut.kind === "part") return { ...runner, only: { of: fan, members: fanOut.members } };
+  const gapIn = (leaves: readonly LeafWork<number>[], place: Place, isDone: boolean) => {
+    const id = leaves[0]?.workIdInJob ?? -1;
+    if (!workIds.has(id)) return undefined;
+    const { goesOn, reason } = fanOut.gap(memberOf(fan, id, place));
+    if (!goesOn) return isDone ? undefined : ({ kind: "unanswered", reason } as const);
+    for (const leaf of leaves) runner.leaveOut(leaf, place, reason);
+    return { kind: "skipped", reason } as const;
   };
   return {
-    ...own,
+    ...runner,
     async runLeaf(leaf, last, place) {
-      const { workIdInJob: id } = leaf;
-      if (workIds.has(id) && !past.has(id, place)) return { ...missing(id, place), last };
-      return runner.runLeaf(leaf, last, place);
+      const gap = gapIn([leaf], place, past.has(leaf.workIdInJob, place));
+      return gap === undefined ? runner.runLeaf(leaf, last, place) : { ...gap, last };
     },
     async itemsOf(each, place) {
-      const [first] = leafWorks(each.work);
-      const id = first?.workIdInJob ?? -1;
-      if (workIds.has(id) && !past.hasItems(id, place)) return missing(id, place);
-      return runner.itemsOf(each, place);
+      const leaves = leafWorks(each.work);
+      const isListed = past.hasItems(leaves[0]?.workIdInJob ?? -1, place);
+      if (each === fan && isListed) return runner.itemsOf(each, place);
+      return gapIn(leaves, place, isListed) ?? runner.itemsOf(each, place);
     },
   };
 }

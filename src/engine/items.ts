@@ -34,7 +34,9 @@ interface Found {
 }
 
 export type Items =
-  Found | { readonly kind: "unanswered"; readonly reason: string } | { readonly kind: "stopped" };
+  | Found
+  | { readonly kind: "unanswered" | "skipped"; readonly reason: string }
+  | { readonly kind: "stopped" };
 
 export interface EachItemsOptions {
   readonly workspace: Workspace | undefined;
@@ -42,7 +44,7 @@ export interface EachItemsOptions {
   readonly note: (text: string) => void;
   readonly past: Pick<Past, "takeItems">;
   readonly emit: EnginePorts["emit"];
-  readonly textOf: (prompt: Prompt, place: Place) => string;
+  readonly textOf: (prompt: Prompt, place: Place, onMissing: (name: string) => void) => string;
   readonly resultOf: (task: string, place: Place) => { readonly value: unknown } | undefined;
   readonly run: (command: Command, place: Place) => Promise<CommandResult>;
 }
@@ -50,6 +52,8 @@ export interface EachItemsOptions {
 export class EachItems {
   readonly #options: EachItemsOptions;
   readonly #known = new Map<EachWork<number>, Items>();
+  /** Each `Each` that had no item, in a sentence. */
+  readonly empty = new Set<string>();
 
   constructor(options: EachItemsOptions) {
     this.#options = options;
@@ -77,6 +81,7 @@ export class EachItems {
       ? ({ kind: "found", items: before } as const)
       : (this.#known.get(each) ?? (await this.#find(each, place)));
     if (found.kind !== "found") return found;
+    if (found.items.length === 0) this.empty.add(noItems(each));
     const outerItems = place.items.map(({ text }) => text);
     emit({
       type: "items.listed",
@@ -102,7 +107,11 @@ export class EachItems {
   ): Promise<readonly unknown[] | string | undefined> {
     const { workspace, changed = [], textOf, resultOf, run } = this.#options;
     if ("values" in items) return items.values;
-    if ("lines" in items) return linesOf(textOf(items.lines, place));
+    if ("lines" in items) {
+      const missing: string[] = [];
+      const text = textOf(items.lines, place, (name) => missing.push(`$${name}`));
+      return missing.length === 0 ? linesOf(text) : `no value for ${missing.join(", ")}`;
+    }
     if ("run" in items) {
       const end = await run(items, place);
       if (end.kind === "stopped") return undefined;
@@ -132,12 +141,12 @@ function itemsFrom(
   note: (text: string) => void,
 ): Items {
   const { atMost = defaultAtMostItems, sample = false } = work;
-  const each = `Each ${itemsText(work)}`;
+  const each = nameOf(work);
   const texts = values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
   const different = [...new Set(texts)];
   const twice = texts.length - different.length;
   if (twice > 0) note(`${each}: ${twice} duplicate item${twice === 1 ? " is" : "s are"} left out`);
-  if (different.length === 0) note(`${each}: there are no items`);
+  if (different.length === 0) note(noItems(work));
   if (different.length > atMost) {
     const reason = `${each} has ${different.length} items, and at most ${atMost} are allowed (atMost)`;
     if (!sample) {
@@ -148,6 +157,14 @@ function itemsFrom(
   }
   const items = different.slice(0, atMost).map((text, index) => ({ text, index }));
   return { kind: "found", items };
+}
+
+function nameOf(each: EachWork<number>): string {
+  return `Each ${itemsText(each)}`;
+}
+
+function noItems(each: EachWork<number>): string {
+  return `${nameOf(each)}: there are no items`;
 }
 
 function linesOf(text: string): readonly string[] {

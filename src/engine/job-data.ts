@@ -1,5 +1,6 @@
 /** What tasks leave for others. These read that of their own item or of those around it; from outside, of all items. */
 import { fenced } from "../document/fence.ts";
+import { isText } from "../document/guards.ts";
 import type { Prompt } from "../entry/model.ts";
 import { promptText } from "../entry/prompt.ts";
 import { runtimeVariable } from "../entry/runtime-variables.ts";
@@ -27,15 +28,21 @@ export class Given {
     return this.lastRound(type).events.at(-1);
   }
 
-  /** A round that reports anew replaces those before it; one that reports nothing keeps them. */
+  /** A round that reports anew replaces those before it; one that reports nothing keeps them. Refused findings belong to findings. */
   lastRound<Type extends GivenEvent["type"]>(
     type: Type,
   ): { readonly round: number | undefined; readonly events: readonly EventOf<Type>[] } {
     const isOfType = (event: GivenEvent): event is EventOf<Type> => event.type === type;
-    const last = this.#all.findLast(({ event }) => isOfType(event));
+    const last = this.#all.findLast(({ event }) => listOf(event) === type);
     const ofRound = this.#all.filter(({ round }) => round === last?.round);
     return { round: last?.round, events: ofRound.map(({ event }) => event).filter(isOfType) };
   }
+}
+
+/** The events that a further round replaces together. */
+export function listOf(event: GivenEvent): GivenEvent["type"] {
+  const isFinding = event.type === "output.refused" && event.refused.kind === "finding";
+  return isFinding ? "finding.reported" : event.type;
 }
 
 interface Kept {
@@ -43,14 +50,36 @@ interface Kept {
   readonly items: readonly string[];
 }
 
+const MOST_LEFT_OUT = 100;
+
 export class JobData {
   readonly #tasks = new Map<string, Map<string, Kept>>();
+  readonly #leftOut: { readonly work: WorkRef; readonly reason: string }[] = [];
 
   keep(work: WorkRef, given: Given): void {
     const items = itemsIn(work);
     const kept = this.#tasks.get(work.taskId) ?? new Map<string, Kept>();
     this.#tasks.set(work.taskId, kept);
     kept.set(JSON.stringify(items), { given, items });
+  }
+
+  leaveOut(work: WorkRef, reason: string): void {
+    this.#leftOut.push({ work, reason });
+  }
+
+  /** What a merge has nothing of, in a sentence for a prompt. */
+  leftOutOf(task: string, reader: WorkRef): string | undefined {
+    const here = itemsIn(reader);
+    const all = this.#leftOut.filter(
+      ({ work }) => work.taskId === task && startsWith(itemsIn(work), here),
+    );
+    if (all.length === 0) return undefined;
+    const shown = all.slice(0, MOST_LEFT_OUT).map(({ work, reason }) => {
+      const name = itemsIn(work).slice(here.length).map(itemInPrompt).join(" › ");
+      return name === "" ? reason : `item ${name} (${reason})`;
+    });
+    if (shown.length < all.length) shown.push("and more");
+    return `Task ${JSON.stringify(task)} was not done for all. Missing: ${shown.join(", ")}.`;
   }
 
   restore(work: WorkRef, events: readonly GivenEvent[]): void {
@@ -61,7 +90,7 @@ export class JobData {
       tasks.set(taskId, given);
       // Marks the first of its type in a round. The others are of the same round as those of their type before.
       const isFirst = "first" in event && event.first;
-      const round = isFirst ? (given.round += 1) : given.lastRound(event.type).round;
+      const round = isFirst ? (given.round += 1) : given.lastRound(listOf(event)).round;
       given.add(event, round);
     }
     for (const [taskId, given] of tasks) this.keep({ ...work, taskId }, given);
@@ -171,9 +200,11 @@ export class JobValues {
       if (name === "item") return item === undefined ? undefined : itemInPrompt(item);
       if (name === "item-index") return itemIndex?.toString();
       const variable = runtimeVariable(name);
-      if (variable?.kind === "report") return this.data.reportForPrompt(variable.of, work);
-      if (variable?.kind === "result") return this.data.resultForPrompt(variable.of, work);
-      if (variable?.kind === "findings") return this.data.findingsForPrompt(variable.of, work);
+      if (variable !== undefined && variable.kind !== "fixed" && variable.kind !== "input") {
+        const value = this.data[`${variable.kind}ForPrompt`](variable.of, work);
+        const parts = [value, this.data.leftOutOf(variable.of, work)].filter(isText);
+        return parts.length === 0 ? undefined : parts.join("\n\n");
+      }
       const { values = {} } = this.#spec;
       return Object.hasOwn(values, name) ? values[name] : undefined;
     };
@@ -184,7 +215,7 @@ export class JobValues {
       this.#ports.emit({ type: "decision", work, decision: { kind: "variable-missing", name } });
 
   /** For the lines of an `Each`: reports in it are as they are. */
-  textOf(prompt: Prompt, place: Place): string {
+  textOf(prompt: Prompt, place: Place, onMissing: (name: string) => void): string {
     const { entry, userInput } = this.#spec;
     const reader = noWork(place);
     const valueOf = this.valueOf(reader);
@@ -195,7 +226,7 @@ export class JobValues {
         : valueOf(name);
     };
     const known = { userInput, taskModel: "", ofJob };
-    return new Variables(entry, known).expand([promptText(prompt)]);
+    return new Variables(entry, known, onMissing).expand([promptText(prompt)]);
   }
 
   commandContext(work: WorkRef, scope: Scope): CommandContext {

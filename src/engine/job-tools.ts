@@ -1,4 +1,4 @@
-import { isRecord } from "../document/guards.ts";
+import { defined, isRecord, isText } from "../document/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import {
   proposalKinds,
@@ -9,7 +9,7 @@ import {
 } from "../entry/outputs.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import { noteEntry, type PlannedMemory } from "../events/memory.ts";
-import type { Given } from "./job-data.ts";
+import { listOf, type Given } from "./job-data.ts";
 import type { GivenEvent } from "./past.ts";
 import type { EnginePorts, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts";
 
@@ -17,6 +17,8 @@ import type { EnginePorts, OutputChecks, SessionTool, ToolAnswer } from "./ports
 const mostFindings = 1_000;
 const mostProposals = 100;
 const longestReason = 2_000;
+/** A longer path or message of a refused finding is not kept. */
+const longestShown = 10_000;
 const mostNotes = 50;
 /** Bytes of UTF-8. */
 const longestNote = 2_000;
@@ -134,9 +136,24 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
     ["path", "line", "severity", "message"],
     async (value, signal) => {
       const checked = await checks.finding(value, work.taskId, signal);
-      if (checked.kind === "refused") return checked.reason;
-      const event = { type: "finding.reported", work, finding: checked.value } as const;
-      return handInOne(handing, event, mostFindings);
+      const reason =
+        checked.kind === "refused"
+          ? checked.reason
+          : handInOne(
+              handing,
+              { type: "finding.reported", work, finding: checked.value },
+              mostFindings,
+            );
+      if (reason === undefined) return undefined;
+      const severity = severities.find((one) => one === value["severity"]);
+      const said = {
+        severity,
+        path: shortText(value["path"]),
+        message: shortText(value["message"]),
+      };
+      const refused = { kind: "finding", reason, ...defined(said) } as const;
+      handInOne(handing, { type: "output.refused", work, refused }, Infinity);
+      return reason;
     },
   );
 }
@@ -151,14 +168,19 @@ function jobVerdict(handing: HandingIn): SessionTool {
     },
     ["verdict", "reason"],
     ({ verdict: word, reason }) => {
-      const verdict = verdicts.find((one) => one === word);
-      if (verdict === undefined)
-        return `The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`;
-      if (typeof reason !== "string" || reason.trim() === "")
-        return 'job_verdict needs a "reason".';
-      if (reason.length > longestReason)
-        return tooLong("job_verdict", `The reason has ${reason.length} characters`, longestReason);
       const { work } = handing;
+      const verdict = verdicts.find((one) => one === word);
+      const refuse = (why: string): string => {
+        const refused = { kind: "verdict", ...defined({ verdict }), reason: why } as const;
+        handIn(handing, { type: "output.refused", work, refused });
+        return why;
+      };
+      if (verdict === undefined)
+        return refuse(`The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`);
+      if (!isText(reason) || reason.trim() === "") return refuse('job_verdict needs a "reason".');
+      const length = `The reason has ${reason.length} characters`;
+      if (reason.length > longestReason)
+        return refuse(tooLong("job_verdict", length, longestReason));
       return handIn(handing, { type: "verdict.given", work, verdict: { verdict, reason } });
     },
   );
@@ -250,13 +272,17 @@ function handIn({ given, emit }: HandingIn, event: GivenEvent): undefined {
 
 function handInOne(
   handing: HandingIn,
-  event: EventOf<"finding.reported" | "proposal.made">,
+  event: EventOf<"finding.reported" | "proposal.made" | "output.refused">,
   most: number,
 ): Taken {
-  const { round, events } = handing.given.lastRound(event.type);
+  const { round, events } = handing.given.lastRound(listOf(event));
   const isNew = round !== handing.given.round;
   if (!isNew && events.length >= most) return enough(most);
-  return handIn(handing, isNew && events.length > 0 ? { ...event, first: true } : event);
+  return handIn(handing, isNew && round !== undefined ? { ...event, first: true } : event);
+}
+
+function shortText(value: unknown): string | undefined {
+  return isText(value) && value.length <= longestShown ? value : undefined;
 }
 
 function enough(most: number): string {

@@ -6,6 +6,7 @@ export type GivenEvent = EventOf<
   | "result.given"
   | "finding.reported"
   | "verdict.given"
+  | "output.refused"
   | "proposal.made"
   | "note.added"
 >;

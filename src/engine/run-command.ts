@@ -62,7 +62,9 @@ export async function runCommand(
   const ended = end.kind === "exited" ? `exit ${end.code}` : end.reason;
   const how = isLate ? `exceeded its time limit of ${minutes} ${unit}` : ended;
   decide({ kind: "command-failed", name, how, tail: end.tail, ...file });
-  const answer = !isLate && end.kind === "exited";
+  // A shell exits so where a command can't be run, or isn't there: that says nothing of what it checks.
+  const isMissing = end.kind === "exited" && (end.code === 126 || end.code === 127);
+  const answer = !isLate && end.kind === "exited" && !isMissing;
   return { kind: "failed", name, how, tail: end.tail, answer };
 }
 

@@ -87,6 +87,8 @@ class JobRun {
   readonly #lastErrors: LastErrors;
   readonly #iterations = new Map<number, number>();
   #finishes: number;
+  /** Whether a work has ended that was not skipped. */
+  #hasRun = false;
   #turns = 0;
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
@@ -142,7 +144,7 @@ class JobRun {
       note: this.#note,
       past: this.#past,
       emit: this.#ports.emit,
-      textOf: (prompt, at) => this.#values.textOf(prompt, at),
+      textOf: (prompt, at, onMissing) => this.#values.textOf(prompt, at, onMissing),
       resultOf: (task, at) => this.#values.data.result(task, noWork(at)),
       run: (command, at) =>
         runCommand(this.#values.commandContext(noWork(at), at.scope), command, {
@@ -158,10 +160,15 @@ class JobRun {
       runLeaf: (leaf, last, at) => this.#leaf(leaf, last, at),
       itemsOf: (each, at) => items.of(each, at),
       loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
+      leaveOut: (leaf, at, reason) => this.#leaveOut(leaf, at, reason),
       note: this.#note,
       onWay: this.#ports.onWay,
     };
-    return runWork(shared(runner, work, fanOut, this.#past), work, undefined, place);
+    const result = await runWork(shared(runner, work, fanOut, this.#past), work, undefined, place);
+    if (result.kind !== "succeeded" || this.#hasRun || items.empty.size === 0) return result;
+    // A plan runs no item, and the shards after it need its success.
+    if (fanOut?.part.kind === "plan") return result;
+    return { kind: "skipped", last: undefined, reason: [...items.empty].join("; ") };
   }
 
   #resume({ runId, tokens, cost, works }: PastRun): void {
@@ -291,6 +298,15 @@ class JobRun {
     return ended;
   }
 
+  #leaveOut(leaf: LeafWork<number>, place: Place, reason: string): void {
+    const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
+    this.#ports.emit({ type: "work.started", work });
+    const decision = { kind: "left-out", reason, ...defined({ item: work.item }) } as const;
+    this.#ports.emit({ type: "decision", work, decision });
+    this.#values.data.leaveOut(work, reason);
+    this.#end(work, { kind: "skipped", reason }, place.scope);
+  }
+
   #nextRun(workId: number, taskId: string, { items }: Place): WorkRef {
     const iteration = (this.#iterations.get(workId) ?? 0) + 1;
     this.#iterations.set(workId, iteration);
@@ -316,6 +332,7 @@ class JobRun {
   }
 
   #end(work: WorkRef, ended: Ended, around: Scope): void {
+    if (ended.kind !== "skipped") this.#hasRun = true;
     // Statement 16: what else runs is stopped at once.
     if (ended.kind === "crashed")
       around.stop({ kind: "task-crashed", taskId: work.taskId, crash: ended.crash });

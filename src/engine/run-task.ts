@@ -8,6 +8,7 @@ import {
   judgeCondition,
   judgePreviousTask,
   missingTools,
+  prerequisiteFailure,
   retryPrompt,
   type FailedChecks,
   type FailedCommand,
@@ -150,9 +151,8 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
   if (first.kind !== "completed") return first;
   const { criteria } = task;
   if (criteria === undefined) {
-    return first.fault === undefined
-      ? { kind: "succeeded" }
-      : { kind: "failed", reason: first.fault, answer: false };
+    const reason = prerequisiteFailure(task, first.toolCalls) ?? first.fault;
+    return reason === undefined ? { kind: "succeeded" } : { kind: "failed", reason, answer: false };
   }
 
   let check = await checkCriteria(context, prompts, criteria, first, 0);
@@ -190,9 +190,11 @@ type Check =
   | Unserved;
 
 /** Of the session that got the prompt: what is checked of it later is another's purpose. */
-function promptWentWell({ criteria }: PreparedTask): (judged: Judged) => boolean {
+function promptWentWell(task: PreparedTask): (judged: Judged) => boolean {
   return ({ toolCalls, fault }) =>
-    fault === undefined && missingTools(criteria?.toolExecuted ?? [], toolCalls).length === 0;
+    fault === undefined &&
+    prerequisiteFailure(task, toolCalls) === undefined &&
+    missingTools(task.criteria?.toolExecuted ?? [], toolCalls).length === 0;
 }
 
 /** A crash in here is a failed retry: attempts and retries have separate budgets. */
@@ -218,6 +220,8 @@ async function checkCriteria(
   { toolCalls, fault }: Judged,
   retry: number,
 ): Promise<Check> {
+  const impossible = prerequisiteFailure(context.task, toolCalls);
+  if (impossible !== undefined) return { kind: "ended", reason: impossible };
   const missing = missingTools(toolExecuted ?? [], toolCalls);
   if (fault !== undefined)
     return { kind: "fails", failed: { missing }, reason: fault, answer: false };

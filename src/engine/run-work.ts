@@ -27,7 +27,7 @@ interface Failed {
   readonly reason: string;
 }
 
-/** Nothing ran, because of the change: neutral to a `Seq` and a `Par`, the answer "no" of a condition. */
+/** Nothing ran, because of the change or of a missing shard: neutral to a `Seq` and a `Par`, the answer "no" of a condition. */
 interface Skipped {
   readonly kind: "skipped";
   readonly last: Finished | undefined;
@@ -45,6 +45,7 @@ export interface WorkRunner {
   ) => Promise<WorkResult>;
   readonly itemsOf: (work: EachWork<number>, place: Place) => Promise<Items>;
   readonly loopLimitExceeded: (loop: LoopScope) => void;
+  readonly leaveOut: (work: LeafWork<number>, place: Place, reason: string) => void;
   readonly note: (text: string) => void;
   readonly onWay?: ((way: Way) => void) | undefined;
   readonly only?: { readonly of: Work<number>; readonly members: ReadonlySet<number> };

@@ -13,6 +13,7 @@ import {
   Problems,
   type Salvaged,
 } from "./problems.ts";
+import { severities, type Outputs } from "./outputs.ts";
 import { type Expansion, PromptExpander, trailPath, variablesIn } from "./prompt.ts";
 import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
 import type { Meaning, PromptMeaning } from "./schema-parts.ts";
@@ -131,9 +132,20 @@ class EntryChecker {
     }
   }
 
+  /** A finding that is dropped can't fail the step. */
+  #checkSeverities({ findings }: Salvaged<Outputs> = {}, path: Path): void {
+    const { minSeverity, failOn } = findings ?? {};
+    if (minSeverity === undefined || failOn === undefined || failOn === "never") return;
+    if (severities.indexOf(minSeverity) <= severities.indexOf(failOn)) return;
+    const reason = `Must not be above failOn, which is ${JSON.stringify(failOn)}: findings below minSeverity are dropped, and never fail the step.`;
+    this.#problems.add([...path, "outputs", "findings", "minSeverity"], reason);
+  }
+
   /** After the places, which say what a job needs. */
   checkJobs(): void {
+    this.#checkSeverities(this.#entry.outputs, []);
     for (const [name, job] of Object.entries(this.#entry.jobs ?? {})) {
+      this.#checkSeverities(job?.outputs, ["jobs", name]);
       const path = ["jobs", name, "requireUserInput"];
       const need = this.#needs.get(name);
       if (job?.requireUserInput === false && need !== undefined)

@@ -32,6 +32,8 @@ export interface FindingsOutput extends From {
 export interface VerdictOutput extends From {
   /** The step fails from this verdict on. Default: `reject`. */
   readonly failOn?: Exclude<VerdictWord, "pass"> | "never";
+  /** The step fails if no task gives a verdict. Default: false. */
+  readonly required?: boolean;
 }
 
 interface Most {
@@ -144,6 +146,11 @@ const verdict = object(
       defaultOutputs.verdict.failOn,
       "The step fails from this verdict on.",
     ),
+    required: {
+      type: "boolean",
+      default: false,
+      description: "The step fails if no task gives a verdict.",
+    },
   },
   [],
 );

@@ -13,7 +13,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { checkNames, chooseJob, overrideModels, readEntry, readText } from "../run/entry-files.ts";
 import { entryFingerprint, hashOf } from "../run/fingerprint.ts";
 import type { ReadEntry } from "../run/flows.ts";
-import { guessText, inputsOf, UsageError } from "../run/options.ts";
+import { guessText, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { type CaseFields, type EvalFile, evalSchema, type Judge } from "./eval-schema.ts";
 
 export interface Eval {
@@ -143,8 +143,9 @@ class Reader {
     await this.#try(["cases", at], () =>
       inputsOf(loaded.entry, { ...fields.inputs, ...variant.inputs }, (name) => name),
     );
-    if (loaded.entry.jobs[jobName]?.requireUserInput === true && fields.userInput === undefined)
-      this.#problem(["cases", at], `The job "${jobName}" requires user input.`, 'add "userInput"');
+    const job = loaded.entry.jobs[jobName];
+    const noInput = missingUserInput("job", jobName, job, fields.userInput);
+    if (noInput !== undefined) this.#problem(["cases", at], noInput, 'add "userInput"');
     const judged = await this.#try([...judgePath, "task"], () => withJudge(loaded, jobName, judge));
     if (judged === undefined) return undefined;
     for (const script of scripts)

@@ -82,6 +82,8 @@ const made = {
   "name-missing": { activity: is.text, name: is.text },
   /** A prompt uses a runtime variable that has no value: `<MISSING>` is in its place. */
   "variable-missing": { name: is.text },
+  /** A merge has nothing of it, and goes on. */
+  "left-out": { item: is.optional(is.text), reason: is.text },
   /** An EXECUTE did not run a script, or had none to run. */
   "script-skipped": { activity: is.text, reason: is.text },
   /** A command of the author has exited with 0. `tail`: the end of what it printed. `file`: all of it. */
@@ -255,6 +257,11 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "variable-missing": [
     omission,
     ({ name }) => `$${name} has no value: the prompt has <MISSING> in its place`,
+  ],
+  "left-out": [
+    omission,
+    ({ item, reason }) =>
+      `Left out: ${item === undefined ? "" : `item ${JSON.stringify(item)}, because `}${reason}`,
   ],
   "script-skipped": [omission, ({ activity, reason }) => `${activity}: ${reason}`],
   "command-passed": [{ ...operation, severity: "good" }, ({ name }) => `${name} passed`],

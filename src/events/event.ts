@@ -3,7 +3,7 @@ import { actionEvent } from "./action.ts";
 import { crash } from "./crash.ts";
 import { sentence } from "./cut.ts";
 import { madeDecision, purpose, role } from "./decision.ts";
-import { finding, proposal, verdict } from "./output-shapes.ts";
+import { finding, proposal, refused, verdict } from "./output-shapes.ts";
 import { plan, workRef as work } from "./plan.ts";
 import { sessionActivity } from "./session-activity.ts";
 import * as is from "./shape.ts";
@@ -86,6 +86,8 @@ const bodies = {
   "finding.reported": { work, finding, first: is.optional(is.yes) },
   /** A task has called `job_verdict`. Only the last call of a run counts. */
   "verdict.given": { work, verdict },
+  /** A call of `job_annotate` or `job_verdict` was refused. `first`: as of findings. */
+  "output.refused": { work, refused, first: is.optional(is.yes) },
   /** A task has called `job_propose`. `first`: as of findings. */
   "proposal.made": { work, proposal, first: is.optional(is.yes) },
   /** A task has called `job_remember`. */

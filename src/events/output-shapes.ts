@@ -27,6 +27,17 @@ export type Finding = TypeOf<typeof finding>;
 export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });
 export type Verdict = TypeOf<typeof verdict>;
 
+/** A finding or a verdict, as far as the call has named it in words that it may use. */
+export const refused = is.record({
+  kind: is.words("finding", "verdict"),
+  severity: is.optional(is.words(...severities)),
+  path: is.optional(is.text),
+  message: is.optional(is.text),
+  verdict: is.optional(is.words(...verdicts)),
+  reason: is.text,
+});
+export type RefusedOutput = TypeOf<typeof refused>;
+
 const target = {
   number: is.optional(is.natural),
   reason: is.optional(is.text),
@@ -104,7 +115,11 @@ export const outputs: Shape<Outputs> = is.record({
     }),
   ),
   verdict: is.optional(
-    is.record({ from, failOn: is.optional(is.words("needs-work", "reject", "never")) }),
+    is.record({
+      from,
+      failOn: is.optional(is.words("needs-work", "reject", "never")),
+      required: is.optional(is.flag),
+    }),
   ),
   proposals: is.optional(
     is.record({

@@ -1,6 +1,6 @@
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
-import type { Finding, Proposal, Verdict } from "./output-shapes.ts";
+import type { Finding, Proposal, RefusedOutput, Verdict } from "./output-shapes.ts";
 import type { RunPlan, WorkRef } from "./plan.ts";
 import type { ModelUsed } from "./session-activity.ts";
 import type { ActionsView } from "./view-actions.ts";
@@ -97,6 +97,8 @@ export interface GivenView {
   result: { readonly value: unknown } | undefined;
   readonly findings: Finding[];
   verdict: Verdict | undefined;
+  /** Findings and verdicts that were not handed in rightly afterwards. */
+  refused: readonly RefusedOutput[];
   readonly proposals: Proposal[];
 }
 

@@ -64,7 +64,12 @@ export function endIteration(work: WorkView, ref: WorkRef, at: number): void {
     item.status = work.status;
     item.reason = work.reason;
     item.elapsedMs = at - item.startedAt;
-    const worst = [...work.items.values()].find(wentBadly);
+    const items = [...work.items.values()];
+    if (work.status === "skipped" && items.some(({ status }) => status === "succeeded")) {
+      work.status = "succeeded";
+      work.reason = undefined;
+    }
+    const worst = items.find(wentBadly);
     if (!wentBadly(work) && worst !== undefined) {
       work.status = worst.status;
       work.reason = worst.reason;

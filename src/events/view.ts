@@ -22,6 +22,7 @@ import {
   type WorkOutcome,
   type WorkRef,
 } from "./event.ts";
+import type { Finding, RefusedOutput } from "./output-shapes.ts";
 import { itemsIn, plannedWorks, type RunPlan } from "./plan.ts";
 import { ActionsView, applyAction, isSending } from "./view-actions.ts";
 import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
@@ -198,9 +199,22 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "result.given":
       return give(view, event.work, { result: { value: event.result } });
     case "verdict.given":
-      return give(view, event.work, { verdict: event.verdict });
-    case "finding.reported":
-      return add(givenOf(view, event.work)?.findings, event.finding, event.first);
+      give(view, event.work, { verdict: event.verdict });
+      return keepRefused(view, event.work, ({ kind }) => kind !== "verdict");
+    case "finding.reported": {
+      const { finding, first } = event;
+      add(givenOf(view, event.work)?.findings, finding, first);
+      return keepRefused(
+        view,
+        event.work,
+        (one) => one.kind === "verdict" || (!first && !isReportedAs(one, finding)),
+      );
+    }
+    case "output.refused": {
+      const { refused, first } = event;
+      if (first) givenOf(view, event.work)?.findings.splice(0);
+      return keepRefused(view, event.work, ({ kind }) => !first || kind === "verdict", refused);
+    }
     case "proposal.made":
       return add(givenOf(view, event.work)?.proposals, event.proposal, event.first);
     case "note.added":
@@ -235,6 +249,21 @@ function give(
   Object.assign(givenOf(view, ref) ?? {}, given);
 }
 
+function keepRefused(
+  view: RunView,
+  ref: WorkRef,
+  isKept: (one: RefusedOutput) => boolean,
+  ...added: readonly RefusedOutput[]
+): void {
+  const given = givenOf(view, ref);
+  if (given !== undefined) given.refused = [...given.refused.filter(isKept), ...added];
+}
+
+/** In the same words, or for its file if its severity was at fault. */
+function isReportedAs({ severity, path, message }: RefusedOutput, finding: Finding): boolean {
+  return message === finding.message || (severity === undefined && path === finding.path);
+}
+
 function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
   if (isFirst) list?.splice(0);
   list?.push(item);
@@ -261,6 +290,7 @@ function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
         result: undefined,
         findings: [],
         verdict: undefined,
+        refused: [],
         proposals: [],
       };
   // What was handed in last stands last.

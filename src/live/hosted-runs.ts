@@ -34,7 +34,7 @@ import type { Feed } from "./feed.ts";
 import { type FlowReading, asksModels } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { asOption, type Inputs, inputsOf, UsageError } from "../run/options.ts";
+import { asOption, type Inputs, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/workspace.ts";
@@ -197,6 +197,8 @@ export class HostedRuns {
     const given = { ...start, environment: this.host.environment, script, write: asOption };
     const begun = await beginJob(installed, settled, jobName, given);
     const { whole, userInput = start.userInput } = begun ?? {};
+    const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
+    if (noInput !== undefined) throw new UsageError(noInput);
     // Throws for a workflow without a model.
     asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
@@ -225,6 +227,8 @@ export class HostedRuns {
     const { taskName, userInput, session, modelOverride } = start;
     const { settled } = this.#ensureInstalled();
     const { entry, permissions } = settled;
+    const noInput = missingUserInput("task", taskName, entry.tasks[taskName], userInput);
+    if (noInput !== undefined) throw new UsageError(noInput);
     const { environment } = this.host;
     checkServersOfTask({ ...settled, environment }, taskName, asOption);
     const { clock } = this;

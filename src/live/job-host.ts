@@ -84,7 +84,7 @@ export class JobHost {
 
   /**
    * Starts a job of the installed entry; the promise resolves at the start, and the callback reports the rest.
-   * Rejects if there is no such job.
+   * Rejects if there is no such job, or if it requires user input and there is none.
    */
   async startJob(
     jobName: string,

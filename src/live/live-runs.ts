@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import type { Inputs, Params } from "../run/options.ts";
+import { missingUserInput, type Inputs, type Params } from "../run/options.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import { OwnSession, type SessionState } from "./session-feeds.ts";
@@ -135,11 +135,8 @@ export class LiveRuns {
       return refused("JobNotFound", `There is no job ${JSON.stringify(jobName)} in the entry.`);
     const problem = await folderProblem(workingDirectory);
     if (problem !== undefined) return problem;
-    if (job.requireUserInput && (userInput ?? "") === "")
-      return refused(
-        "UserInputRequired",
-        `The job ${JSON.stringify(jobName)} requires user input.`,
-      );
+    const noInput = missingUserInput("job", jobName, job, userInput);
+    if (noInput !== undefined) return refused("UserInputRequired", noInput);
     const missing = missingParameters(this.workflows[jobName], params, userInput);
     if (missing !== undefined) return missing;
     const wrong = wrongInputs(entry, { ...options.rehearsal?.inputs, ...inputs });
@@ -224,10 +221,8 @@ export class LiveRuns {
     const found = Object.hasOwn(entry.tasks, taskName) ? entry.tasks[taskName] : undefined;
     if (found === undefined)
       return refused("TaskNotFound", `There is no task ${JSON.stringify(taskName)} in the entry.`);
-    if (found.requireUserInput && userInput === "") {
-      const message = `The task ${JSON.stringify(taskName)} requires user input.`;
-      return refused("UserInputRequired", message);
-    }
+    const noInput = missingUserInput("task", taskName, found, userInput);
+    if (noInput !== undefined) return refused("UserInputRequired", noInput);
     const taskId = newLiveTaskId();
     const task = new TaskFeed(this.#newFeed(), true);
     this.#tasks.add(taskId, { task, work: undefined });

@@ -1,5 +1,5 @@
 import { defaultOutputs, severities, type Outputs, type Severity } from "../entry/outputs.ts";
-import type { Finding, Proposal, Verdict } from "../events/output-shapes.ts";
+import type { Finding, Proposal, RefusedOutput, Verdict } from "../events/output-shapes.ts";
 import type { GivenView, RunView } from "../events/view.ts";
 
 export interface CollectedOutputs {
@@ -7,6 +7,8 @@ export interface CollectedOutputs {
   readonly findings: readonly Finding[];
   readonly omitted: number;
   readonly verdict: Verdict | undefined;
+  /** What was refused, and not handed in rightly afterwards. */
+  readonly refused: readonly RefusedOutput[];
   readonly proposals: readonly CollectedProposal[];
 }
 
@@ -27,11 +29,20 @@ export function collectOutputs(
   const { findings, verdict, proposals } = outputs;
   const { max = defaultOutputs.findings.max, minSeverity = defaultOutputs.findings.minSeverity } =
     findings ?? {};
-  const all = given(findings?.from).flatMap((one) => one.findings);
+  const found = given(findings?.from);
+  const all = found.flatMap((one) => one.findings);
+  const isOf = (kind: RefusedOutput["kind"]) => (one: RefusedOutput) => one.kind === kind;
+  // What was handed in last stands last.
+  const judges = given(verdict?.from).filter(
+    (one) => one.verdict ?? one.refused.some(isOf("verdict")),
+  );
   return {
     ...selectFindings(all, { max, minSeverity }),
-    // What was handed in last stands last.
-    verdict: given(verdict?.from).findLast((one) => one.verdict !== undefined)?.verdict,
+    verdict: judges.findLast((one) => one.verdict !== undefined)?.verdict,
+    refused: [
+      ...found.flatMap(({ refused }) => refused.filter(isOf("finding"))),
+      ...(judges.at(-1)?.refused.filter(isOf("verdict")).slice(-1) ?? []),
+    ],
     proposals: given(proposals?.from).flatMap(({ taskId, items, proposals: made }) =>
       made.map((proposal) => ({ task: taskId, items, proposal })),
     ),
@@ -55,7 +66,7 @@ export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>>
   return Object.keys(tasks).length === 0 ? null : tasks;
 }
 
-/** One of each fingerprint and rule's worst, errors first, then by place; at most `max`. */
+/** Each finding once, as its worst, errors first, then by place; at most `max`. Equal fingerprints get an ordinal. */
 export function selectFindings(
   all: readonly Finding[],
   {
@@ -66,11 +77,18 @@ export function selectFindings(
   const unique = new Map<string, Finding>();
   for (const finding of all) {
     if (rank(finding) < severities.indexOf(minSeverity)) continue;
-    const other = unique.get(finding.fingerprint);
-    if (other === undefined || compare(finding, other) < 0)
-      unique.set(finding.fingerprint, finding);
+    const { path, line, message, fingerprint } = finding;
+    const words = message.toLowerCase().trim().replace(/\s+/gu, " ");
+    const key = JSON.stringify([fingerprint, path, line, words]);
+    const other = unique.get(key);
+    if (other === undefined || compare(finding, other) < 0) unique.set(key, finding);
   }
-  const ordered = [...unique.values()].sort(compare);
+  const counts = new Map<string, number>();
+  const ordered = [...unique.values()].sort(compare).map(({ fingerprint: key, ...finding }) => {
+    const ordinal = (counts.get(key) ?? 0) + 1;
+    counts.set(key, ordinal);
+    return { ...finding, fingerprint: ordinal === 1 ? key : `${key}-${ordinal}` };
+  });
   return { findings: ordered.slice(0, max), omitted: Math.max(0, ordered.length - max) };
 }
 

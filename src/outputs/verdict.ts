@@ -1,10 +1,25 @@
-import { defaultOutputs, severities, verdicts, type Outputs } from "../entry/outputs.ts";
-import type { Verdict } from "../events/output-shapes.ts";
-import type { CollectedOutputs } from "./collect.ts";
+import {
+  defaultOutputs,
+  severities,
+  verdicts,
+  type Outputs,
+  type Severity,
+  type VerdictWord,
+} from "../entry/outputs.ts";
+import type { RefusedOutput, Verdict } from "../events/output-shapes.ts";
+import type { RunView } from "../events/view.ts";
+import { collectOutputs, type CollectedOutputs } from "./collect.ts";
+
+/** As the plan of the run says. */
+export function judgeRun(view: RunView): Judgement {
+  const { outputs, part } = view.plan ?? {};
+  return judge(collectOutputs(view), outputs, part !== undefined && part.kind !== "merge");
+}
 
 /** Sets the exit code only: the result of the job stays what it is. */
 export type Judgement =
-  { readonly kind: "passed" } | { readonly kind: "failed"; readonly reason: string };
+  | { readonly kind: "passed"; readonly warning?: string }
+  | { readonly kind: "failed"; readonly reason: string };
 
 const verdictWords = { pass: "Pass", "needs-work": "Needs work", reject: "Rejected" } as const;
 const verdictSigns = { pass: "✓", "needs-work": "⚠", reject: "✗" } as const;
@@ -21,31 +36,44 @@ export function verdictLine({ verdict, reason }: Verdict): string {
 }
 
 export function judge(
-  { verdict, findings }: Pick<CollectedOutputs, "verdict" | "findings">,
+  { verdict, findings, refused }: Pick<CollectedOutputs, "verdict" | "findings" | "refused">,
   outputs: Outputs = {},
+  /** A part of a job may leave the verdict to another one. */
+  isPart = false,
 ): Judgement {
   const failOn = outputs.verdict?.failOn ?? defaultOutputs.verdict.failOn;
   const from = outputs.findings?.failOn ?? defaultOutputs.findings.failOn;
   const reasons: string[] = [];
-  if (
-    verdict !== undefined &&
-    failOn !== "never" &&
-    verdicts.indexOf(verdict.verdict) >= verdicts.indexOf(failOn)
-  ) {
-    reasons.push(`the verdict is ${verdict.verdict} (\`outputs.verdict.failOn: ${failOn}\`)`);
+  const fails = (word: VerdictWord): boolean =>
+    failOn !== "never" && verdicts.indexOf(word) >= verdicts.indexOf(failOn);
+  const reaches = ({ severity = "error" }: { readonly severity?: Severity }): boolean =>
+    from !== "never" && severities.indexOf(severity) >= severities.indexOf(from);
+  const ofVerdict = `(\`outputs.verdict.failOn: ${failOn}\`)`;
+  const lost = refused.find((one) => one.kind === "verdict" && fails(one.verdict ?? "reject"));
+  const isMissing = verdict === undefined && !isPart;
+  if (verdict !== undefined && fails(verdict.verdict))
+    reasons.push(`the verdict is ${verdict.verdict} ${ofVerdict}`);
+  else if (lost !== undefined)
+    reasons.push(`the last verdict was refused, and is not pass ${ofVerdict}: ${clause(lost)}`);
+  else if (isMissing && outputs.verdict?.required === true)
+    reasons.push("no task gave a verdict (`outputs.verdict.required: true`)");
+  const what = from === "error" ? "an error" : `a ${from} or worse`;
+  const found = findings.filter(reaches);
+  const unreported = refused.filter((one) => one.kind === "finding" && reaches(one));
+  const { length } = found.length > 0 ? found : unreported;
+  const count = `${length} ${length === 1 ? "finding is" : "findings are"} ${what} (\`outputs.findings.failOn: ${from}\`)`;
+  if (found.length > 0) reasons.push(count);
+  else if (unreported[0] !== undefined)
+    reasons.push(`${count}, and could not be reported: ${clause(unreported[0])}`);
+  if (reasons.length === 0) {
+    if (!isMissing || (outputs.verdict?.failOn ?? "never") === "never") return { kind: "passed" };
+    const warning = `No task gave a verdict, so \`outputs.verdict.failOn: ${failOn}\` was not applied. To fail without one, set \`outputs.verdict.required: true\`.`;
+    return { kind: "passed", warning };
   }
-  if (from !== "never") {
-    const count = findings.filter(
-      ({ severity }) => severities.indexOf(severity) >= severities.indexOf(from),
-    ).length;
-    const what = from === "error" ? "an error" : `a ${from} or worse`;
-    if (count > 0) {
-      reasons.push(
-        `${count} ${count === 1 ? "finding is" : "findings are"} ${what} (\`outputs.findings.failOn: ${from}\`)`,
-      );
-    }
-  }
-  if (reasons.length === 0) return { kind: "passed" };
   const sentence = reasons.join(", and ");
   return { kind: "failed", reason: `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.` };
+}
+
+function clause({ reason }: RefusedOutput): string {
+  return reason.replace(/\.$/, "");
 }

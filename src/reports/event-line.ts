@@ -86,6 +86,8 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
       return [findingLine(event.finding)];
     case "verdict.given":
       return [verdictResult(event.verdict, "verdict: ")];
+    case "output.refused":
+      return [said(`${event.refused.kind} refused`, event.refused.reason)];
     case "note.added":
       return [said("remembered", event.note)];
     case "proposal.made":

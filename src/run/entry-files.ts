@@ -2,16 +2,18 @@ import { defined } from "../document/guards.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
+import { toDiagnostics } from "../document/problem.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { suggestion } from "../document/suggest.ts";
 import { type LoadedEntry, loadEntry as loadFrom } from "../entry/load-entry.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
+import { entryCheck } from "../entry/problems.ts";
 import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
 import { entryOfWorkflow, type FlowReading, loadFlow, loadFlows, type ReadEntry } from "./flows.ts";
-import { type OfferedModel, unofferedModels } from "./offered-models.ts";
+import { NONE_LISTED, type OfferedModel, unofferedModels } from "./offered-models.ts";
 import { guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
@@ -76,9 +78,11 @@ export async function checkModels(
   file: string,
   offered: readonly OfferedModel[],
 ): Promise<readonly Diagnostic[]> {
-  if (offered.length === 0 || isRehearsal(file)) return [];
+  if (isRehearsal(file)) return [];
   const read = await readEntry(file);
-  return unofferedModels(read, offered, read);
+  if (offered.length > 0) return unofferedModels(read, offered, read);
+  const codePath = entryCheck.codePath(["models"]);
+  return toDiagnostics([{ path: ["models"], codePath, reason: NONE_LISTED }], read);
 }
 
 function isRehearsal(file: string): boolean {

@@ -8,14 +8,13 @@ import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
-import { collectOutputs } from "../outputs/collect.ts";
-import { judge, type Judgement } from "../outputs/verdict.ts";
+import { judgeRun, type Judgement } from "../outputs/verdict.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { asksModels } from "./flows.ts";
 import { Host } from "./host.ts";
-import { unofferedModel, unofferedModels } from "./offered-models.ts";
+import { NONE_LISTED, unofferedModel, unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
@@ -100,9 +99,7 @@ async function requireModels(
 ): Promise<void> {
   const offered = await host.listModels();
   if (offered.length === 0) {
-    throw new UsageError(
-      `The models can't be checked, because none are listed. \`agent-jobs doctor\` says more. Omit ${write("models")} if the model server has no list.`,
-    );
+    throw new UsageError(`${NONE_LISTED} Omit ${write("models")} if the model server has no list.`);
   }
   for (const [category, id] of Object.entries(models)) {
     const problem = unofferedModel(id, offered);
@@ -174,9 +171,7 @@ async function runOn(
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
     judgement:
-      outcome.kind === "succeeded" && !honorExpectations
-        ? judge(collectOutputs(view), view.plan?.outputs)
-        : { kind: "passed" },
+      outcome.kind === "succeeded" && !honorExpectations ? judgeRun(view) : { kind: "passed" },
     rehearsalFailures: verdict?.failures() ?? [],
     reporterFailures: failures,
     complete: !failures.some(({ essential }) => essential),

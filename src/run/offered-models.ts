@@ -30,6 +30,9 @@ export function modelsOnceAMinute(
   };
 }
 
+export const NONE_LISTED =
+  "The models can't be checked, because none are listed. `agent-jobs doctor` says more.";
+
 function notOffered(id: string): string {
   return `The model ${JSON.stringify(id)} is not offered.`;
 }

@@ -16,6 +16,17 @@ export class UsageError extends Error {
   }
 }
 
+/** Why it can't start; undefined if it has the user input that it needs. */
+export function missingUserInput(
+  what: "job" | "task",
+  name: string,
+  needs: { readonly requireUserInput: boolean } | undefined,
+  userInput: string | undefined,
+): string | undefined {
+  if (needs?.requireUserInput !== true || (userInput ?? "").trim() !== "") return undefined;
+  return `The ${what} ${JSON.stringify(name)} requires user input.`;
+}
+
 /** For `catch`: what can't be done, and why. */
 export function unable(what: string): (error: unknown) => never {
   return (error) => {

@@ -74,6 +74,7 @@ export class EarlierRun {
       case "result.given":
       case "finding.reported":
       case "verdict.given":
+      case "output.refused":
       case "proposal.made":
       case "note.added": {
         const { at: _at, runId: _runId, ...given } = event;

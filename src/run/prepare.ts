@@ -29,6 +29,7 @@ import {
   asFlag,
   type Inputs,
   inputsOf,
+  missingUserInput,
   type Models,
   UsageError,
   type WriteName,
@@ -212,11 +213,11 @@ async function prepareLoaded(
   const { resumed } = continued ?? {};
   const userInput =
     resumed?.userInput ?? start?.userInput ?? options.userInput ?? script?.userInput;
-  if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
+  const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
+  if (noInput !== undefined)
     throw new UsageError(
-      `The job "${jobName}" requires user input. Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
+      `${noInput} Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
     );
-  }
   const inputs = inputsOf(
     entry,
     resumed?.inputs ?? { ...script?.inputs, ...options.inputs },

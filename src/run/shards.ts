@@ -234,17 +234,16 @@ function mergedFanOut(
       ? "unfinished"
       : "finished";
   };
-  const members = [...weights.keys()].filter(
-    (member) => onMissing === "fail" || stateOf(shardsOf.get(member) ?? 0) === "finished",
-  );
   return {
     kind: "merged",
     part: { kind: "merge", shards: count },
-    members: new Set(members),
-    missing(member) {
+    gap(member) {
       const shard = shardsOf.get(member) ?? 0;
-      const state = stateOf(shard) === "missing" ? "is missing" : "did not finish";
-      return `shard ${nameOf({ index: shard, count })} ${state}`;
+      const state = stateOf(shard);
+      return {
+        goesOn: onMissing === "continue" && state !== "finished",
+        reason: `shard ${nameOf({ index: shard, count })} ${state === "missing" ? "is missing" : "did not finish"}`,
+      };
     },
   };
 }

@@ -35,8 +35,6 @@ export interface SessionContext {
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
   readonly confinement: Confinement;
-  /** Whether a script plays the model. It may call any job tool, whatever the prompts say. */
-  readonly scripted: boolean;
   readonly tools?: readonly OwnTool[] | undefined;
   readonly kept: readonly string[];
 }
@@ -118,7 +116,6 @@ export async function openCopilotSession(
     ...request,
     ...context,
     tools: [...(context.tools ?? []), ...sdkTools(tools, calls)],
-    jobTools: context.scripted ? undefined : request.jobTools,
     calls,
     names,
     outputDirectory: runtime.outputDirectory,

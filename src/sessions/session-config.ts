@@ -2,6 +2,7 @@ import type { ProviderConfig, SessionConfig, Tool, ToolResultObject } from "@git
 import type { Clock } from "../platform/clock.ts";
 import { type JobTool, availableTools } from "../entry/model.ts";
 import { defined, isRecord, isText } from "../document/guards.ts";
+import { firstLine } from "../events/cut.ts";
 import {
   folderMaker,
   permissionHandler,
@@ -12,6 +13,7 @@ import { listsCommands, toolsFor } from "../permissions/rules.ts";
 import { type OwnCalls, type OwnTool, guarded } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./provider.ts";
+import { visible } from "./turn-state.ts";
 
 interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly id: string;
@@ -109,7 +111,7 @@ const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: s
     "Why the condition does not hold.",
   ],
   job_prerequisite_failed: [
-    "Reports that the task can't be done at all because something it needs is missing or wrong. It counts in the check whether the task can begin: the task then ends as failed. In any other turn it changes nothing.",
+    "Reports that the task can't be done at all because something it needs is missing or wrong. The task then ends as failed, and is not retried. In a check after the task it changes nothing.",
     "What is missing or wrong.",
   ],
 };
@@ -138,11 +140,12 @@ function jobTools(names: readonly JobTool[] = availableTools): Tool[] {
 /** The runtime checks no arguments, and hides a thrown text from the model: an error is a result. */
 function answer(name: JobTool, given: unknown): ToolResultObject {
   const argument = isRecord(given) ? given["argument"] : undefined;
-  if (typeof argument === "string") return { resultType: "success", textResultForLlm: "Reported." };
-  const next =
-    name === "job_prepare_document"
-      ? "Call it again."
-      : "A call that fails leaves the check of this turn without a verdict.";
+  const isDocument = name === "job_prepare_document";
+  if (typeof argument === "string" && (!isDocument || visible.test(firstLine(argument))))
+    return { resultType: "success", textResultForLlm: "Reported." };
+  const next = isDocument
+    ? "Call it again, with the path or the title in the first line."
+    : "A call that fails leaves the check of this turn without a verdict.";
   return {
     resultType: "failure",
     textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. ${next}`,

@@ -83,7 +83,6 @@ export function createSessions(options: SessionsOptions): Sessions {
     options.confinement ?? new Confinement({ environment, kept: options.kept, scripted });
   const probe = transport === undefined ? makeProbe(options) : undefined;
   const context: SessionContext = {
-    scripted,
     clock,
     pool: {
       get pids() {

@@ -17,7 +17,8 @@ export type SdkEvent<Type extends SessionEvent["type"]> = Extract<SessionEvent, 
 export const MAX_ANSWER_BYTES = 4_000_000;
 
 /** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
-const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
+export const visible =
+  /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
 
 interface Call extends ToolCall {
   succeeded: boolean;
@@ -27,6 +28,8 @@ export interface Answer {
   /** After a content filter the text is the runtime's own, or only a part. */
   readonly finish: AnswerFinish | undefined;
   readonly empty: boolean;
+  /** The model server said that it ends with a tool call, and there is none. */
+  readonly lostCall: boolean;
 }
 
 /** Where the session is with the turn. The session reports `failed` and `idle`; `faulty` is concluded from its events. */
@@ -49,6 +52,7 @@ export class TurnState {
   #phase: TurnPhase = { at: "working" };
   #text = "";
   #finish: AnswerFinish | undefined;
+  #endsInCall = false;
   #answer: Answer | undefined;
   #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
 
@@ -73,11 +77,13 @@ export class TurnState {
       case "assistant.usage":
         this.#failure = undefined;
         this.#finish = finishOf(event);
+        this.#endsInCall = callReasons.includes(event.data.finishReason?.toLowerCase() ?? "");
         break;
       case "assistant.message": {
         const { content, toolRequests = [] } = event.data;
         const empty = !visible.test(content) && toolRequests.length === 0;
-        this.#answer = { finish: this.#finish, empty };
+        const lostCall = this.#endsInCall && toolRequests.length === 0;
+        this.#answer = { finish: this.#finish, empty, lostCall };
         // After a content filter the text is the runtime's own (docs/internals/runtime-notes.md#empty-and-filtered-answers).
         if (content !== "" && this.#finish !== "content_filter") this.#text = content;
         break;
@@ -134,8 +140,9 @@ export class TurnState {
   }
 
   noAnswer(): Crash {
-    const finish = this.#answer?.finish;
-    const reason = finish === "error" || finish === "content_filter" ? finish : "nothing";
+    const { finish, lostCall = false } = this.#answer ?? {};
+    const other = lostCall ? "lost_call" : "nothing";
+    const reason = finish === "error" || finish === "content_filter" ? finish : other;
     const [cause, what] = noAnswers[reason];
     return { cause, message: `${what} (${modelName(this.#asked)}).` };
   }
@@ -182,6 +189,7 @@ export class TurnState {
 const noAnswers = {
   error: ["session-error", "The model server broke off its answer with an error"],
   content_filter: ["filtered", "The model's answer was blocked by its content filter"],
+  lost_call: ["session-error", "The model server announced a tool call and sent none"],
   nothing: ["empty-answer", "The model answered with nothing: neither text nor a tool call"],
 } as const;
 
@@ -231,6 +239,8 @@ const finishes: Readonly<Record<string, AnswerFinish>> = {
   cancelled: "error",
   insufficient_system_resource: "error",
 };
+
+const callReasons = ["tool_calls", "tool_use", "function_call"];
 
 export function finishOf({ data }: SdkEvent<"assistant.usage">): AnswerFinish | undefined {
   if (data.contentFilterTriggered === true) return "content_filter";

@@ -298,7 +298,7 @@ class Turn {
     if (answer === undefined || answer.finish === "content_filter" || answer.finish === "error")
       return this.crashed(this.#state.noAnswer());
     if (answer.finish === "length") return { kind: "completed", toolCalls, text, cut: true };
-    if (answer.empty) return this.crashed(this.#state.noAnswer());
+    if (answer.empty || answer.lostCall) return this.crashed(this.#state.noAnswer());
     return { kind: "completed", toolCalls, text };
   }
 

@@ -1,10 +1,13 @@
 /** `agent-jobs init`. What the templates do is in test/recipes/templates.test.ts. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { parse } from "yaml";
 import { factsOf } from "../../src/cli/init.ts";
 import { cliExits } from "../rig/cli.ts";
+import { lintWorkflow } from "../rig/lint-workflow.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
 describe("agent-jobs init", () => {
@@ -49,11 +52,70 @@ describe("agent-jobs init", () => {
       [{ Makefile: "build:\n", "Cargo.toml": "" }, "cargo test"],
       [{ Makefile: "build:\ntest: build\n", "go.mod": "" }, "make test"],
       [{ "pyproject.toml": "[tool.pytest.ini_options]\n" }, "python -m pytest"],
+      [{ "tests/test_shop.py": "" }, "python -m pytest"],
+      [{ "tests/shop.R": "" }, undefined],
+      [{ "uv.lock": 'name = "pytest"\n', "pyproject.toml": "pytest" }, "uv run pytest"],
+      [{ "package.json": script("vitest"), "bun.lockb": "" }, "bun run test"],
+      // These can't fail.
+      [{ "package.json": script(" ") }, undefined],
+      [{ "package.json": script("echo no tests yet") }, undefined],
+      [{ "package.json": script("exit 0") }, undefined],
+      [{ "package.json": script("echo start && vitest") }, "npm test"],
     ];
     for (const [files, command] of repositories) {
       const { path } = await makeWorkspace(t, files);
       assert.equal((await factsOf(path)).testCommand, command, JSON.stringify(files));
     }
+  });
+
+  it("writes a workflow that installs what the tests need, as the repository is built", async (t) => {
+    const vitest = JSON.stringify({
+      scripts: { test: "vitest" },
+      devDependencies: { vitest: "4" },
+    });
+    const python =
+      /uses: actions\/setup-python@v6\n {8}with: .*\n {6}- run: python -m pip install pytest/;
+    const repositories: readonly [Record<string, string>, RegExp][] = [
+      [{ "package.json": vitest }, /- run: npm install --no-package-lock\n/],
+      [{ "package.json": vitest, "package-lock.json": "{}" }, /- run: npm ci\n/],
+      [{ "package.json": vitest, "pnpm-lock.yaml": "" }, /- run: corepack enable && pnpm install/],
+      [
+        { "requirements.txt": "flask\npytest\n" },
+        RegExp(`${python.source} -r requirements\\.txt\\n`),
+      ],
+      [{ "tests/test_a.py": "" }, RegExp(`${python.source}\\n`)],
+      [
+        { Makefile: "test:\n", "go.mod": "", "package-lock.json": "" },
+        /npm ci\n.*go mod download\n/,
+      ],
+    ];
+    for (const [files, step] of repositories) {
+      const repository = await makeRepository(t, files);
+      const { path: cwd } = repository;
+      await cliExits(0, ["init", "nightly", "--workflow"], { cwd });
+      const workflow = await repository.read(".github/workflows/agent-nightly.yml");
+      assert.match(workflow, step);
+      assert.doesNotMatch(workflow, /Install here|no test command/);
+      assert.deepEqual(await lintWorkflow(workflow, "agent-nightly.yml"), []);
+    }
+  });
+
+  it("writes a nightly job that is red until it has a test command, before any model is asked", async (t) => {
+    const repository = await makeRepository(t, { "README.md": "" });
+    const { path: cwd } = repository;
+    const { stdout } = await cliExits(0, ["init", "nightly", "--workflow"], { cwd });
+    assert.match(stdout, /No test command was found\. .* fails until then/);
+    const bash = (command: string): number | null =>
+      spawnSync("bash", ["-c", command], { cwd, encoding: "utf8" }).status;
+    const test = ".github/agent-jobs/test.sh";
+    assert.equal(bash(`bash ${test}`), 1);
+    const text = await repository.read(".github/workflows/agent-nightly.yml");
+    assert.deepEqual(await lintWorkflow(text, "agent-nightly.yml"), []);
+    const { jobs } = parse(text);
+    const guard = jobs.nightly.steps.find(({ run }: { run?: string }) => run !== undefined).run;
+    assert.equal(bash(guard), 1);
+    await repository.write(test, "#!/bin/bash\ntrue\n");
+    assert.equal(bash(guard), 0);
   });
 
   it("finds the default branch: of the remote, else main or master, else the one that is checked out", async (t) => {

@@ -79,6 +79,7 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     const entry = await readFile(join(cwd, "review.yml"), "utf8");
     const wrong = entry
       .replace("from: [merge]", "from: [merg]")
+      .replace(/findings: \{.*\}/, "findings: { failOn: warning, minSeverity: error }")
       .replace("{ allowed: [bug, docs] }", "{ max: 2 }")
       .replace(
         "    work: {",
@@ -90,6 +91,10 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     assert.match(said, /wrong\.yml:5:21: entry\.outputs\.verdict\.from\[0\]:.*"merg"/);
     assert.match(said, /wrong\.yml:6:\d+: entry\.outputs\.proposals\.label\.allowed: This field/);
     assert.match(said, /jobs\["review"\]\.outputs\.proposals\.pull_request\.paths\[1\]/);
+    assert.match(
+      said,
+      /wrong\.yml:4:\d+: entry\.outputs\.findings\.minSeverity: Must not be above failOn, which is "warning"/,
+    );
   });
 });
 

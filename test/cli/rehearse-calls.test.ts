@@ -8,7 +8,7 @@ import { bash, calls, entryOf, scriptOf } from "./rig.ts";
 type Call = object;
 
 const permissions = { preset: "read-only", shell: ["false", "npm test && npm run lint"] };
-const entry = entryOf({ permissions });
+const entry = entryOf({ permissions }, { prompt: "Say A, with job_boolean_true" });
 
 const neverMatches = bash("npm test && npm run lint");
 const fails = { name: "view", arguments: { path: "${workingDirectory}/nope.md" } };
@@ -110,6 +110,21 @@ describe("the tool calls of a rehearsal", () => {
     assert.equal(made.match(/fails: /g)?.length, 3, made);
     assert.equal(made.match(/unknown: true/g)?.length, 1, made);
     await cliExits(0, ["rehearse", "made.rehearsal.yml"], options);
+  });
+
+  it("are only possible where a session of the task has the tool, as in a real run", async (t) => {
+    const fileOf = (name: string): string => scriptOf([calls({ name }), "A"]);
+    const names = ["job_report", "job_boolean_true", "job_result", "job_propose", "view_all"];
+    const files = Object.fromEntries(names.map((name) => [`${name}.json`, fileOf(name)]));
+    const { path: cwd } = await makeWorkspace(t, { ...files, "e.json": entryOf() });
+    const { stdout } = await cliExits(1, ["rehearse", ...Object.keys(files)], { cwd });
+    const name = (tool: string): RegExp =>
+      RegExp(
+        `calls the tool "${tool}", which this session of task "a" doesn't offer.*: name ${tool} in the prompt, or in the criteria\\.`,
+      );
+    for (const tool of ["job_report", "job_boolean_true", "job_result", "job_propose"])
+      assert.match(stdout, name(tool));
+    assert.match(stdout, /"view_all", which this.*: [^:]*view[^:.]*\. \(To rehearse/);
   });
 
   it("are denied or fail, not both", async (t) => {

@@ -249,6 +249,76 @@ describe("plan, run --shard and merge", () => {
     assert.equal(await workspace.read("done"), done);
   });
 
+  it("name what a merge goes on without: in the log, in run.json, and to the tasks after it", async (t) => {
+    const shared = JSON.stringify({
+      models: { driving: "m" },
+      tasks: {
+        look: { model: { id: "m" }, prompt: "Look at $item with job_report" },
+        read: { model: { id: "m" }, prompt: "Read $item" },
+        sum: {
+          model: { id: "m" },
+          prompt: "Sum up: $report-of-look $findings-of-look $report-of-read",
+        },
+      },
+      jobs: {
+        main: {
+          work: {
+            kind: "Seq",
+            works: [
+              {
+                kind: "Each",
+                items: { values: ["a", "b", "c", "d"] },
+                work: {
+                  kind: "Seq",
+                  works: [
+                    { kind: "Ref", taskId: "look" },
+                    {
+                      kind: "Each",
+                      items: { values: ["x", "y"] },
+                      work: { kind: "Ref", taskId: "read" },
+                    },
+                  ],
+                },
+              },
+              { kind: "Ref", taskId: "sum" },
+            ],
+          },
+        },
+      },
+    });
+    const model = await modelServer(t, ({ prompt, toolResults }) =>
+      prompt.startsWith("Look") && toolResults.length === 0
+        ? { toolCalls: [{ name: "job_report", arguments: { markdown: `Saw ${prompt}` } }] }
+        : { text: "Done" },
+    );
+    const workspace = await makeWorkspace(t, { "jobs.json": shared });
+    const cli = (line: string): ReturnType<typeof runCli> =>
+      runCli([...line.split(" "), "--provider-base-url", model.baseUrl], { cwd: workspace.path });
+    await cli("plan jobs.json main --shards 2 --journal plan.jsonl");
+    await cli("run jobs.json main --shard 1/2 --resume plan.jsonl --journal 1.jsonl");
+    const merged = await cli("merge plan.jsonl 1.jsonl --on-missing continue --output-dir out");
+    assert.equal(merged.code, 0, merged.stderr + merged.stdout);
+    const prompt = model.requests.at(-1)?.prompt ?? "";
+    const gap = (task: string): string =>
+      `Task "${task}" was not done for all. Missing: item b (shard 2/2 is missing), item d (shard 2/2 is missing).`;
+    assert.equal(prompt.split(gap("look")).length, 3, prompt);
+    assert.ok(prompt.endsWith(gap("read")), prompt);
+    assert.equal(prompt.match(/Saw Look at [ac]/g)?.length, 2, prompt);
+    assert.match(merged.stdout, /\[OPERATION\] Left out: item "b", because shard 2\/2 is missing/);
+    assert.match(merged.stdout, /look, 4 items: 2 succeeded, 2 skipped +succeeded/);
+    const { works } = JSON.parse(await workspace.read("out/run.json"));
+    const [look] = works;
+    assert.deepEqual(
+      look.items.map(({ item, result, reason }: Record<string, unknown>) => [item, result, reason]),
+      [
+        ["a", "success", null],
+        ["b", "skipped", "shard 2/2 is missing"],
+        ["c", "success", null],
+        ["d", "skipped", "shard 2/2 is missing"],
+      ],
+    );
+  });
+
   it("say what can't be shared", async (t) => {
     const workflow = "# Workflow\n\n```mermaid\nflowchart TD\n    START --> SUCCESS\n```\n";
     const files = { "jobs.json": entry, "flow.wf.md": workflow };

@@ -116,6 +116,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
   const x = "run entry.json --user-input x";
   const usage: readonly (readonly [string, string, RegExp])[] = [
     ["a missing user input", "run entry.json", /requires user input. Pass it with --user-input/],
+    ["an empty user input", "run entry.json --user-input=", /requires user input. Pass it with/],
     ["a missing entry", "run nope.json", /^nope\.json: The file doesn't exist\./],
     ["a folder as entry", "run .", /^\.: This is a folder, not a file\./],
     ["an invalid entry", "run bad.yml", /^bad\.yml:1:9: entry\.models: Must be an object/],

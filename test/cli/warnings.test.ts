@@ -88,10 +88,11 @@ jobs: { j: { work: { kind: Ref, taskId: a, modelOverride: { category: other } } 
     assert.equal(stdout.trimEnd().split("\n").length, 2, stdout);
   });
 
-  it("says that nothing was checked if it lists none", async (t) => {
-    const { code, stdout, stderr } = await check(t, []);
-    assert.equal(code, 0, stdout);
-    assert.match(stderr, /The models were not checked/);
+  it("calls nothing valid that it could not check, because no model is listed", async (t) => {
+    const { code, stdout } = await check(t, []);
+    assert.equal(code, 2, stdout);
+    assert.match(stdout, /^e\.yml:1:\d+: entry\.models: The models can't be checked, because none/);
+    assert.doesNotMatch(stdout, /: valid/);
   });
 });
 

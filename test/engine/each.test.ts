@@ -69,8 +69,37 @@ describe("Each", () => {
     assert.equal(twice.ended.length, 2);
     assert.ok(twice.decisions.some((text) => /2 duplicate items are left out/.test(text)));
     const none = await play({ tasks, work: each({ values: [] }, ref("a")), play: () => succeed });
-    assert.equal(none.outcome.kind, "succeeded");
+    assert.deepEqual(none.outcome, {
+      kind: "skipped",
+      reason: "nothing ran: Each of 0 values: there are no items",
+    });
     assert.ok(none.decisions.some((text) => /there are no items/.test(text)));
+  });
+
+  it("is neutral without items where something else runs, also in a loop and as a condition", async () => {
+    const none = each({ values: [] }, ref("a"));
+    const alt: Work = { kind: "Alt", condition: none, trueWork: ref("b") };
+    const loop: Work = { kind: "Loop", body: none, postCondition: [false, ref("b")] };
+    for (const work of [{ kind: "Seq", works: [none, ref("b")] }, alt, loop] satisfies Work[]) {
+      const { outcome, ended } = await play({ tasks, work, play: () => succeed });
+      assert.deepEqual([outcome.kind, ended], ["succeeded", ["b:succeeded"]]);
+    }
+    const nothing: Work = { kind: "Par", works: [none, { kind: "Loop", body: none, atMost: 3 }] };
+    const { outcome } = await play({ tasks, work: nothing, play: () => succeed });
+    assert.equal(outcome.kind, "skipped");
+  });
+
+  it("fails if a value of its lines is missing: there is no item <MISSING>", async () => {
+    for (const name of ["report-of-b", "reported-document"]) {
+      const lines = each({ lines: ["one", `$${name}`] }, ref("a"));
+      const work: Work = { kind: "Seq", works: [ref("b"), lines] };
+      const { outcome, ended } = await play({ tasks, work, play: () => succeed });
+      assert.deepEqual(ended, ["b:succeeded"]);
+      assert.deepEqual(outcome, {
+        kind: "failed",
+        reason: `the items could not be listed: no value for $${name}`,
+      });
+    }
   });
 
   it("fails before anything is paid for if there are more items than atMost, wherever it stands", async () => {
@@ -145,6 +174,17 @@ describe("Run", () => {
     });
     assert.deepEqual(played.ended, ["a:succeeded", "npm test:succeeded", "d:succeeded"]);
     assert.equal(prompts(played).at(-1), "d code 0");
+  });
+
+  it("has not answered if its command is not there, so no agent is asked to mend that", async () => {
+    const loop: Work = { kind: "Loop", preCondition: [false, test], body: ref("a"), atMost: 2 };
+    for (const code of [126, 127]) {
+      const workspace = commands(() => code);
+      const { outcome, ended } = await play({ tasks, work: loop, play: () => succeed, workspace });
+      assert.ok(outcome.kind === "failed");
+      assert.match(outcome.reason, /a condition did not answer: .* failed \(exit 12\d\)/);
+      assert.deepEqual(ended, ["npm test:failed"]);
+    }
   });
 
   it("ends at its time limit, which is no answer", async () => {

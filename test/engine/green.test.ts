@@ -148,6 +148,46 @@ describe("an id of a tool call", () => {
   }
 });
 
+describe("a task is not green", () => {
+  const impossible = { toolCalls: [call("job_prerequisite_failed", { argument: "no input" })] };
+  const blank = { toolCalls: [call("job_prepare_document", { argument: " \u200b\nb" })] };
+  const lost: Reply = { text: "I call it:", finishReason: "tool_calls" };
+  for (const [name, task, replies, reason] of [
+    ["if it says itself that it can't be done", plain, [impossible], /was called: no input$/],
+    ["if it says so, also with retries", needsTool(3), [impossible], /was called: no input$/],
+    ["if it says so in a retry", checked(1), [done, impossible], /was called: no input$/],
+    ["if the document that it names has no name", needsTool(), [blank], /job_prepare_document/],
+    ["if its last answer lost its tool call", plain, times(5, lost), /announced a tool call/],
+  ] as const) {
+    it(name, async () => {
+      const played = await run({ t: task }, ref("t"), { go: replies });
+      assert.match(reasonOf(played), reason);
+      const retries = played.decisions.filter((text) => text.includes("Retry "));
+      assert.equal(retries.length, replies[0] === done ? 1 : 0);
+    });
+  }
+
+  it("but is if a further attempt brings the lost call, or if it must call job_prerequisite_failed", async () => {
+    const document = { toolCalls: [call("job_prepare_document", { argument: "a.md" })] };
+    const retried = await run({ t: needsTool() }, ref("t"), { go: [lost, document] });
+    assert.equal(retried.outcome.kind, "succeeded");
+    const criteria = {
+      toolExecuted: ["job_prerequisite_failed"],
+      failureAction: { retryTimes: 0 },
+    };
+    const wanted = await run({ t: { ...plain, criteria } }, ref("t"), { go: [impossible] });
+    assert.equal(wanted.outcome.kind, "succeeded");
+  });
+
+  it("and has not answered as a condition", async () => {
+    const work: Work = { kind: "Alt", condition: ref("t"), falseWork: ref("u") };
+    const played = await run({ t: plain, u: { ...plain, prompt: "u" } }, work, {
+      go: [impossible],
+    });
+    assert.match(reasonOf(played), /a condition did not answer/);
+  });
+});
+
 describe("a failed call of a verdict tool voids the verdict", () => {
   const yes = call("job_boolean_true", good);
   const failing: Readonly<Record<string, ScriptedCall>> = {

@@ -5,26 +5,31 @@ import type { Entry, Task, Work } from "../../src/entry/model.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
+import { JobData } from "../../src/engine/job-data.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { play, ref, type Played, type Setup } from "../rig/engine.ts";
 
 const messageIn = (value: unknown): string => String(Object(value).message);
 
-/** Takes whatever comes; the message says which it was. */
+/** Takes whatever comes, but for messages that begin with "no"; the message says which it was. */
 const checks: OutputChecks = {
   finding: (value, task) =>
-    Promise.resolve({
-      kind: "accepted",
-      value: {
-        path: "a.ts",
-        line: 1,
-        severity: "warning",
-        rule: task,
-        message: messageIn(value),
-        task,
-        fingerprint: messageIn(value),
-      },
-    }),
+    Promise.resolve(
+      messageIn(value).startsWith("no")
+        ? { kind: "refused", reason: "No." }
+        : {
+            kind: "accepted",
+            value: {
+              path: "a.ts",
+              line: 1,
+              severity: "warning",
+              rule: task,
+              message: messageIn(value),
+              task,
+              fingerprint: messageIn(value),
+            },
+          },
+    ),
   proposal: (value) =>
     Promise.resolve({ kind: "accepted", value: { kind: "comment", body: String(value) } }),
 };
@@ -97,6 +102,44 @@ describe("the tools for findings, a verdict and proposals", () => {
     assert.deepEqual(anew.messages, ["c"]);
     const kept = await reviewed([[found("a"), found("b")], [verdict()]]);
     assert.deepEqual(kept.messages, ["a", "b"]);
+  });
+
+  it("a round replaces refused findings, too, and whatever begins it replaces all before it", async () => {
+    const open = ({ view }: Reviewed): unknown => [
+      collectOutputs(view).findings.map(({ message }) => message),
+      collectOutputs(view).refused.map(({ message }) => message),
+    ];
+    const rounds: readonly (readonly [readonly (readonly Call[])[], unknown])[] = [
+      [
+        [[found("a"), found("no")], [verdict()]],
+        [["a"], ["no"]],
+      ],
+      [
+        [[found("no")], [found("b"), verdict()]],
+        [["b"], []],
+      ],
+      [
+        [[found("a")], [found("no"), found("b"), verdict()]],
+        [["b"], ["no"]],
+      ],
+      [
+        [
+          [found("a"), found("no")],
+          [found("no 2"), verdict()],
+        ],
+        [[], ["no 2"]],
+      ],
+    ];
+    for (const [turns, expected] of rounds) {
+      const played = await reviewed(turns);
+      assert.deepEqual(open(played), expected);
+      const data = new JobData();
+      const work = { workId: 0, taskId: "review", iteration: 1 };
+      const given = played.events.filter((event) => "finding" in event || "refused" in event);
+      data.restore(work, given);
+      const shown = data.findingsForPrompt("review", { ...work, taskId: "next" }) ?? "";
+      assert.equal(shown.includes('"b"'), JSON.stringify(expected).includes('"b"'), shown);
+    }
   });
 
   it("an attempt after a crash replaces what the crashed one has reported", async () => {

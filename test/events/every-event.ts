@@ -45,6 +45,7 @@ const decisions: {
   "leftovers-ended": { runs: 1 },
   "tool-server-failed": { server: "s", reason: "r" },
   "name-missing": { activity: "PROMPT_A", name: "X" },
+  "left-out": { item: "c", reason: "r" },
   "script-skipped": { activity: "EXECUTE_A", reason: "r" },
   "command-passed": { name: "npm test", tail: "ok", file: "npm-test.log" },
   "command-failed": { name: "npm test", how: "exit 1", tail: "not ok", file: "npm-test.log" },

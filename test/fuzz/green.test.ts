@@ -19,7 +19,16 @@ interface Call {
   readonly id: string | undefined;
 }
 
-const lasts = ["text", "empty", "blank", "filtered", "cut", "cut, then whole", "refused"] as const;
+const lasts = [
+  "text",
+  "empty",
+  "blank",
+  "filtered",
+  "cut",
+  "cut, then whole",
+  "refused",
+  "lost call",
+] as const;
 
 interface Turn {
   readonly answers: readonly (readonly Call[])[];
@@ -135,7 +144,7 @@ class Expectation {
     }
     for (let round = 0; ; round += 1) {
       const end = this.#round(toolExecuted, condition);
-      if (end === "over the limit") return "unanswered";
+      if (end === "over the limit" || end === "impossible") return "unanswered";
       if (end === "crashed" && round === 0) return "crashed";
       if (end === "holds") return "succeeded";
       const retries = toolExecuted || condition ? retryTimes : 0;
@@ -146,10 +155,11 @@ class Expectation {
   #round(
     toolExecuted: boolean,
     condition: boolean,
-  ): "holds" | "no" | "void" | "crashed" | "over the limit" {
+  ): "holds" | "no" | "void" | "crashed" | "over the limit" | "impossible" {
     const turn = this.#turnFor("go");
     if (turn === "over the limit") return turn;
     if (turn === "refused") return "crashed";
+    if (turn.calls.some(([tool]) => tool === "job_prerequisite_failed")) return "impossible";
     if (turn.kind === "cut") return "void";
     const done = turn.calls.some(([tool, ok]) => tool === "job_prepare_document" && ok);
     if (toolExecuted && !done) return "no";
@@ -178,6 +188,7 @@ function endOf({ answers, last }: Turn): TurnEnd {
     case "empty":
     case "blank":
     case "filtered":
+    case "lost call":
       return "empty";
     case "refused":
       return "refused";
@@ -253,6 +264,8 @@ function replyOf(turn: Turn, answer: number): Reply {
       return answer === turn.answers.length
         ? { text: "half", finishReason: "length" }
         : { text: "the rest" };
+    case "lost call":
+      return { text: "I call it:", finishReason: "tool_calls" };
     case "refused":
       return { status: 400 };
   }

@@ -58,6 +58,29 @@ describe("runJob", () => {
     await host.installJobsEntry(entry);
   });
 
+  it("starts nothing without the user input that a job or a task requires, like every other edge", async (t) => {
+    const prompts: string[] = [];
+    const host = await makeHost(t, (prompt) => (prompts.push(prompt), { text: "Hello." }));
+    const missing = /^The job "greet" requires user input\.$/;
+    const { callback } = jobLog();
+    await assert.rejects(host.runJob("greet"), { name: "UsageError", message: missing });
+    await assert.rejects(host.runJob("greet", { userInput: " \n" }), { message: missing });
+    await assert.rejects(host.startJob("greet", "", ".", callback), { message: missing });
+    const never = (): void => assert.fail("nothing has started");
+    const ofTask = {
+      taskSucceeded: never,
+      taskFailed: never,
+      taskDecision: never,
+      taskSessionStarted: never,
+      taskSessionStopped: never,
+    };
+    await assert.rejects(
+      host.startTask("greet", "", undefined, true, ofTask, undefined, ".", never),
+      { message: /^The task "greet" requires user input\.$/ },
+    );
+    assert.deepEqual([prompts, host.hasRunningSessions()], [[], false]);
+  });
+
   it("knows the change of the folder, and a job that it has nothing for is no failure", async (t) => {
     const workspace = await makeRepository(t, { "src/a.ts": "one\n" });
     const { path, git } = workspace;
@@ -86,7 +109,7 @@ describe("runJob", () => {
 
   it("is fulfilled for a job that fails, with the reason that jobFailed passes", async (t) => {
     const host = await makeHost(t, () => ({ text: "no tool" }));
-    const { outcome, works } = await host.runJob("both");
+    const { outcome, works } = await host.runJob("both", { userInput: "you" });
     assert.ok(outcome.kind === "failed");
     assert.match(outcome.reason, /"prepare".*job_prepare_document/);
     assert.deepEqual(
@@ -99,14 +122,17 @@ describe("runJob", () => {
       told = reason;
       callback.jobFailed(reason);
     };
-    await host.startJob("both", "", ".", { ...callback, jobFailed });
+    await host.startJob("both", "you", ".", { ...callback, jobFailed });
     await ended;
     assert.deepEqual([told, log.at(-1)], [outcome.reason, "jobFailed"]);
   });
 
   it("is fulfilled for a folder that is not there", async (t) => {
     const host = await makeHost(t, () => ({ text: "fine" }));
-    const { outcome } = await host.runJob("greet", { workingDirectory: "/no/such/folder" });
+    const { outcome } = await host.runJob("greet", {
+      userInput: "you",
+      workingDirectory: "/no/such/folder",
+    });
     assert.ok(outcome.kind === "failed");
     assert.match(outcome.reason, /\/no\/such\/folder/);
   });
@@ -117,13 +143,16 @@ describe("runJob", () => {
       setTimeout(() => stop.abort(), 50);
       return { hang: "before" };
     });
-    const running = await host.runJob("both", { signal: stop.signal });
+    const running = await host.runJob("both", { userInput: "you", signal: stop.signal });
     assert.equal(running.outcome.kind, "canceled");
     assert.deepEqual(
       running.works.map(({ status }) => status),
       ["canceled", "skipped"],
     );
-    const before = await host.runJob("both", { signal: AbortSignal.abort() });
+    const before = await host.runJob("both", {
+      userInput: "you",
+      signal: AbortSignal.abort(),
+    });
     assert.equal(before.outcome.kind, "canceled");
   });
 });

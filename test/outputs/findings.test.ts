@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { severities } from "../../src/entry/outputs.ts";
-import type { Finding } from "../../src/events/output-shapes.ts";
+import type { Finding, RefusedOutput } from "../../src/events/output-shapes.ts";
 import { checkFinding, mapBlock } from "../../src/outputs/check-finding.ts";
 import { selectFindings } from "../../src/outputs/collect.ts";
 import { sarifLog } from "../../src/outputs/sarif.ts";
@@ -76,7 +76,15 @@ test("the selection doesn't depend on the order, has no finding twice, and keeps
       const { findings: kept, omitted } = selectFindings(all, { max });
       assert.deepEqual(selectFindings(all.toReversed(), { max }).findings, kept);
       assert.equal(new Set(kept.map((one) => one.fingerprint)).size, kept.length);
-      assert.equal(kept.length + omitted, new Set(all.map((one) => one.fingerprint)).size);
+      const different = all.map(({ fingerprint, path, line, message }) =>
+        JSON.stringify([
+          fingerprint,
+          path,
+          line,
+          message.toLowerCase().trim().replace(/\s+/gu, " "),
+        ]),
+      );
+      assert.equal(kept.length + omitted, new Set(different).size);
       const ranks = kept.map(({ severity }) => severities.indexOf(severity));
       assert.deepEqual(
         ranks,
@@ -84,6 +92,33 @@ test("the selection doesn't depend on the order, has no finding twice, and keeps
       );
     }),
   );
+});
+
+test("findings that differ in their line or in a number are two, and one that is reported twice is one", async () => {
+  const text = ["}", "x", "}"];
+  const at = (line: number, message: string): Promise<Finding> =>
+    accepted({ ...call, line, message, severity: "error" }, text);
+  const all = [
+    await at(1, "Port 80 is open."),
+    await at(1, "Port 443 is open."),
+    await at(3, "Port 80 is open."),
+    await at(1, "port 80  is open."),
+  ];
+  const { findings: kept } = selectFindings(all);
+  assert.deepEqual(
+    kept.map(({ line, message }) => [line, message]),
+    [
+      [1, "Port 443 is open."],
+      [1, "Port 80 is open."],
+      [3, "Port 80 is open."],
+    ],
+  );
+  const [{ fingerprint } = { fingerprint: "" }] = all;
+  assert.deepEqual(
+    kept.map((one) => one.fingerprint),
+    [fingerprint, `${fingerprint}-2`, `${fingerprint}-3`],
+  );
+  assert.deepEqual(selectFindings(kept).findings, kept);
 });
 
 test("findings below the minimum severity are dropped", async () => {
@@ -110,7 +145,8 @@ test("verdict and findings fail a job from the configured level on, with the rea
   const verdict = { verdict: "needs-work", reason: "The error\nis swallowed." } as const;
   const all = [await accepted(call)];
   assert.equal(verdictLine(verdict), "Needs work: The error is swallowed.");
-  const given = { verdict, findings: all };
+  const refused: readonly RefusedOutput[] = [];
+  const given = { verdict, findings: all, refused };
   assert.deepEqual(judge(given), { kind: "passed" });
   const failOn = { verdict: { failOn: "needs-work" }, findings: { failOn: "warning" } } as const;
   assert.deepEqual(judge(given, failOn), {
@@ -120,7 +156,7 @@ test("verdict and findings fail a job from the configured level on, with the rea
   });
   assert.deepEqual(
     judge(
-      { verdict: { verdict: "reject", reason: "" }, findings: all },
+      { verdict: { verdict: "reject", reason: "" }, findings: all, refused },
       { verdict: { failOn: "never" }, findings: { failOn: "error" } },
     ),
     { kind: "passed" },

@@ -71,6 +71,7 @@ describe("the workflow that shares a job among machines", () => {
     assert.equal(prompts.length, 5, prompts.join("\n---\n"));
     assert.match(prompts.at(-1) ?? "", /^Sum up with job_report:/);
     assert.equal((prompts.at(-1)?.match(/Seen: \w\./g) ?? []).length, 2);
+    assert.match(prompts.at(-1) ?? "", /Missing: item b \(shard 2\/3 is missing\)\.$/);
     // Once, and only shown: no machine of these may write.
     const said = [plan, shard, merge].flatMap(({ agents }) => agents.map(({ log }) => log));
     assert.deepEqual(
@@ -81,6 +82,8 @@ describe("the workflow that shares a job among machines", () => {
     assert.equal(api.requests.length, 0, api.requests.map(({ path }) => path).join("\n"));
     const [summary = ""] = merge.agents.map((agent) => agent.summary);
     assert.match(summary, /All of them\./);
+    assert.match(summary, /Left out: item &#34;b&#34;, because shard 2\/3 is missing/);
+    assert.match(merge.agents[0]?.log ?? "", /Left out: item "b"/);
     const names = await readdir(artifacts);
     assert.equal(names.length, 4, names.join());
     assert.ok(names.includes(merge.outputs["journal-artifact"] ?? ""));

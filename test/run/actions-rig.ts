@@ -155,6 +155,7 @@ export async function runActions(t: TestContext, setup: ActionSetup): Promise<Ac
   });
   const { outcome } = await host.runJob("ship", {
     workingDirectory: workspace.path,
+    ...(setup.task?.requireUserInput === true && { userInput: "it" }),
     ...defined({ signal: setup.signal }),
   });
   const actions = events.flatMap((event) => (event.type === "action" ? [event.action] : []));

@@ -44,7 +44,7 @@ test("a job tool that is called wrongly says what follows, and only asks again w
     [
       "A call that fails leaves the check of this turn without a verdict.",
       "A call that fails leaves the check of this turn without a verdict.",
-      "Call it again.",
+      "Call it again, with the path or the title in the first line.",
     ],
   );
 });

@@ -1,8 +1,7 @@
 /**
  * A run as the page shows it: a fold over its events, live or from a journal.
  *
- * - Any events in any order are accepted (a torn journal, the end of something that never started, events after
- *   the end), and nothing throws. What belongs to something unknown creates it.
+ * - Any events in any order are accepted, as in a torn journal, and nothing throws. What is unknown is created.
  * - One event costs the same however long the run is. Texts are kept once, as the events hold them.
  * - Deltas only show a text earlier: the whole text, which always follows, replaces them.
  * - Statuses and counters are those of `RunView`. Nothing here counts again what it counts.
@@ -108,6 +107,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "result.given":
     case "finding.reported":
     case "verdict.given":
+    case "output.refused":
     case "proposal.made":
     case "note.added":
     case "decision":

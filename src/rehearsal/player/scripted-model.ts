@@ -193,7 +193,7 @@ export class ScriptedModel implements ModelTransport {
     if (stranger !== undefined) {
       return refuse(`${reply.place} is after the action ${quote(stranger)}, which doesn't exist`);
     }
-    return notOffered(reply, chat) ?? { reply };
+    return notOffered(reply, chat, request.label) ?? { reply };
   }
 
   async #play(
@@ -275,14 +275,24 @@ function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply
   return undefined;
 }
 
-function notOffered({ place, tools }: Reply, chat: ChatRequest): Choice | undefined {
-  const stranger = tools.find(
+function notOffered(
+  { place, tools }: Reply,
+  chat: ChatRequest,
+  label: ModelRequest["label"],
+): Choice | undefined {
+  const missing = tools.find(
     ({ name, unknown }) => unknown !== true && offeredTool(chat, name) === undefined,
   );
-  if (stranger === undefined) return undefined;
+  if (missing === undefined) return undefined;
+  const { name } = missing;
+  const session =
+    label === undefined ? "this session" : `this session of task ${quote(label.taskId)}`;
   const names = [...chat.offeredTools.keys()].join(", ");
+  const advice = name.startsWith("job_")
+    ? ` A session has only the job tools that its task names: name ${name} in the prompt, or in the criteria.`
+    : "";
   return {
-    problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session doesn't offer. It offers: ${names === "" ? "none" : names}. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
+    problem: `${place} calls the tool ${quote(name)}, which ${session} doesn't offer. It offers: ${names === "" ? "none" : names}.${advice} (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   };
 }
 

@@ -10,7 +10,7 @@ import { collectOutputs } from "../../outputs/collect.ts";
 import { countsText, findingsTable } from "../../outputs/findings-table.ts";
 import { blobs } from "../../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "../../outputs/safe-markdown.ts";
-import { judge, verdictTitle } from "../../outputs/verdict.ts";
+import { judgeRun, verdictTitle } from "../../outputs/verdict.ts";
 import { changeText, harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
@@ -166,9 +166,12 @@ function verdictText(view: RunView): { readonly title: string; readonly more: st
 
 function judgementText(view: RunView): string {
   if (view.status !== "succeeded") return "";
-  const judgement = judge(collectOutputs(view), view.plan?.outputs);
-  if (judgement.kind === "passed") return "";
-  return `**Threshold reached:** ${safeCell(judgement.reason, { maxLength: MAX_VERDICT })}`;
+  const judgement = judgeRun(view);
+  const [title, text] =
+    judgement.kind === "failed"
+      ? ["Threshold reached", judgement.reason]
+      : ["Warning", judgement.warning ?? ""];
+  return text === "" ? "" : `**${title}:** ${safeCell(text, { maxLength: MAX_VERDICT })}`;
 }
 
 function findingsSection(view: RunView): Section {

@@ -110,7 +110,7 @@ test("tool results that do not fit", async () => {
 test("a tool that the session does not offer", async () => {
   assert.equal(
     await failure("  - turns: [{ tools: [{ name: bash }, { name: grep }] }]"),
-    `sessions[0].turns[0] ${at("3:13")} calls the tool "grep", which this session doesn't offer. It offers: bash, view, rg, glob, job_boolean_true, job_boolean_false, job_prepare_document, apply_patch. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
+    `sessions[0].turns[0] ${at("3:13")} calls the tool "grep", which this session of task "review" doesn't offer. It offers: bash, view, rg, glob, job_boolean_true, job_boolean_false, job_prepare_document, apply_patch. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   );
   assert.match(
     await failure("  - turns: [{ tools: [{ name: bash }] }]", hello, { tools: [] }),

@@ -59,6 +59,7 @@ test("what has no room in the outputs is told, with the place that has it", () =
     taskId: "plan",
     items: [],
     findings: [],
+    refused: [],
     proposals: [],
     report: undefined,
     verdict: undefined,

@@ -1,0 +1,130 @@
+/** What a model wanted to report fails the step as much as what it reported: on the real runtime. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { runCli } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { calls, entryOf, scriptOf } from "./rig.ts";
+
+const annotate = (line: number, severity: string, more: object = {}): object => {
+  const finding = { path: "a.txt", line, severity, message: "It is wrong.", ...more };
+  return { name: "job_annotate", arguments: finding };
+};
+const verdict = (word: string, reason = "It is so."): object => ({
+  name: "job_verdict",
+  arguments: { verdict: word, reason },
+});
+const refused = (call: object): object => ({ ...call, fails: "" });
+const failOn = { findings: { failOn: "error" }, verdict: { failOn: "reject" } };
+const never = { findings: { failOn: "never" }, verdict: { failOn: "never" } };
+const required = { verdict: { required: true } };
+const pass = verdict("pass");
+const beyond = refused(annotate(99, "error"));
+const gone = refused(annotate(1, "error", { path: "deleted.txt" }));
+
+/** The calls of each answer. */
+const cases: readonly (readonly [
+  what: string,
+  outputs: object,
+  answers: readonly (readonly object[])[],
+  fails: RegExp | undefined,
+  warns?: true,
+])[] = [
+  ["an error beyond the end of its file", failOn, [[pass, beyond]], /`line` is 99/],
+  [
+    "an error in a deleted file",
+    failOn,
+    [[pass, gone]],
+    /an error .*could not be reported: .*deleted/,
+  ],
+  [
+    "a lost error beside a warning",
+    failOn,
+    [[pass, beyond, annotate(1, "warning", { message: "Odd." })]],
+    /1 finding is an error .*, and could not/,
+  ],
+  [
+    "an error that was reported rightly then",
+    failOn,
+    [[pass, beyond], [annotate(1, "error")]],
+    /1 finding is an error/,
+  ],
+  [
+    "a lost error that became a warning",
+    failOn,
+    [[pass, beyond], [annotate(1, "warning")]],
+    undefined,
+  ],
+  [
+    "a severity that there isn't",
+    failOn,
+    [[pass, refused(annotate(1, "critical"))]],
+    /must be one of/,
+  ],
+  [
+    "one that was corrected",
+    failOn,
+    [[pass, refused(annotate(1, "info"))], [annotate(1, "notice", { message: "Other words." })]],
+    undefined,
+  ],
+  ["a lost warning", failOn, [[pass, refused(annotate(99, "warning"))]], undefined],
+  [
+    "a lost error where nothing fails",
+    never,
+    [[beyond, refused(verdict("reject", " "))]],
+    undefined,
+  ],
+  [
+    "a refused rejection",
+    failOn,
+    [[refused(verdict("reject", ""))]],
+    /last verdict was refused.*needs a "reason"/,
+  ],
+  [
+    "a refused rejection after a pass",
+    failOn,
+    [[pass], [refused(verdict("reject", ""))]],
+    /is not pass/,
+  ],
+  ["a word that there isn't", failOn, [[pass], [refused(verdict("rejected"))]], /must be one of/],
+  [
+    "a refused rejection before a pass",
+    failOn,
+    [[refused(verdict("reject", ""))], [pass]],
+    undefined,
+  ],
+  ["a refused pass", failOn, [[refused(verdict("pass", ""))]], undefined, true],
+  ["no verdict", failOn, [[annotate(1, "warning")]], undefined, true],
+  [
+    "no verdict where one is required",
+    required,
+    [],
+    /No task gave a verdict \(`outputs\.verdict\.required: true`\)/,
+  ],
+  [
+    "a refused pass where one is required",
+    required,
+    [[refused(verdict("pass", ""))]],
+    /No task gave/,
+  ],
+  ["a verdict that is required", required, [[pass]], undefined],
+  ["no verdict, and nothing about one in the entry", {}, [], undefined],
+];
+
+describe("the exit code after outputs that were refused or are missing", () => {
+  for (const [what, outputs, answers, fails, warns = false] of cases)
+    it(`${fails === undefined ? "is 0" : "is 1"}: ${what}`, async (t) => {
+      const replies = [...answers.map((tools) => calls(...tools)), "Done."];
+      const { path: cwd } = await makeWorkspace(t, {
+        "a.txt": "one\ntwo\n",
+        "e.json": entryOf({ outputs }, { prompt: "Use job_annotate and job_verdict." }),
+        "r.json": scriptOf(replies),
+      });
+      const { code, stderr, stdout } = await runCli(["run", "e.json", "--rehearse", "r.json"], {
+        cwd,
+      });
+      assert.equal(code, fails === undefined ? 0 : 1, stdout + stderr);
+      assert.match(stdout, /job job succeeded/);
+      if (fails !== undefined) assert.match(stderr, fails);
+      assert.equal(/warning: No task gave a verdict, so/.test(stderr), warns, stderr);
+    });
+});
