@@ -1,12 +1,17 @@
 import { defaultOutputs, severities, verdicts, type Outputs } from "../entry/outputs.ts";
 import type { Verdict } from "../events/output-shapes.ts";
-import type { CollectedOutputs } from "./collect.ts";
+import type { RunView } from "../events/view.ts";
+import { collectOutputs, type CollectedOutputs } from "./collect.ts";
 
 /** Sets the exit code only: the result of the job stays what it is. */
 export type Judgement =
   { readonly kind: "passed" } | { readonly kind: "failed"; readonly reason: string };
 
-const verdictWords = { pass: "Pass", "needs-work": "Needs work", reject: "Rejected" } as const;
+export const verdictWords = {
+  pass: "Pass",
+  "needs-work": "Needs work",
+  reject: "Rejected",
+} as const;
 const verdictSigns = { pass: "✓", "needs-work": "⚠", reject: "✗" } as const;
 
 /** "⚠ Needs work" */
@@ -18,6 +23,11 @@ export function verdictTitle({ verdict }: Verdict): string {
 export function verdictLine({ verdict, reason }: Verdict): string {
   const why = reason.trim().replace(/\s+/gu, " ");
   return why === "" ? verdictWords[verdict] : `${verdictWords[verdict]}: ${why}`;
+}
+
+export function judgementOf(view: RunView): Judgement {
+  if (view.status !== "succeeded") return { kind: "passed" };
+  return judge(collectOutputs(view), view.plan?.outputs);
 }
 
 export function judge(

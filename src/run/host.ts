@@ -152,10 +152,14 @@ export class Host {
     this.#confinement ??= new Confinement({
       ...this.#options,
       mode: this.#options.sandbox,
-      scripted: this.#options.transport?.scripted === true,
+      scripted: this.#rehearses,
       onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
     });
     return this.#confinement;
+  }
+
+  get #rehearses(): boolean {
+    return this.#options.transport?.scripted === true;
   }
 
   get environment(): HostOptions["environment"] {
@@ -190,8 +194,9 @@ export class Host {
       if (event.type === "work.ended") stops.delete(workKey(event.work));
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
-      sink.emit(rewrite(event));
-      if (event.type !== "run.started") return;
+      if (event.type !== "run.started") return void sink.emit(rewrite(event));
+      // No edge can forget it, because every run starts here.
+      sink.emit(rewrite(this.#rehearses ? { ...event, rehearsed: true } : event));
       told = true;
       if (sessions.unreachable !== undefined && this.#unreachable !== undefined)
         run.tell(this.#unreachable);
