@@ -65,8 +65,21 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
         ["review", "warning"],
       ],
     );
+    assert.deepEqual(sarif.runs[0]?.properties, { rehearsed: true });
+    const report = await cliExits(0, ["report", "out/a.jsonl", "-o", "-"], { cwd });
+    assert.match(report.stdout, /<title>review: succeeded \(rehearsal\) – /);
+    const env = { GITHUB_REPOSITORY: "o/r", GITHUB_RUN_ID: "1", GITHUB_EVENT_NAME: "push" };
+    const delivered = await runCli(["deliver", "out/a.jsonl", "--entry", "review.yml"], {
+      cwd,
+      env: { ...env, GITHUB_TOKEN: "ghs_0123456789abcdef" },
+    });
+    assert.equal(delivered.code, 1, delivered.stderr);
+    assert.match(delivered.stderr, /a\.jsonl is of a rehearsal: a script played the model/);
     const junit = await readFile(join(cwd, "out/a.xml"), "utf8");
-    assert.match(junit, /<testsuite name="review" tests="4" failures="1" errors="0" skipped="0"/);
+    assert.match(
+      junit,
+      /<testsuite name="review \(rehearsal\)" tests="4" failures="1" errors="0" skipped="0"/,
+    );
     assert.match(junit, /<testcase name="src\/a.ts:3 Three is wrong\." .*<failure/);
   });
 
