@@ -89,7 +89,7 @@ async function played(folder: string, name: string): Promise<RunView> {
     // The pictures show a real run. The events of its rehearsal have only these two marks more.
     for (const event of readJournal(await readFile(journal, "utf8")).events) {
       const { rehearsed: _mark, jobOutcome: _own, ...real }: RunEvent & Marks = event;
-      applyEvent(view, real as RunEvent);
+      applyEvent(view, real);
     }
     return view;
   } finally {

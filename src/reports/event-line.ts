@@ -234,7 +234,7 @@ const verdictTones: Readonly<Record<Verdict["verdict"], Tone>> = {
   reject: "bad",
 };
 
-/** What comes before the last line, which has the verdict. */
+/** The lines before the last one, which has the verdict. */
 export function resultLines(view: RunView): readonly Line[] {
   const { findings, omitted } = collectOutputs(view);
   const { reportedDocument: document } = view;

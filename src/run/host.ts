@@ -194,9 +194,10 @@ export class Host {
       if (event.type === "work.ended") stops.delete(workKey(event.work));
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
-      if (event.type !== "run.started") return void sink.emit(rewrite(event));
-      // No edge can forget it, because every run starts here.
-      sink.emit(rewrite(this.#rehearses ? { ...event, rehearsed: true } : event));
+      // Every run starts here, so no edge can forget the mark.
+      const isMarked = event.type === "run.started" && this.#rehearses;
+      sink.emit(rewrite(isMarked ? { ...event, rehearsed: true } : event));
+      if (event.type !== "run.started") return;
       told = true;
       if (sessions.unreachable !== undefined && this.#unreachable !== undefined)
         run.tell(this.#unreachable);

@@ -112,7 +112,8 @@ describe("a job that is resumed", () => {
     await run(list + item("a") + broken, { journal: "broken.jsonl", inputs: { where: "there" } });
     const script = `${workspace.path}/script.yml`;
     assert.equal(await refusal({ rehearse: script }), "resumed");
-    const rehearsed = "it is of a rehearsal: a script played the model. Use the journal of a real run.";
+    const rehearsed =
+      "it is of a rehearsal: a script played the model. Use the journal of a real run.";
     assert.equal(await refusal(), `--resume: can't resume broken.jsonl: ${rehearsed}`);
     // The models are asked, whatever the script says about the rest.
     assert.match(await refusal({ rehearse: script, live: true }), /it is of a rehearsal/);

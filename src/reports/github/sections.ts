@@ -209,7 +209,7 @@ export function decisionSections(view: RunView): Section[] {
   ];
 }
 
-/** As the log has them. The latest decisions that fit, because they show the outcome. */
+/** The latest decisions that fit, because they show the outcome. They look like lines of the log. */
 function decisionSection(
   title: string,
   { decisions, droppedDecisions }: Pick<WorkView, "decisions" | "droppedDecisions">,

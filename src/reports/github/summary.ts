@@ -84,7 +84,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
   ];
 }
 
-/** What comes from a script must not look like a judgement of the checkout. */
+/** The words of a script must not look like a judgement of the checkout. */
 function ofScript({ rehearsed }: RunView): string {
   return rehearsed ? "In the script: " : "";
 }

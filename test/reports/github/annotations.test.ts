@@ -279,12 +279,7 @@ test("the log and the terminal tell each finding and the verdict on one line", a
     clock: new ManualClock(),
   });
   for (const event of events) terminal.report(event);
-  assert.match(
-    text,
-    new RegExp(
-      `\\n${said.replaceAll("(", "\\(").replaceAll(")", "\\)")}\\n$`,
-    ),
-  );
+  assert.match(text, new RegExp(`\\n${said.replaceAll("(", "\\(").replaceAll(")", "\\)")}\\n$`));
 });
 
 test("no text of a finding or a verdict is a command for the runner", async () => {
