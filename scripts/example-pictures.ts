@@ -8,6 +8,7 @@ import { join } from "node:path";
 import MarkdownIt from "markdown-it";
 import type { Browser } from "playwright-core";
 import type { Outputs } from "../src/entry/outputs.ts";
+import type { RunEvent } from "../src/events/event.ts";
 import { applyEvent, createRunView, type RunView } from "../src/events/view.ts";
 import { readJournal } from "../src/journal/read.ts";
 import { deliver } from "../src/outputs/deliver.ts";
@@ -71,6 +72,11 @@ async function take(browser: Browser, name: string): Promise<void> {
   console.log(`wrote examples/${name}/${name}.png`);
 }
 
+interface Marks {
+  readonly rehearsed?: unknown;
+  readonly jobOutcome?: unknown;
+}
+
 async function played(folder: string, name: string): Promise<RunView> {
   const work = await mkdtemp(join(tmpdir(), "agent-jobs-pictures-"));
   try {
@@ -80,8 +86,11 @@ async function played(folder: string, name: string): Promise<RunView> {
     const { code, stdout, stderr } = await runCli(args, { cwd: folder });
     if (code !== 0) throw new Error(stdout + stderr);
     const view = createRunView();
-    for (const event of readJournal(await readFile(journal, "utf8")).events)
-      applyEvent(view, event);
+    // The pictures show a real run. The events of its rehearsal have only these two marks more.
+    for (const event of readJournal(await readFile(journal, "utf8")).events) {
+      const { rehearsed: _mark, jobOutcome: _own, ...real }: RunEvent & Marks = event;
+      applyEvent(view, real);
+    }
     return view;
   } finally {
     await rm(work, { recursive: true, force: true });

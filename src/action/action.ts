@@ -189,9 +189,12 @@ class Step {
           reportFile: paths.outputDir && `${paths.outputDir}/${reportFile}`,
         }),
       });
+      const { journal, "journal-artifact": artifact } = this.#githubRun.outputs();
       const stepFiles = watchStepFiles(
         this.#environment,
         new Set([...inputs.env, ...claimedNames(prepared.entry, prepared.loaded.flows)]),
+        // The journal is open. A step that is killed from now on writes no other outputs.
+        () => this.#writeOutputs({ journal, "journal-artifact": artifact }),
       );
       const reporters = [stepFiles.reporter, ...this.#githubRun.reporters];
       const ready = {
@@ -216,11 +219,13 @@ class Step {
         sayLine(core, `Rehearsal: ${paths.rehearse} played the model; no model was asked.`);
       for (const failure of report.rehearsalFailures) sayLine(core, `Rehearsal: ${failure}`);
       const { judgement } = report;
-      if (judgement.kind === "failed") sayLine(core, judgement.reason);
-      else if (judgement.warning !== undefined) this.#warn(judgement.warning);
+      if (judgement.kind === "passed" && judgement.warning !== undefined)
+        this.#warn(judgement.warning);
       const isTrusted = foreign === undefined;
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn });
-      return this.#setOutputs(end.outputs) ? end.ending : "failed";
+      const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
+      sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending));
+      return ending;
     } finally {
       await prepared.cleanUp();
     }
@@ -326,12 +331,14 @@ class Step {
 
   /** Later steps decide by them: a step whose outputs can't be written does not pass. */
   #setOutputs(outputs: Outputs): boolean {
-    return this.#tell("outputs", () => {
-      // The toolkit would fall back to a command that runners ignore.
-      if ((this.#environment["GITHUB_OUTPUT"] ?? "") === "")
-        throw new Error("GITHUB_OUTPUT is not set");
-      for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
-    });
+    return this.#tell("outputs", () => this.#writeOutputs(outputs));
+  }
+
+  #writeOutputs(outputs: Partial<Outputs>): void {
+    // The toolkit would fall back to a command that runners ignore.
+    if ((this.#environment["GITHUB_OUTPUT"] ?? "") === "")
+      throw new Error("GITHUB_OUTPUT is not set");
+    for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
   }
 
   #tell(what: string, write: () => void): boolean {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { defined } from "../document/guards.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -15,6 +16,10 @@ import {
   type OutputName,
   type Result,
 } from "../reports/github/github-reporter.ts";
+import { clockText } from "../reports/text.ts";
+import { durationMs } from "../reports/github/step-outputs.ts";
+import { lastLine } from "../reports/last-line.ts";
+import { resultText } from "../reports/github/layout.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { breakOldMarker, inline, logLine } from "../reports/github/escape.ts";
 import { chartOf } from "../reports/flow-chart.ts";
@@ -25,7 +30,7 @@ import { cut } from "../events/cut.ts";
 
 export type { GithubCore };
 export type Outputs = Readonly<Record<OutputName, string>>;
-export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock"> & {
+export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "jobLine" | "chart" | "clock"> & {
   readonly journalArtifact?: string;
   readonly reportFile?: string;
 };
@@ -33,21 +38,34 @@ export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock">
 export type GithubRun = ReturnType<typeof createGithubRun>;
 
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions) {
-  const { loaded } = prepared;
-  const { journal, journalArtifact, rehearsal, reportFile } = options;
+  const { loaded, jobName } = prepared;
+  const { journal, journalArtifact } = options;
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
     clock: systemClock,
     lineOf: (taskId) => loaded.locateTask(taskId).line,
+    ...defined({ jobLine: loaded.locate(["jobs", jobName]).line }),
     chart: (shown) => chartOf(shown, (workId) => chartDetail(shown, workId)),
   });
   const outputs: Reporter = { name: "outputs", report: (event) => applyEvent(view, event) };
+  const reportFile = (): string | undefined =>
+    options.reportFile !== undefined && existsSync(options.reportFile)
+      ? options.reportFile
+      : undefined;
   return {
     reporters: [outputs, reporter],
     outputs: (): Outputs =>
-      outputsOf(view, defined({ journal, journalArtifact, rehearsal, reportFile })),
-    omissions: () => omittedFromOutputs(view, defined({ reportFile })),
+      outputsOf(view, defined({ journal, journalArtifact, reportFile: reportFile() })),
+    lastLine(reason: string, ending: Ending): string {
+      const text = lastLine(view, resultText(view, view.jobName), {
+        passes: ending === "passed",
+        reason,
+        words: { fails: "the step fails", passes: "The step passes (`fail-on: never`)" },
+      });
+      return `${clockText(durationMs(view))} ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
+    },
+    omissions: () => omittedFromOutputs(view, defined({ reportFile: reportFile() })),
     /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
     finish: () => reporter.finish(),
   };

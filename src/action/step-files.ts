@@ -4,25 +4,39 @@ import { stepFileNames } from "../run/records.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Environment } from "./inputs.ts";
 
-export function watchStepFiles(environment: Environment, given: ReadonlySet<string>) {
+/** `onStarted` writes to them itself, before any agent runs. */
+export function watchStepFiles(
+  environment: Environment,
+  given: ReadonlySet<string>,
+  onStarted: () => void = () => {},
+) {
   const watched = stepFileNames.filter(
     (name) => !given.has(name) && (environment[name] ?? "") !== "",
   );
   const look = (): readonly string[] => watched.map((name) => stateOf(environment[name] ?? ""));
-  const before = look();
-  let changed: readonly string[] = [];
+  let known = look();
+  const changed = new Set<string>();
+  const check = (): void => {
+    const now = look();
+    watched.filter((_, index) => now[index] !== known[index]).forEach((name) => changed.add(name));
+  };
   const reporter: Reporter = {
     name: "check of the step's files",
     report({ type }) {
-      if (type !== "run.ended") return;
-      const now = look();
-      changed = watched.filter((_, index) => now[index] !== before[index]);
+      if (type === "run.started" || type === "run.ended") check();
+      if (type !== "run.started") return;
+      try {
+        onStarted();
+      } catch {
+        // The step tries again at its end, and says why it can't.
+      }
+      known = look();
     },
   };
   const problem = (): string | undefined =>
-    changed.length === 0
+    changed.size === 0
       ? undefined
-      : `Something else has written to ${changed.join(", ")} during the run. This can change what later steps do.`;
+      : `Something else has written to ${[...changed].join(", ")} during the run. This can change what later steps do.`;
   return { reporter, problem };
 }
 

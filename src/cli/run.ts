@@ -2,6 +2,8 @@ import { defined } from "../document/guards.ts";
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
 import { asFlag, type Inputs, UsageError } from "../run/options.ts";
+import type { RunOutcome } from "../events/event.ts";
+import { printLastLine } from "../reports/terminal/terminal-reporter.ts";
 import { runJson } from "../reports/run-json.ts";
 import { writtenRunJson } from "../run/output-directory.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
@@ -58,21 +60,27 @@ async function runPart(
     }
     if (given.format === "json" && more.plan !== true)
       output.printJson(writtenRunJson(options.outputDir) ?? runJson(view));
-    switch (outcome.kind) {
-      case "succeeded":
-      case "skipped":
-        if (judgement.kind === "passed" && judgement.warning !== undefined)
-          output.printError(`agent-jobs: warning: ${judgement.warning}`);
-        if (judgement.kind === "failed") output.printError(`agent-jobs: ${judgement.reason}`);
-        return complete && judgement.kind === "passed" ? exitCode.success : exitCode.failed;
-      case "failed":
-        return exitCode.failed;
-      case "canceled":
-        return exitCode.canceled;
-    }
+    if (judgement.kind === "passed" && judgement.warning !== undefined)
+      output.printError(`agent-jobs: warning: ${judgement.warning}`);
+    const missing = complete ? [] : reporterFailures.filter(({ essential }) => essential);
+    const reason = [
+      ...missing.map(({ reporter, message }) => `The ${reporter} is incomplete: ${message}`),
+      ...(judgement.kind === "failed" ? [judgement.reason] : []),
+    ].join(" ");
+    const code = codeOf(outcome, reason === "");
+    const words = { fails: `the exit code is ${code}`, passes: "" };
+    const passes = code === exitCode.success;
+    if (options.terminal !== undefined)
+      printLastLine(options.terminal, view, { passes, reason, words });
+    return code;
   } finally {
     signals.dispose();
   }
+}
+
+function codeOf({ kind }: RunOutcome, isSound: boolean): ExitCode {
+  if (kind === "canceled") return exitCode.canceled;
+  return kind !== "failed" && isSound ? exitCode.success : exitCode.failed;
 }
 
 async function runOptions(

@@ -150,8 +150,7 @@ export interface Audience {
   readonly log: "quiet" | "normal" | "verbose";
   /** In a log that groups the lines of a task: shown immediately as well as in the group. */
   readonly atOnce: boolean;
-  readonly summary: boolean;
-  /** Shown as an annotation of its task; the lower the number, the more important. */
+  /** As an annotation: the lower the number, the more important. Default: after all others. */
   readonly annotation?: number;
   /** Also listed by itself in summaries and reports, and by `rehearse`. */
   readonly listed?: true;
@@ -162,10 +161,10 @@ type Row<Kind extends DecisionKind> = readonly [
   (decision: Extract<Decision, { kind: Kind }>) => string,
 ];
 
-const always: Audience = { log: "quiet", atOnce: true, summary: true };
-const normal: Audience = { log: "normal", atOnce: false, summary: true };
+const always: Audience = { log: "quiet", atOnce: true };
+const normal: Audience = { log: "normal", atOnce: false };
 const atOnce: Audience = { ...normal, atOnce: true };
-const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
+const verbose: Audience = { log: "verbose", atOnce: false };
 
 const available = { category: "AVAILABILITY", severity: "good", audience: normal } as const;
 const met = { category: "CRITERIA", severity: "good", audience: normal } as const;
@@ -238,8 +237,8 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     ({ server, reason }) => `Can't connect to ${server}: ${reason}. Still trying`,
   ],
   "leftovers-ended": [
-    // Other jobs on this machine left them: readers of this run's summary don't need to know.
-    { ...operation, audience: { ...normal, summary: false } },
+    // Other jobs on this machine left them: nothing is wrong with this one.
+    { ...operation, severity: "neutral" },
     ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
   ],
@@ -311,6 +310,21 @@ function fails({ field, content, reason }: Checked): string {
 
 export function decisionTraits(kind: DecisionKind): DecisionTraits {
   return table[kind][0];
+}
+
+const annotated: ReadonlySet<DecisionCategory> = new Set([
+  "AVAILABILITY",
+  "CRITERIA",
+  "OPERATION",
+  "SESSION CRASHED",
+  "TASK FAILED",
+]);
+
+/** The rank of the annotation that it becomes. Undefined: it is neither a failure nor a warning, or none is wanted. */
+export function annotationRank(kind: DecisionKind): number | undefined {
+  const { category, severity, audience } = decisionTraits(kind);
+  const isBad = severity === "warning" || severity === "error";
+  return isBad && annotated.has(category) ? (audience.annotation ?? 5) : undefined;
 }
 
 /** Such as `CRITERIA`. */

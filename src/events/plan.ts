@@ -197,6 +197,8 @@ export const plan = {
   version: is.text,
   /** SHA-256 of the prepared entry, in hex; the same however the file is formatted. */
   entryFingerprint: is.text,
+  /** A script played the model. */
+  rehearsed: is.optional(is.yes),
   /** The model id of every category, after overrides. */
   models: is.dictionary(is.text),
   limits: plannedLimits,

@@ -211,11 +211,16 @@ export class RunView {
   readonly given = new Map<string, GivenView>();
   /** The work whose agent spoke last. */
   lastSpeaker: number | undefined;
+
+  /** A script played the model. */
+  get rehearsed(): boolean {
+    return this.plan?.rehearsed === true || this.jobOutcome !== undefined;
+  }
 }
 
 export const KEPT_ITEMS = 1_000;
 /** Decisions kept for each work, and for the job. */
-export const KEPT_DECISIONS = 50;
+export const KEPT_DECISIONS = 200;
 export const KEPT_DENIALS = 100;
 export const KEPT_OMISSIONS = 100;
 export const KEPT_COMMANDS = 100;

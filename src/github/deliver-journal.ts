@@ -91,7 +91,11 @@ function readRun(path: string): { readonly view: RunView; readonly digest: strin
   for (const event of events) applyEvent(view, event);
   if (view.endedAt === undefined)
     throw new JournalRefused(`The run of the journal ${path} has not ended.`);
-  const { part } = view.plan ?? {};
+  const { part, rehearsed } = view.plan ?? {};
+  if (rehearsed === true)
+    throw new JournalRefused(
+      `The journal ${path} is of a rehearsal: a script played the model. Deliver the journal of a real run.`,
+    );
   if (part?.kind === "plan" || part?.kind === "shard")
     throw new JournalRefused(
       `The journal ${path} is of a ${part.kind}, which is only a part of the job. Deliver the journal of their merge.`,

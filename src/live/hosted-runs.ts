@@ -194,7 +194,9 @@ export class HostedRuns {
     if (installed.whole === undefined) refuseParams(params);
     const { rehearsal: script } = this.options;
     const inputs = inputsOf(entry, { ...script?.inputs, ...start.inputs }, asOption);
-    const given = { ...start, environment: this.host.environment, script, write: asOption };
+    const rehearses = script !== undefined;
+    const { environment } = this.host;
+    const given = { ...start, environment, script, rehearses, write: asOption };
     const begun = await beginJob(installed, settled, jobName, given);
     const { whole, userInput = start.userInput } = begun ?? {};
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);

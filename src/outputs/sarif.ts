@@ -8,7 +8,8 @@ const maxResults = 5_000;
 
 const levels = { notice: "note", warning: "warning", error: "error" } as const;
 
-export function sarifLog(version: string, all: readonly Finding[]): Log {
+/** `rehearsed`: the findings are a script's, and the lines need not exist. */
+export function sarifLog(version: string, all: readonly Finding[], rehearsed = false): Log {
   const { findings } = selectFindings(all, { max: maxResults });
   const ids = [...new Set(findings.map(({ rule }) => rule))];
   const indexes = new Map(ids.map((id, index) => [id, index]));
@@ -20,6 +21,7 @@ export function sarifLog(version: string, all: readonly Finding[]): Log {
     runs: [
       {
         tool: { driver },
+        ...(rehearsed && { properties: { rehearsed } }),
         results: findings.map((one) => result(one, indexes.get(one.rule) ?? -1)),
       },
     ],

@@ -10,18 +10,16 @@ import type { RefusedOutput, Verdict } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { collectOutputs, type CollectedOutputs } from "./collect.ts";
 
-/** As the plan of the run says. */
-export function judgeRun(view: RunView): Judgement {
-  const { outputs, part } = view.plan ?? {};
-  return judge(collectOutputs(view), outputs, part !== undefined && part.kind !== "merge");
-}
-
 /** Sets the exit code only: the result of the job stays what it is. */
 export type Judgement =
   | { readonly kind: "passed"; readonly warning?: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-const verdictWords = { pass: "Pass", "needs-work": "Needs work", reject: "Rejected" } as const;
+export const verdictWords = {
+  pass: "Pass",
+  "needs-work": "Needs work",
+  reject: "Rejected",
+} as const;
 const verdictSigns = { pass: "✓", "needs-work": "⚠", reject: "✗" } as const;
 
 /** "⚠ Needs work" */
@@ -33,6 +31,13 @@ export function verdictTitle({ verdict }: Verdict): string {
 export function verdictLine({ verdict, reason }: Verdict): string {
   const why = reason.trim().replace(/\s+/gu, " ");
   return why === "" ? verdictWords[verdict] : `${verdictWords[verdict]}: ${why}`;
+}
+
+/** As the plan of the run says. */
+export function judgementOf(view: RunView): Judgement {
+  if (view.status !== "succeeded") return { kind: "passed" };
+  const { outputs, part } = view.plan ?? {};
+  return judge(collectOutputs(view), outputs, part !== undefined && part.kind !== "merge");
 }
 
 export function judge(

@@ -6,7 +6,7 @@ import {
   type DecisionTraits,
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent, WorkRef, WorkStarted } from "../events/event.ts";
+import type { RunEvent, RunStarted, WorkRef, WorkStarted } from "../events/event.ts";
 import type { Finding, Proposal, Verdict } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { delegateIn, hasProtocol, itemOf, type RunView, type WorkView } from "../events/view.ts";
@@ -52,11 +52,8 @@ const rank = { quiet: 0, normal: 1, verbose: 2 } as const;
 
 function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly Line[] {
   switch (event.type) {
-    case "run.started": {
-      const works = plural(plannedWorks(event.work).length, "work");
-      const where = `in ${event.workingDirectory}${andChange(event)}`;
-      return [plain(`job ${event.jobName} started: ${works} ${where}`)];
-    }
+    case "run.started":
+      return [plain(startOfJob(event, ` in ${event.workingDirectory}`))];
     case "work.started":
       return [plain(startText(event))];
     case "work.ended":
@@ -85,7 +82,7 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
     case "finding.reported":
       return [findingLine(event.finding)];
     case "verdict.given":
-      return [verdictResult(event.verdict, "verdict: ")];
+      return [verdictGiven(event.verdict)];
     case "output.refused":
       return [said(`${event.refused.kind} refused`, event.refused.reason)];
     case "note.added":
@@ -105,6 +102,12 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
     case "session.ended":
       return [];
   }
+}
+
+export function startOfJob(event: RunStarted, where = ""): string {
+  const works = plural(plannedWorks(event.work).length, "work");
+  const mark = event.rehearsed === true ? " (rehearsal)" : "";
+  return `job ${event.jobName} started${mark}: ${works}${where}${andChange(event)}`;
 }
 
 function said(what: string, text: string): Line {
@@ -233,18 +236,19 @@ const verdictTones: Readonly<Record<Verdict["verdict"], Tone>> = {
   reject: "bad",
 };
 
-/** The findings come before the verdict, which is about them. */
+/** The lines before the last one, which has the verdict. */
 export function resultLines(view: RunView): readonly Line[] {
-  const { findings, omitted, verdict } = collectOutputs(view);
+  const { findings, omitted } = collectOutputs(view);
+  const { reportedDocument: document } = view;
   return [
+    ...(document === undefined ? [] : [said("reported document", document)]),
     ...findings.map(findingLine),
     ...(omitted > 0 ? [plain(`and ${plural(omitted, "more finding")}`)] : []),
-    ...(verdict === undefined ? [] : [verdictResult(verdict)]),
   ];
 }
 
-function verdictResult(verdict: Verdict, before = ""): Line {
-  const text = before + oneLine(verdictLine(verdict), LENGTH.normal);
+function verdictGiven(verdict: Verdict): Line {
+  const text = `verdict: ${oneLine(verdictLine(verdict), LENGTH.normal)}`;
   return { ...plain(text), tone: verdictTones[verdict.verdict] };
 }
 

@@ -14,6 +14,8 @@ export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | 
   readonly jobName: string;
   /** `running`: its end is not in the journal, because it still runs or its process was killed. */
   readonly status: RunStatus;
+  /** A script played the model. */
+  readonly rehearsed?: true;
   /** ISO 8601; absent if the journal lacks the start of the run. */
   readonly startTime?: string;
   /** Absent until the run has ended. */
@@ -67,6 +69,7 @@ export class RunTally {
       jobName,
       // Without its beginning, a run that goes on is running, too.
       status: status === "pending" ? "running" : status,
+      ...(this.view.rehearsed && { rehearsed: true }),
       ...(startedAt === undefined ? {} : { startTime: isoTime(startedAt) }),
       ...(endedAt === undefined ? {} : { endTime: isoTime(endedAt) }),
       durationMs: Math.max(0, (endedAt ?? this.#last) - (startedAt ?? this.#first)),

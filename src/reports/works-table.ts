@@ -41,7 +41,12 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
     },
     ...failedItems(work).map((cells) => ({ cells, tone: tones.failed })),
   ]);
-  const total = ["", "total", "", ...numbers(view.totals, now - (view.startedAt ?? now))];
+  const total = [
+    "",
+    view.rehearsed ? "total, rehearsed" : "total",
+    "",
+    ...numbers(view.totals, now - (view.startedAt ?? now)),
+  ];
   const widths = columnWidths([header, ...rows.map(({ cells }) => cells), total], width);
   return [
     paint("faint", tableLine(header, widths)),

@@ -8,7 +8,7 @@ import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
-import { judgeRun, type Judgement } from "../outputs/verdict.ts";
+import { judgementOf, type Judgement } from "../outputs/verdict.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
@@ -170,8 +170,7 @@ async function runOn(
   return {
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
-    judgement:
-      outcome.kind === "succeeded" && !honorExpectations ? judgeRun(view) : { kind: "passed" },
+    judgement: honorExpectations ? { kind: "passed" } : judgementOf(view),
     rehearsalFailures: verdict?.failures() ?? [],
     reporterFailures: failures,
     complete: !failures.some(({ essential }) => essential),

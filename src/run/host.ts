@@ -152,10 +152,14 @@ export class Host {
     this.#confinement ??= new Confinement({
       ...this.#options,
       mode: this.#options.sandbox,
-      scripted: this.#options.transport?.scripted === true,
+      scripted: this.#rehearses,
       onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
     });
     return this.#confinement;
+  }
+
+  get #rehearses(): boolean {
+    return this.#options.transport?.scripted === true;
   }
 
   get environment(): HostOptions["environment"] {
@@ -190,7 +194,9 @@ export class Host {
       if (event.type === "work.ended") stops.delete(workKey(event.work));
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
-      sink.emit(rewrite(event));
+      // Every run starts here, so no edge can forget the mark.
+      const isMarked = event.type === "run.started" && this.#rehearses;
+      sink.emit(rewrite(isMarked ? { ...event, rehearsed: true } : event));
       if (event.type !== "run.started") return;
       told = true;
       if (sessions.unreachable !== undefined && this.#unreachable !== undefined)

@@ -64,7 +64,11 @@ export function openOutputDirectory(folder: string): Reporter {
       });
       write(
         "index.md",
-        [`# ${view.jobName}: ${view.status}`, why, lines.join("\n")]
+        [
+          `# ${view.jobName}: ${view.status}${view.rehearsed ? " (rehearsal)" : ""}`,
+          why,
+          lines.join("\n"),
+        ]
           .filter((text) => text !== "")
           .join("\n\n"),
       );

@@ -3,7 +3,7 @@ import type { GivenEvent, PastItems, PastRun, PastWork } from "../engine/past.ts
 import type { EventOf, RunEvent, RunOutcome } from "../events/event.ts";
 import { itemsIn, workKey } from "../events/plan.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
-import { readJournalFile, type JournalCondition } from "../journal/file.ts";
+import { damageOf, readJournalFile, type JournalCondition } from "../journal/file.ts";
 
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
@@ -130,11 +130,18 @@ export class EarlierRun {
   }
 }
 
+export type ReadJob = EarlierJob & { readonly condition: JournalCondition };
+
+/** Why no run may go on from a journal. What a script said is done only for another rehearsal. */
+export function unusable({ condition, started }: ReadJob, rehearses: boolean): string | undefined {
+  const damage = damageOf(condition);
+  if (damage !== undefined) return `line ${damage.line}: ${damage.reason}`;
+  if (started?.rehearsed !== true || rehearses) return undefined;
+  return "it is of a rehearsal: a script played the model. Use the journal of a real run.";
+}
+
 /** The last run of a journal. Rejects if the file can't be read. */
-export async function readEarlierJob(
-  path: string,
-  takes?: "done" | "ended",
-): Promise<EarlierJob & { readonly condition: JournalCondition }> {
+export async function readEarlierJob(path: string, takes?: "done" | "ended"): Promise<ReadJob> {
   let earlier = new EarlierRun(undefined, takes);
   const condition = await readJournalFile(path, (events) => {
     for (const event of events) earlier = earlier.add(event);

@@ -195,7 +195,8 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
-  const { resume, write = asFlag, env = [], environment } = options;
+  const { resume, write = asFlag, env = [], environment, live = false } = options;
+  const rehearses = script !== undefined && !live;
   checkRecords([loaded.file, script?.file, resume], options);
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
@@ -204,11 +205,19 @@ async function prepareLoaded(
   checkFlowOptions(loaded.entry, jobName, options, write);
   const settled = settleEntry(loaded, options, script);
   const { entry, permissions, flows } = settled;
-  const start = await beginJob(loaded, settled, jobName, { ...options, script, write });
+  const start = await beginJob(loaded, settled, jobName, {
+    ...options,
+    script,
+    rehearses,
+    write,
+  });
   checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
   const continued =
     start === undefined
-      ? await continueJob({ entry: loaded.entry, jobName, flows }, script, options)
+      ? await continueJob({ entry: loaded.entry, jobName, flows }, script, {
+          ...options,
+          rehearses,
+        })
       : undefined;
   const { resumed } = continued ?? {};
   const userInput =
@@ -256,9 +265,9 @@ async function prepareLoaded(
   try {
     release = lockJournal(options);
     resumed?.checkHead(change?.head);
-    const { remembers = true, live = false } = options;
+    const { remembers = true } = options;
     const isWhole = continued?.fanOut?.kind !== "part";
-    const isKept = remembers && isWhole && (script === undefined || live);
+    const isKept = remembers && isWhole && !rehearses;
     memory = readMemory(entry, jobName, workspace.path, isKept);
   } catch (error) {
     await cleanUp();

@@ -65,9 +65,13 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   sarif: {
     title: "SARIF file",
     render: (view) =>
-      `${JSON.stringify(sarifLog(version, collectOutputs(view).findings), null, 2)}\n`,
+      `${JSON.stringify(sarifLog(version, collectOutputs(view).findings, view.rehearsed), null, 2)}\n`,
   },
-  junit: { title: "JUnit file", render: (view) => junitXml(view.jobName, testCasesOf(view)) },
+  junit: {
+    title: "JUnit file",
+    render: (view) =>
+      junitXml(view.rehearsed ? `${view.jobName} (rehearsal)` : view.jobName, testCasesOf(view)),
+  },
   history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
 };
 

@@ -4,14 +4,13 @@ import type { PastRun } from "../engine/past.ts";
 import type { JobFingerprints } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { PreparedEntry } from "../entry/model.ts";
-import { damageOf } from "../journal/file.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { isWhole } from "../workflow/run/restore.ts";
 import { jobFingerprints } from "./fingerprint.ts";
 import type { Flows } from "./flows.ts";
 import { asFlag, type Inputs, UsageError, type WriteName } from "./options.ts";
-import { type EarlierJob, readEarlierJob } from "./past-run.ts";
+import { type EarlierJob, readEarlierJob, unusable } from "./past-run.ts";
 import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 
 export interface ContinueOptions {
@@ -28,18 +27,19 @@ export interface ContinueOptions {
 export async function continueJob(
   job: { readonly entry: PreparedEntry; readonly jobName: string; readonly flows: Flows },
   script: Script | undefined,
-  options: ContinueOptions & Partial<ResumeOptions>,
+  options: ContinueOptions & Partial<ResumeOptions> & { readonly rehearses: boolean },
 ): Promise<{ resumed?: ResumedJob; fanOut?: FanOut; warnings?: readonly string[] }> {
-  const { resume, shard, journals, onMissing = "fail", plan, write = asFlag } = options;
+  const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = options;
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const given = {
     write,
+    rehearses,
     resumeAnyway: options.resumeAnyway,
     userInput: options.userInput ?? script?.userInput,
     inputs: { ...script?.inputs, ...options.inputs },
   };
   if (journals !== undefined && work !== undefined) {
-    const merged = await mergeJournals(journals, onMissing);
+    const merged = await mergeJournals(journals, onMissing, rehearses);
     const resumed = resumeJob(merged, job, { ...given, title: "Can't merge" });
     return {
       resumed: { ...resumed, past: inOrder(work, resumed.past) },
@@ -91,14 +91,14 @@ interface ResumedJob {
 }
 
 export async function readResumed(
-  options: Resuming & { readonly resume: string },
+  options: Resuming & { readonly resume: string; readonly rehearses: boolean },
 ): Promise<EarlierJob> {
   const refuse = refusing(options);
   const earlier = await readEarlierJob(options.resume).catch((error: unknown) => {
     throw refuse(`${fileErrorMessage(error)}.`);
   });
-  const damage = damageOf(earlier.condition);
-  if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
+  const problem = unusable(earlier, options.rehearses);
+  if (problem !== undefined) throw refuse(problem);
   return earlier;
 }
 

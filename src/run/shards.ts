@@ -13,10 +13,9 @@ import {
 } from "../engine/fan-out.ts";
 import type { PastItems, PastRun, PastWork } from "../engine/past.ts";
 import type { Work } from "../entry/model.ts";
-import { damageOf } from "../journal/file.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
-import { readEarlierJob, type EarlierJob } from "./past-run.ts";
+import { readEarlierJob, unusable, type EarlierJob } from "./past-run.ts";
 
 /** GitHub's limit for the legs of a matrix. */
 const MAX_SHARDS = 256;
@@ -97,12 +96,13 @@ export interface MergedJob extends Pick<EarlierJob, "started" | "past" | "begun"
 export async function mergeJournals(
   paths: readonly string[],
   onMissing: "fail" | "continue",
+  rehearses: boolean,
 ): Promise<MergedJob> {
   const refuse = (reason: string): UsageError => new UsageError(`Can't merge: ${reason}`);
   const warnings: string[] = [];
   const read: Leg[] = [];
   for (const path of paths) {
-    const leg = await readLeg(path, refuse);
+    const leg = await readLeg(path, rehearses, refuse);
     const same = read.find(({ digest }) => digest === leg.digest);
     if (same === undefined) read.push(leg);
     else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
@@ -170,15 +170,19 @@ function placeOf(part: Part): string {
   return part.kind === "shard" ? nameOf(part) : part.kind;
 }
 
-async function readLeg(path: string, refuse: (reason: string) => UsageError): Promise<Leg> {
+async function readLeg(
+  path: string,
+  rehearses: boolean,
+  refuse: (reason: string) => UsageError,
+): Promise<Leg> {
   const file = basename(path);
   try {
     const digest = createHash("sha256")
       .update(await readFile(path))
       .digest("hex");
-    const { condition, ...job } = await readEarlierJob(path, "ended");
-    const damage = damageOf(condition);
-    if (damage !== undefined) throw refuse(`${file}, line ${damage.line}: ${damage.reason}`);
+    const job = await readEarlierJob(path, "ended");
+    const problem = unusable(job, rehearses);
+    if (problem !== undefined) throw refuse(`${file}: ${problem}`);
     return { ...job, file, digest };
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${file}: ${fileErrorMessage(error)}.`);

@@ -51,6 +51,8 @@ export interface StartOptions extends AllowedVariables {
   readonly executors?: readonly Executor[] | undefined;
   readonly userInput?: string | undefined;
   readonly script: Script | undefined;
+  /** A script plays the model. */
+  readonly rehearses: boolean;
   /** With overridden models. */
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;

@@ -31,11 +31,12 @@ async function startWaiting(
   const temporary = await makeWorkspace(t);
   const step = await startStep(t, {
     workspace: workspace.path,
-    env: { TMPDIR: temporary.path },
+    env: { TMPDIR: temporary.path, GITHUB_RUN_ATTEMPT: "1", GITHUB_JOB: "greet" },
     inputs: {
       entry: "entries/hello.yml",
       "user-input": "you",
       "html-report": "out/report.html",
+      journal: "out/run.jsonl",
       "provider-base-url": server.baseUrl,
     },
   });
@@ -144,7 +145,11 @@ describe("the post step", () => {
     const other = await startWaiting(t, unconfined);
     const state = await step.state();
     step.signal("SIGKILL");
-    await step.ended;
+    // A later step uploads the journal by these, whatever killed this one.
+    const { outputs } = await step.ended;
+    assert.equal(outputs["journal"], "out/run.jsonl");
+    assert.match(outputs["journal-artifact"] ?? "", /^agent-jobs-[0-9a-f]{8}-greet-1$/);
+    assert.match(await readFile(join(path, "out/run.jsonl"), "utf8"), /"type":"turn.started"/);
     assert.notDeepEqual(await marked(), []);
     const result = await runPost(path, state);
     assert.equal(result.code, 0, result.raw);

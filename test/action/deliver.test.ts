@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
+import { asReal } from "../rig/journal.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeRepository, type Workspace } from "../rig/workspace.ts";
 
@@ -81,7 +82,12 @@ const journal = { mode: "deliver", "from-journal": "out/run.jsonl" };
 /** A fork's pull request that was reviewed, and the inputs that deliver its journal. */
 async function reviewedFork(t: TestContext) {
   const here = await world(t, { headRepository: 2002 });
-  const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+  const rehearsed = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+  const refused = await step(t, here, { inputs: { ...journal, "journal-digest": rehearsed } });
+  assert.equal(refused.code, 1, refused.raw);
+  assert.match(refused.outputs["reason"] ?? "", /is of a rehearsal: a script played the model/);
+  assert.deepEqual(here.github.calls, []);
+  const digest = await asReal(join(here.workspace.path, "out/run.jsonl"));
   return { here, inputs: { ...journal, "journal-digest": digest } };
 }
 const statuses = ({ outputs }: StepResult): unknown =>

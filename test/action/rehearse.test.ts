@@ -47,6 +47,46 @@ describe("a step that rehearses", () => {
     assert.match(result.summary, /played the model/);
   });
 
+  it("marks nothing of the checkout, whatever its script finds, and says everywhere what it was", async (t) => {
+    const tools = ["job_annotate", "job_verdict", "job_report"];
+    const reviewing = `${entry}outputs: { findings: { failOn: error }, verdict: {} }\n`
+      .replace("[job_prepare_document]", `[${tools.join(", ")}]`)
+      .replace("Greet $user-input.", `Greet $user-input. Call ${tools.join(", ")}.`);
+    const finding = { path: "entries/hello.yml", line: 1, severity: "error", message: "It leaks." };
+    const calls = [
+      { name: "job_annotate", arguments: finding },
+      { name: "job_verdict", arguments: { verdict: "needs-work", reason: "Leaks." } },
+      { name: "job_report", arguments: { markdown: "All of it." } },
+    ];
+    const script = rehearsal.replace(
+      /replies:[^]*$/,
+      `replies: ${JSON.stringify([{ tools: calls }, { text: "Done." }])}\n`,
+    );
+    const result = await playStep(
+      t,
+      { ...inputs, rehearse: "entries/it.rehearsal.yml", "output-dir": "out", "github-token": "" },
+      { added: { "entries/hello.yml": reviewing, "entries/it.rehearsal.yml": script } },
+    );
+    assert.equal(result.code, 0, result.raw);
+    assert.deepEqual(problems(result), []);
+    assert.equal(JSON.parse(result.outputs["findings"] ?? "").length, 1);
+    assert.match(result.summary, /^## ✓ Rehearsal passed \(job .*hello.* succeeded\)\n/);
+    assert.doesNotMatch(result.summary, /⚠|Threshold reached|\]\(http/);
+    assert.match(result.summary, /^### In the script: Needs work: Leaks\.$/m);
+    assert.match(result.summary, /^### In the script: Findings: 1 error$/m);
+    assert.match(result.summary, /\*\*Total, rehearsed\*\*/);
+    assert.match(result.log, /^00:00 job hello started \(rehearsal\): 1 work$/m);
+    const last = result.log.trimEnd().split("\n").at(-1) ?? "";
+    assert.match(
+      last,
+      /^\d\d:\d\d rehearsal passed \(job hello succeeded\)\. Verdict: Needs work: Leaks\.$/,
+    );
+    const runJson = JSON.parse(await result.workspace.read("out/run.json"));
+    assert.equal(runJson.rehearsed, true);
+    assert.equal(result.outputs["report-file"], "out/report.md");
+    assert.match(await result.workspace.read("out/index.md"), /^# hello: succeeded \(rehearsal\)/);
+  });
+
   it("copies no folder outside of the workspace before it refuses it", async (t) => {
     const script = `workingDirectory: ../..\n${rehearsal}`;
     const result = await rehearse(t, script, `permissions: all\n${entry}`);

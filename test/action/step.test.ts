@@ -122,6 +122,45 @@ describe("a step that runs a job", () => {
     assert.match(named(result, "warning")[0]?.message ?? "", /^The journal is incomplete: /);
   });
 
+  it("has one error with the reason for a verdict that rejects, and says so last", async (t) => {
+    const model = await modelServer(t, ({ toolResults }) =>
+      toolResults.length > 0
+        ? { text: "Done." }
+        : {
+            toolCalls: [
+              {
+                name: "job_verdict",
+                arguments: { verdict: "reject", reason: "It leaks the key." },
+              },
+            ],
+          },
+    );
+    const reject = `models: { driving: gpt-5-mini }
+outputs: { verdict: { failOn: reject } }
+tasks: { look: { model: { category: driving }, prompt: Look. Call job_verdict. } }
+jobs: { review: { work: { kind: Ref, taskId: look } } }
+`;
+    const given = { entry: "r.yml", "provider-base-url": model.baseUrl, "output-dir": "out" };
+    for (const [failOn, code, end] of [
+      ["failure", 1, /job review succeeded, but the step fails: the verdict is reject \(.*\)\. /],
+      ["never", 0, /job review succeeded\. The verdict is reject \(.*The step passes \(`fail-on/],
+    ] as const) {
+      const more = { ...given, "fail-on": failOn };
+      const result = await playStep(t, more, { added: { "r.yml": reject } });
+      assert.equal(result.code, code, result.raw);
+      const [error, ...others] = named(result, "error");
+      assert.deepEqual(others, []);
+      assert.match(error?.message ?? "", /^Rejected: It leaks the key\.\nThe verdict is reject/);
+      assert.deepEqual([error?.properties["file"], error?.properties["line"]], ["r.yml", "4"]);
+      assert.deepEqual(named(result, "notice"), []);
+      assert.match(result.log.trimEnd().split("\n").at(-1) ?? "", end);
+      assert.match(result.log.trimEnd(), /Verdict: Rejected: It leaks the key\.$/);
+      // Without a report, there is no file of it.
+      assert.equal(result.outputs["report-file"], "");
+      assert.equal(result.outputs["rehearsed"], "false");
+    }
+  });
+
   it("fails when the job fails, with an error at the task in the entry", async (t) => {
     const result = await playStep(t, failing);
     assert.equal(result.code, 1, result.raw);

@@ -243,7 +243,7 @@ describe("the portal", () => {
     await page.getByRole("button", { name: "Stop endless" }).click();
     await choose(page, "Stop the run");
     await page
-      .getByRole("link", { name: /endless.*Canceled/ })
+      .getByRole("link", { name: /endless.*Canceled.*rehearsal/ })
       .nth(1)
       .waitFor();
   });

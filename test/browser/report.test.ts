@@ -45,7 +45,9 @@ const week = Object.fromEntries(
 const shared = useStarted((owner) =>
   writeReport(owner, {
     ...week,
-    "killed.jsonl": renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" }),
+    "killed.jsonl": renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" }).map(
+      (event) => (event.type === "run.started" ? { ...event, rehearsed: true as const } : event),
+    ),
     "handed-in.jsonl": handsIn(),
     "large.jsonl": renamed(largeRun({ events: nightly ? 26_000 : 8_000 }), { runId: "large" }),
   }),
@@ -94,6 +96,8 @@ describe("a report", () => {
       const page = await openShared("#/");
       const row = page.getByRole("row", { name: /killed/ });
       await row.getByText("Incomplete").waitFor();
+      await row.getByText("rehearsal").waitFor();
+      assert.equal(await page.getByRole("table").getByText("rehearsal").count(), 1);
       await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
       await page.getByText("1 of 10 runs").waitFor();
       await row.getByRole("link").first().click();
@@ -248,13 +252,14 @@ describe("a report", () => {
       const { stdout } = await cliExits(1, args, { cwd });
       assert.equal(
         stdout.trimEnd().split("\n").at(-1),
-        'job nightly failed: the loop of "fix" would need more than 2 iterations (atMost). Its preCondition still fails: workflow "tests.wf.md" failed: The workflow reached FAILED. The end of its output: $ sh test.sh ⏎ ok 1 ⏎ test.js:12 expected 4 got 5',
+        'job nightly failed (rehearsal): the loop of "fix" would need more than 2 iterations (atMost). Its preCondition still fails: workflow "tests.wf.md" failed: The workflow reached FAILED. The end of its output: $ sh test.sh ⏎ ok 1 ⏎ test.js:12 expected 4 got 5',
       );
       const { page } = await open({ offline: true, kept: true });
       await page.goto(pathToFileURL(join(cwd, "report.html")).href);
       const step = page.locator("[aria-current=location]");
       await step.waitFor();
       await picture(page, "nightly");
+      await page.getByRole("heading", { level: 1, name: /nightly.*rehearsal/ }).waitFor();
       assert.match(await step.innerText(), /EXECUTE_TESTS[^]*test\.js:12 expected 4 got 5/);
       await page.getByRole("tab", { name: "Iteration 3", selected: true }).waitFor();
       await page.getByRole("link", { name: "tests.wf.md #0, where it failed" }).click();

@@ -32,15 +32,17 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     const run = await runCli([...args, "--format", "json", ...files], { cwd });
     // The verdict is as bad as the entry says, and nothing else is wrong.
     assert.equal(run.code, 1, run.stderr);
-    assert.match(
-      run.stderr,
-      /agent-jobs: The verdict is needs-work \(`outputs\.verdict\.failOn: needs-work`\), and 1 finding is an error/,
+    assert.match(run.stderr, /^00:00 job review started \(rehearsal\): 2 works /);
+    assert.equal(
+      run.stderr.trimEnd().split("\n").at(-1),
+      "job review succeeded (rehearsal), but the exit code is 1: the verdict is needs-work (`outputs.verdict.failOn: needs-work`), and 1 finding is an error (`outputs.findings.failOn: error`). Verdict: Needs work: The third line is wrong.",
     );
-    assert.match(run.stderr, /job review succeeded/);
+    assert.match(run.stderr, /^ +total, rehearsed /m);
     assert.ok(!/^::error/m.test(run.stderr), run.stderr);
     const printed: Record<string, unknown> = JSON.parse(run.stdout);
     await isRunJson(printed);
     assert.equal(printed["result"], "success");
+    assert.equal(printed["rehearsed"], true);
     assert.deepEqual(printed["verdict"], {
       verdict: "needs-work",
       reason: "The third line is wrong.",
@@ -63,8 +65,21 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
         ["review", "warning"],
       ],
     );
+    assert.deepEqual(sarif.runs[0]?.properties, { rehearsed: true });
+    const report = await cliExits(0, ["report", "out/a.jsonl", "-o", "-"], { cwd });
+    assert.match(report.stdout, /<title>review: succeeded \(rehearsal\) – /);
+    const env = { GITHUB_REPOSITORY: "o/r", GITHUB_RUN_ID: "1", GITHUB_EVENT_NAME: "push" };
+    const delivered = await runCli(["deliver", "out/a.jsonl", "--entry", "review.yml"], {
+      cwd,
+      env: { ...env, GITHUB_TOKEN: "ghs_0123456789abcdef" },
+    });
+    assert.equal(delivered.code, 1, delivered.stderr);
+    assert.match(delivered.stderr, /a\.jsonl is of a rehearsal: a script played the model/);
     const junit = await readFile(join(cwd, "out/a.xml"), "utf8");
-    assert.match(junit, /<testsuite name="review" tests="4" failures="1" errors="0" skipped="0"/);
+    assert.match(
+      junit,
+      /<testsuite name="review \(rehearsal\)" tests="4" failures="1" errors="0" skipped="0"/,
+    );
     assert.match(junit, /<testcase name="src\/a.ts:3 Three is wrong\." .*<failure/);
   });
 

@@ -95,7 +95,7 @@ describe("agent-jobs rehearse", () => {
     const { stdout } = await cliExits(1, ["run", "e.json", "--rehearse", "r.json"], { cwd });
     assert.match(
       stdout.trimEnd().split("\n").at(-1) ?? "",
-      /^job job failed: the rehearsal doesn't match the run: .*Say A/,
+      /^job job failed \(rehearsal\): the rehearsal doesn't match the run: .*Say A/,
     );
   });
 

@@ -211,6 +211,21 @@ describe("plan, run --shard and merge", () => {
     assert.deepEqual([plan?.parentSpanId, others.length], ["", 3]);
     for (const { traceId, parentSpanId } of others)
       assert.deepEqual([traceId, parentSpanId], [plan?.traceId, plan?.spanId]);
+    // Of a rehearsal, only another rehearsal goes on.
+    await workspace.write("r.yml", "entry: jobs.json\njob: main\nsessions: []\n");
+    const rehearsed = await cli(
+      "plan jobs.json main --shards 2 --rehearse r.yml --journal r.jsonl",
+    );
+    assert.equal(rehearsed.code, 0, rehearsed.stderr);
+    const shard = "run jobs.json main --shard 1/2 --resume r.jsonl --journal r1.jsonl";
+    const real = await cli(shard);
+    assert.equal(real.code, 2, real.stderr);
+    assert.match(real.stderr, /--resume: can't resume r\.jsonl: it is of a rehearsal/);
+    const played = await cli(`${shard} --rehearse r.yml`);
+    assert.equal(played.code, 0, played.stderr);
+    const refused = await cli("merge r.jsonl r1.jsonl");
+    assert.equal(refused.code, 2, refused.stdout);
+    assert.match(refused.stderr, /Can't merge: r\.jsonl: it is of a rehearsal/);
     const missing = await cli("merge 2.jsonl plan.jsonl");
     assert.equal(missing.code, 1);
     assert.match(missing.stdout, /shard 1\/2 is missing/);

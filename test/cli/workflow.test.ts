@@ -79,6 +79,15 @@ describe("the command line with workflows", () => {
     );
     for (const line of ["2 PROMPT_A: said: Hello.", "3 EXECUTE_B: seq 1 100, exit code 0"])
       assert.ok(stdout.includes(line), stdout);
+    // The whole RESULT, and not what the agent said, which led to it.
+    assert.match(
+      stdout,
+      /\nRESULT of #0 flow\.wf\.md:\n {2}\$ seq 1 100\n {2}1\n(?: {2}\d+\n)+ {2}100\n\n/,
+    );
+    assert.doesNotMatch(stdout, /#0 flow\.wf\.md said:/);
+    const real = ["--resume", "run.jsonl", "--provider-base-url", "http://127.0.0.1:9/v1"];
+    const resumed = await cliExits(2, ["run", "flow.wf.md", ...real], { cwd });
+    assert.match(resumed.stderr, /can't resume run\.jsonl: it is of a rehearsal/);
     assert.match(await workspace.read("history/002-PROMPT_A.md"), /## Prompt\n\n```text\nHi\n```/);
     assert.match(await workspace.read("history/006-SET_X.md"), /## Variables\n\n```text\nX=1\n```/);
     const chart = await runCli(["chart", "--journal", "run.jsonl"], { cwd });

@@ -149,6 +149,13 @@ describe("runWorkflow", () => {
     assert.match(first.reason ?? "", /ASK_OK has no answer/);
     const again = await run({ resume: journal, answers: { ASK_OK: ["yes"] } });
     assert.equal(again.variables["WHO"], "Ada (kind)");
+    const [head = "", started = "", ...rest] = (await readFile(journal, "utf8")).split("\n");
+    const rehearsed = started.replace(/\}$/, ',"rehearsed":true}');
+    await writeFile(journal, [head, rehearsed, ...rest].join("\n"));
+    await assert.rejects(
+      run({ resume: journal, answers: { ASK_OK: ["yes"] } }),
+      /it is of a rehearsal: a script played the model/,
+    );
   });
 
   it("is canceled by its signal, also while a question waits", async (t) => {

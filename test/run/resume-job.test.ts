@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { executeRun, type RunReport } from "../../src/run/execute.ts";
 import { UsageError } from "../../src/run/options.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
+import { asReal } from "../rig/journal.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const entry = `
@@ -109,6 +110,14 @@ describe("a job that is resumed", () => {
   it("is refused if what was done was something else, and each difference is named", async (t) => {
     const { run, refusal, workspace } = await setup(t);
     await run(list + item("a") + broken, { journal: "broken.jsonl", inputs: { where: "there" } });
+    const script = `${workspace.path}/script.yml`;
+    assert.equal(await refusal({ rehearse: script }), "resumed");
+    const rehearsed =
+      "it is of a rehearsal: a script played the model. Use the journal of a real run.";
+    assert.equal(await refusal(), `--resume: can't resume broken.jsonl: ${rehearsed}`);
+    // The models are asked, whatever the script says about the rest.
+    assert.match(await refusal({ rehearse: script, live: true }), /it is of a rehearsal/);
+    await asReal(`${workspace.path}/broken.jsonl`);
     assert.equal(await refusal(), "resumed");
     assert.equal(await refusal({ inputs: { where: "there" } }), "resumed");
     const can = "--resume: can't resume broken.jsonl: ";
@@ -148,6 +157,7 @@ describe("a job that is resumed", () => {
   it("can't be resumed by two at once", async (t) => {
     const { run, refusal, workspace } = await setup(t);
     await run(list + item("a") + broken, { journal: "broken.jsonl" });
+    await asReal(`${workspace.path}/broken.jsonl`);
     await workspace.write("broken.jsonl.lock", String(process.ppid));
     assert.match(await refusal(), /another run is resuming broken\.jsonl \(broken\.jsonl\.lock\)/);
     // That of a process that is gone.
@@ -165,6 +175,7 @@ describe("a job that is resumed", () => {
     const quoted = (text: string): string =>
       text.replace(/prompt: "Look at \w\."/, "prompt: Look at");
     await run(list + quoted(item("a")) + broken, { journal: "broken.jsonl", base: "HEAD" });
+    await asReal(`${workspace.path}/broken.jsonl`);
     assert.equal(await refusal({ base: "HEAD" }), "resumed");
     await workspace.write("more.txt", "more\n");
     for (const command of ["add more.txt", "commit --quiet --message=two"])

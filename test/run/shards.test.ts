@@ -51,7 +51,7 @@ async function share(
     whole,
     files,
     async merge(names, onMissing = "fail") {
-      const merged = await mergeJournals(names.map(path), onMissing);
+      const merged = await mergeJournals(names.map(path), onMissing, false);
       const past = inOrder(work, merged.past);
       return run(given, seed, { past, fanOut: merged.fanOut(work), id: "merged", sides });
     },
@@ -178,7 +178,7 @@ describe("a job that is shared by several machines", () => {
     };
     const warningsOf = async (names: readonly string[]): Promise<readonly string[]> => {
       const paths = names.map((name) => `${workspace.path}/${name}`);
-      return (await mergeJournals(paths, "fail")).warnings;
+      return (await mergeJournals(paths, "fail", false)).warnings;
     };
     const resumes = await later("leg-1.jsonl", (started) => ({
       ...started,

@@ -60,6 +60,15 @@ export function StatusBadge({
   );
 }
 
+/** Beside the status of a run in which a script played the model. */
+export function RehearsalMark({ rehearsed = false }: { rehearsed?: boolean | undefined }) {
+  return rehearsed ? (
+    <span class="badge badge-quiet" data-tone="warn" title="A script played the model">
+      rehearsal
+    </span>
+  ) : null;
+}
+
 /** The icon alone, where the word is beside it or in the label of what it is part of. */
 export function StatusMark({ status, size = 14 }: { status: Status; size?: number }) {
   const { icon, tone } = looks[status];

@@ -1,14 +1,15 @@
 /** The runs that the server knows, the newest first. */
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import type { RunSummary } from "../../src/reports/run-summary.ts";
 import type { RunListItem } from "../data/api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
-import { StatusBadge } from "../parts/status.tsx";
+import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { Duration, RelativeTime, RunningDuration } from "../parts/time.tsx";
 import { runHref } from "../routes.ts";
+import { Rehearsal } from "./rehearsal.tsx";
 import { newestFirst, statusOf } from "./runs.ts";
 import { StopRun } from "./stop-dialog.tsx";
 
@@ -77,6 +78,8 @@ function RunRow({
   onStop: () => void;
   onStartAgain: () => void;
 }) {
+  // A server that rehearses does so in each of its runs.
+  const rehearsed = useContext(Rehearsal) !== undefined;
   const from = Date.parse(run.startTime);
   const isRunning = run.status === "Running";
   const asks = isRunning && (run.questions ?? []).length > 0;
@@ -87,6 +90,7 @@ function RunRow({
         <span class="recent-name">{run.jobName}</span>
         <span class="recent-facts">
           <StatusBadge status={asks ? "asking" : statusOf(run.status)} quiet />
+          <RehearsalMark rehearsed={rehearsed} />
           {isRunning ? (
             <span class="number">
               {done} of {plural(run.tasks.length, "task")}
@@ -143,6 +147,7 @@ export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
               <span class="recent-name">{run.jobName}</span>
               <span class="recent-facts">
                 <StatusBadge status={run.status === "running" ? "incomplete" : run.status} quiet />
+                <RehearsalMark rehearsed={run.rehearsed} />
                 <RelativeTime at={Date.parse(run.startTime ?? "")} />
               </span>
             </a>

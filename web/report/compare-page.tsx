@@ -4,7 +4,7 @@ import { Collapsible } from "../parts/collapsible.tsx";
 import { formatDuration, formatMoment } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
-import { StatusBadge } from "../parts/status.tsx";
+import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { hrefOf, runHref } from "../routes.ts";
 import { runState } from "../run/status-of.ts";
 import { useRun, type Run } from "../run/use-run.ts";
@@ -118,6 +118,7 @@ function RunHead({ side, runId, run }: { side: SideName; runId: string; run: Run
         <>
           <p class="compare-when">
             <StatusBadge {...runState(view, run.feed)} />
+            <RehearsalMark rehearsed={view.rehearsed} />
             <span class="muted number">{formatMoment(view.startedAt ?? Number.NaN)}</span>
           </p>
           {reason === "" ? null : <p class="compare-reason">{reason}</p>}

@@ -2,7 +2,7 @@
 import { useRef } from "preact/hooks";
 import { formatCost, formatCount, formatDuration, formatMoment, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { StatusBadge, type Status } from "../parts/status.tsx";
+import { RehearsalMark, StatusBadge, type Status } from "../parts/status.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { runHref } from "../routes.ts";
 import { tokensOf, type ListedRun, type Row, type SortKey, type Sorting } from "./run-list.ts";
@@ -206,6 +206,7 @@ function RunRow({
       </td>
       <td role="cell" class="runs-status">
         <StatusBadge {...lookOf(status)} />
+        <RehearsalMark rehearsed={run.rehearsed} />
       </td>
       <td role="cell" class="runs-job">
         <a href={runHref(runId)}>{name}</a>

@@ -49,7 +49,11 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
         </div>
       )}
       {findings.length + omitted === 0 ? null : (
-        <Findings findings={findings} omitted={omitted} origin={view.plan?.origin} />
+        <Findings
+          findings={findings}
+          omitted={omitted}
+          origin={view.rehearsed ? undefined : view.plan?.origin}
+        />
       )}
       {reports.slice(0, STEP).map(({ report, ...of }) => (
         <Collapsible

@@ -12,7 +12,7 @@ import { Collapsible } from "../parts/collapsible.tsx";
 import { formatCost, formatCount, formatDuration, formatExact } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHeading } from "../parts/notes.tsx";
-import { StatusBadge } from "../parts/status.tsx";
+import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { RelativeTime } from "../parts/time.tsx";
 import { targetOf } from "../model/places.ts";
 import { placeHref, useRunContext, useRunTime } from "./context.ts";
@@ -48,6 +48,7 @@ export function RunHead({
       >
         <span class="run-name">{view.jobName === "" ? "Run" : view.jobName}</span>
         <StatusBadge status={state.status} word={state.word} />
+        <RehearsalMark rehearsed={view.rehearsed} />
         {live && !isLost ? <span class="live-badge">live</span> : null}
       </PageHeading>
       <p class="connection-lost" role="status">

@@ -2,7 +2,7 @@
 import { defined } from "../../document/guards.ts";
 import { diagnosticMessage, type Diagnostic } from "../../document/diagnostic.ts";
 import { clip } from "../../events/cut.ts";
-import { decisionTraits } from "../../events/decision.ts";
+import { annotationRank, decisionTraits } from "../../events/decision.ts";
 import {
   endText,
   flowNode,
@@ -15,6 +15,7 @@ import {
 } from "../../events/view.ts";
 import { collectOutputs } from "../../outputs/collect.ts";
 import { headLines } from "../../outputs/line-address.ts";
+import { judgementOf, verdictLine } from "../../outputs/verdict.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
@@ -37,6 +38,7 @@ export interface AnnotationOptions {
   readonly entryFile: string;
   /** 1-based line of a task in the entry file. */
   readonly lineOf: (taskId: string) => number | undefined;
+  readonly jobLine?: number;
 }
 
 const PER_LEVEL = 10;
@@ -49,23 +51,26 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   // Failures in a rehearsal that passed are part of its script.
   const passed = view.status === "succeeded" && view.jobOutcome !== undefined;
   const failed = works.filter((work) => !passed && wentBadly(work));
-  const warnings = works.flatMap((work) =>
-    work.decisions.flatMap((entry) => {
-      const { annotation, listed } = decisionTraits(entry.kind).audience;
-      const isShown = annotation !== undefined && !entry.answer && (!passed || listed === true);
-      return isShown ? [{ work, entry, rank: annotation }] : [];
-    }),
-  );
+  const decided = [undefined, ...works].flatMap((work) => {
+    const final = work && wentBadly(work) ? work.decisions.findLast(isEnd) : undefined;
+    return (work ?? view).decisions.flatMap((entry) => {
+      const rank = annotationRank(entry.kind);
+      const { listed = false } = decisionTraits(entry.kind).audience;
+      const isShown = !entry.answer && entry !== final && (!passed || listed);
+      return isShown && rank !== undefined ? [{ work, entry, rank }] : [];
+    });
+  });
   const all = [
     jobAnnotation(view, options),
     ...failed
       .toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
       .map((work) => failureAnnotation(work, options)),
-    ...findingAnnotations(view),
+    // The lines that a script names are not those of the checkout.
+    ...(view.rehearsed ? [] : findingAnnotations(view)),
     ...(passed ? [] : works.flatMap((work) => handledFailures(work, options))),
-    ...warnings
+    ...decided
       .toSorted((a, b) => a.rank - b.rank || a.entry.at - b.entry.at)
-      .map(({ work, entry }) => warningAnnotation(work, entry, options)),
+      .map(({ work, entry }) => decisionAnnotation(work, entry, options)),
   ];
   return mostImportant(
     all.filter(({ level }) => level === "error" || options.annotations === "all"),
@@ -121,17 +126,30 @@ function mostImportant(all: readonly Annotation[]): Annotation[] {
   });
 }
 
-function jobAnnotation(view: RunView, { entryFile: file }: AnnotationOptions): Annotation {
+/** How the task itself ended, and not what it delegated to. */
+function isEnd({ kind, delegate }: DecisionEntry): boolean {
+  return kind === "task-failed" && delegate === undefined;
+}
+
+function jobAnnotation(view: RunView, { entryFile: file, jobLine }: AnnotationOptions): Annotation {
   const { works, status, totals } = view;
+  const judgement = view.rehearsed ? undefined : judgementOf(view);
+  const isRejected = judgement?.kind === "failed";
+  const { verdict } = collectOutputs(view);
   // A job may fail although no task did, by a limit: then nothing else would be an error.
-  const isError = status === "failed" && ![...works.values()].some(wentBadly);
+  const isError = isRejected || (status === "failed" && ![...works.values()].some(wentBadly));
   const usage = `${plural(works.size, "work")}, ${plural(totals.modelCalls, "model call")}, ${totals.inputTokens} tokens in, ${totals.outputTokens} out`;
-  const reason = endText(view);
+  const reason = isRejected
+    ? [verdict && verdictLine(verdict), judgement.reason].filter(Boolean).join("\n")
+    : endText(view);
   return {
     level: isError ? "error" : "notice",
-    title: resultText(view, logLine(view.jobName, 100)),
+    title: isRejected
+      ? `Job ${logLine(view.jobName, 100)}: threshold reached`
+      : resultText(view, logLine(view.jobName, 100)),
     message: reason === "" ? usage : bounded(reason, `\n${usage}`),
     file,
+    ...defined({ startLine: jobLine }),
   };
 }
 
@@ -159,7 +177,7 @@ function failureAnnotation(work: WorkView, options: AnnotationOptions): Annotati
   return {
     level: "error",
     title: logLine(title, MAX_TITLE),
-    message: bounded(text),
+    message: bounded(`[TASK FAILED] ${text}`),
     ...placeOf(work, options, place),
   };
 }
@@ -188,28 +206,37 @@ function handledFailures(work: WorkView, options: AnnotationOptions): Annotation
   );
 }
 
-function warningAnnotation(
-  work: WorkView,
-  { category, text, place }: DecisionEntry,
+/** `work`: undefined for the whole job. */
+function decisionAnnotation(
+  work: WorkView | undefined,
+  { kind, category, text, place, delegate }: DecisionEntry,
   options: AnnotationOptions,
 ): Annotation {
+  // A failed item or round fails the job only if its work failed in the end.
+  const isError = kind === "task-failed" && work !== undefined && wentBadly(work);
+  const taskId = delegate ?? work?.taskId;
   return {
-    level: "warning",
-    title: logLine(`${category}: ${work.taskId}`, MAX_TITLE),
+    level: isError ? "error" : "warning",
+    title: logLine(taskId === undefined ? category : `${category}: ${taskId}`, MAX_TITLE),
     // The attempts that crashed for the same reason are one annotation.
-    message: bounded(text.replace(/^([A-Za-z ]+), attempt \d+ of \d+: /, "$1: ")),
-    ...placeOf(work, options, place),
+    message: bounded(
+      `[${category}] ${text.replace(/^([A-Za-z ]+), attempt \d+ of \d+: /, "$1: ")}`,
+    ),
+    ...placeOf({ taskId, flow: work?.flow }, options, place),
   };
 }
 
 function placeOf(
-  { taskId, flow }: WorkView,
-  { entryFile, lineOf }: AnnotationOptions,
+  { taskId, flow }: { readonly taskId: string | undefined } & Pick<WorkView, "flow">,
+  { entryFile, lineOf, jobLine }: AnnotationOptions,
   place: DecisionEntry["place"],
 ): Pick<Annotation, "file" | "startLine"> {
   const node = flow === undefined || place === undefined ? undefined : flowNode(flow, place);
   const file = node === undefined ? undefined : flow?.chart?.files[place?.file ?? ""]?.file;
-  return { file: file ?? entryFile, ...defined({ startLine: node?.line ?? lineOf(taskId) }) };
+  return {
+    file: file ?? entryFile,
+    ...defined({ startLine: node?.line ?? (taskId === undefined ? jobLine : lineOf(taskId)) }),
+  };
 }
 
 function bounded(text: string, end = ""): string {

@@ -134,13 +134,12 @@ export function chartDetail(view: RunView, workId: number): string | undefined {
 }
 
 /** How the run ended. A rehearsal may pass although its job failed, and the reverse, so it says both. */
-export function resultText({ status, jobOutcome }: RunView, job: string): string {
+export function resultText({ status, jobOutcome, rehearsed }: RunView, job: string): string {
   const own = `${job} ${endTexts[jobOutcome?.kind ?? status]}`;
-  if (jobOutcome === undefined || (status !== "succeeded" && status !== "failed")) {
-    return `Job ${own}`;
-  }
-  if (status === "failed") return `Rehearsal failed (job ${own})`;
-  return `Rehearsal passed (job ${own}${jobOutcome.kind === "succeeded" ? "" : ", as expected"})`;
+  if (!rehearsed) return `Job ${own}`;
+  if (status !== "succeeded") return `Rehearsal ${endTexts[status]} (job ${own})`;
+  const differs = jobOutcome !== undefined && jobOutcome.kind !== "succeeded";
+  return `Rehearsal passed (job ${own}${differs ? ", as expected" : ""})`;
 }
 
 const endTexts: Readonly<Record<RunView["status"], string>> = {

@@ -1,5 +1,4 @@
 import { clip } from "../../events/cut.ts";
-import { decisionTraits } from "../../events/decision.ts";
 import {
   elapsedMs,
   itemsOf,
@@ -12,7 +11,7 @@ import {
   type WorkView,
 } from "../../events/view.ts";
 import { isDrawable } from "../flow-chart.ts";
-import { harmless, plural } from "../text.ts";
+import { clockText, harmless, oneLine, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
   amountText,
@@ -72,7 +71,13 @@ export function worksSection(view: RunView): Section {
   const left = works.length - shown.length;
   if (left > 0) rows.push(["", `and ${left} more`, "", "", "", "", "", ""]);
   const totals = [...numbers(view.totals), durationText(durationMs(view))];
-  rows.push(["", "**Total**", "", "", ...totals.map((text) => `**${text}**`)]);
+  rows.push([
+    "",
+    view.rehearsed ? "**Total, rehearsed**" : "**Total**",
+    "",
+    "",
+    ...totals.map((text) => `**${text}**`),
+  ]);
   const text = tableHead([
     "#:",
     "Task",
@@ -204,9 +209,7 @@ export function decisionSections(view: RunView): Section[] {
   ];
 }
 
-const decisionColumns = ["Time:", "Category", "Decision"] as const;
-
-/** The latest decisions that fit, because they show the outcome. */
+/** The latest decisions that fit, because they show the outcome. They look like lines of the log. */
 function decisionSection(
   title: string,
   { decisions, droppedDecisions }: Pick<WorkView, "decisions" | "droppedDecisions">,
@@ -214,17 +217,15 @@ function decisionSection(
   rank: number,
   said = "",
 ): Section {
-  const all = decisions.filter(({ kind }) => decisionTraits(kind).audience.summary);
   const kept = lastItems(
-    all.map((entry) => decisionRow(entry, start)),
+    decisions.map((entry) => decisionLine(entry, start)),
     MAX_DECISIONS,
   );
-  const count = all.length + droppedDecisions;
+  const count = decisions.length + droppedDecisions;
   const missing = count - kept.length;
-  if (missing > 0)
-    kept.unshift(tableRow(["", "", `${plural(missing, "earlier decision")} omitted`]));
+  if (missing > 0) kept.unshift(`… ${plural(missing, "earlier decision")} omitted\n`);
   const content = [
-    ...(kept.length === 0 ? [] : [(tableHead(decisionColumns) + kept.join("")).trimEnd()]),
+    ...(kept.length === 0 ? [] : [fenced(kept.join(""), "text")]),
     ...(said === ""
       ? []
       : [`The agent's last message:\n\n${fenced(clip(said, MAX_SAID), "text")}`]),
@@ -239,15 +240,11 @@ function decisionSection(
   };
 }
 
-function decisionRow(
+function decisionLine(
   { at, iteration, kind, category, answer, text }: DecisionEntry,
   start: number,
 ): string {
-  const shownCategory = answer && kind === "task-failed" ? "ANSWERED NO" : category;
+  const prefix = answer && kind === "task-failed" ? "ANSWERED NO" : category;
   const which = iteration > 1 ? `iteration ${iteration}: ` : "";
-  return tableRow([
-    durationText(at - start),
-    code(shownCategory, 40),
-    which + inline(text, MAX_DECISION),
-  ]);
+  return `${clockText(at - start)} ${which}[${prefix}] ${oneLine(text, MAX_DECISION)}\n`;
 }

@@ -4,15 +4,14 @@
  * its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
 import type { AnnotationProperties } from "@actions/core";
-import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
+import type { RunEvent, WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import { eventLines, isUrgent, resultLines, startText } from "../event-line.ts";
+import { eventLines, isUrgent, resultLines, startOfJob, startText } from "../event-line.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
-import { resultText } from "./layout.ts";
 import { createPaint } from "../paint.ts";
-import { andChange, clockText, paragraph, plural } from "../text.ts";
+import { clockText, paragraph, plural } from "../text.ts";
 import { worksTable } from "../works-table.ts";
-import { plannedWorks, workKey } from "../../events/plan.ts";
+import { workKey } from "../../events/plan.ts";
 import { clip } from "../../events/cut.ts";
 
 /** The part of `@actions/core` that we use. `writeSummary` wraps its `summary`. */
@@ -180,15 +179,10 @@ function runLines(
   time: string,
 ): readonly string[] {
   if (event.type === "run.started") {
-    const works = plural(plannedWorks(event.work).length, "work");
-    return [logLine(`${time} job ${view.jobName} started: ${works}${andChange(event)}`, LENGTH)];
+    return [logLine(`${time} ${startOfJob(event)}`, LENGTH)];
   }
-  const { outcome, jobOutcome = outcome } = event;
-  const [why] = [outcome, jobOutcome].filter((ended) => ended.kind !== "succeeded");
-  const text = resultText(view, view.jobName);
-  const result = `${time} ${text.charAt(0).toLowerCase()}${text.slice(1)}${why === undefined ? "" : `: ${outcomeText(why)}`}`;
   // Each row starts with a number or a word of the table.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   const found = resultLines(view).map(({ text: line }) => logLine(`${time} ${line}`, LENGTH));
-  return [...table, ...found, logLine(result, 2000)];
+  return [...table, ...found];
 }

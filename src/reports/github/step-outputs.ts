@@ -14,7 +14,6 @@ export interface OutputsOptions {
   readonly journal?: string;
   /** With the report of the job, whole. */
   readonly reportFile?: string;
-  readonly rehearsal?: string;
   /** Overrides the view, for example with `skipped` for a refused run. */
   readonly result?: Result;
   readonly journalDigest?: string;
@@ -41,7 +40,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   return {
     result: options.result ?? resultWords[view.status],
     reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
-    rehearsed: String(options.rehearsal !== undefined),
+    rehearsed: String(view.rehearsed),
     "failed-tasks": jsonList([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
     decisions: decisionsText(view),
     report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),

@@ -10,7 +10,7 @@ import { collectOutputs } from "../../outputs/collect.ts";
 import { countsText, findingsTable } from "../../outputs/findings-table.ts";
 import { blobs } from "../../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "../../outputs/safe-markdown.ts";
-import { judgeRun, verdictTitle } from "../../outputs/verdict.ts";
+import { judgementOf, verdictTitle, verdictWords } from "../../outputs/verdict.ts";
 import { changeText, harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
@@ -66,22 +66,28 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
 function headline(view: RunView, entryFile: string): readonly string[] {
   const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 100);
   const result = `${statusSign(view.status)} ${resultText(view, job)}`;
-  const { reason = "", advice = "" } = view;
+  const { reason = "", advice = "", reportedDocument: document } = view;
   const verdict = verdictText(view);
   // That agents failed is more than what they think.
-  const isVerdictFirst = verdict !== undefined && view.status === "succeeded";
+  const isVerdictFirst = verdict !== undefined && view.status === "succeeded" && !view.rehearsed;
   return [
     `## ${isVerdictFirst ? verdict.title : result}`,
     reason === "" ? "" : `**Why:** ${inline(reason, MAX_REASON)}`,
     advice === "" || reason.slice(0, MAX_REASON).includes(advice)
       ? ""
       : `**What to do:** ${inline(advice, MAX_REASON)}`,
-    verdict === undefined || isVerdictFirst ? "" : `### ${verdict.title}`,
+    verdict === undefined || isVerdictFirst ? "" : `### ${ofScript(view)}${verdict.title}`,
     verdict?.more ?? "",
     judgementText(view),
+    document === undefined ? "" : `**Reported document:** ${inline(document, MAX_REASON)}`,
     ...(view.plan?.change?.notes ?? []).map((note) => `**Change:** ${inline(note, MAX_REASON)}`),
     `<sub>${isVerdictFirst ? `${result} · ` : ""}${factsOf(view, entryFile)}</sub>`,
   ];
+}
+
+/** The words of a script must not look like a judgement of the checkout. */
+function ofScript({ rehearsed }: RunView): string {
+  return rehearsed ? "In the script: " : "";
 }
 
 function factsOf(view: RunView, entryFile: string): string {
@@ -156,7 +162,7 @@ const MAX_MEMORY = 20_000;
 function verdictText(view: RunView): { readonly title: string; readonly more: string } | undefined {
   const { verdict } = collectOutputs(view);
   if (verdict === undefined) return undefined;
-  const title = verdictTitle(verdict);
+  const title = view.rehearsed ? verdictWords[verdict.verdict] : verdictTitle(verdict);
   const reason = verdict.reason.trim();
   if (reason === "") return { title, more: "" };
   if (reason.length <= MAX_OPEN_REASON && !/[\r\n]/.test(reason))
@@ -165,8 +171,9 @@ function verdictText(view: RunView): { readonly title: string; readonly more: st
 }
 
 function judgementText(view: RunView): string {
-  if (view.status !== "succeeded") return "";
-  const judgement = judgeRun(view);
+  // A rehearsal is judged by its expectations.
+  if (view.rehearsed) return "";
+  const judgement = judgementOf(view);
   const [title, text] =
     judgement.kind === "failed"
       ? ["Threshold reached", judgement.reason]
@@ -176,12 +183,12 @@ function judgementText(view: RunView): string {
 
 function findingsSection(view: RunView): Section {
   const { findings, omitted } = collectOutputs(view);
-  const target = view.plan?.origin;
+  const target = view.rehearsed ? undefined : view.plan?.origin;
   const { text, left } = findingsTable(findings, { target, omitted, room: MAX_FINDINGS });
   return {
     name: "findings",
     rank: 2,
-    heading: `### Findings: ${countsText(findings)}`,
+    heading: `### ${ofScript(view)}Findings: ${countsText(findings)}`,
     text: findings.length === 0 ? "" : text,
     isCut: left > omitted,
   };

@@ -36,8 +36,12 @@ function titleOf(runs: readonly ReportRun[]): string {
   const [first] = runs;
   if (first === undefined) return "agent-jobs report";
   return runs.length === 1
-    ? `${first.jobName}: ${first.status} – agent-jobs report`
+    ? `${first.jobName}: ${endOf(first)} – agent-jobs report`
     : `${runs.length} runs – agent-jobs report`;
+}
+
+function endOf({ status, rehearsed }: ReportRun): string {
+  return rehearsed === true ? `${status} (rehearsal)` : status;
 }
 
 /**
@@ -69,8 +73,9 @@ function* base64(parts: readonly Uint8Array[]): Iterable<string> {
 }
 
 function plainReport({ runs, createdAt, version }: ReportBoot): string {
-  const items = runs.slice(0, MAX_RUNS).map(({ jobName, status, startTime = "", reason = "" }) => {
-    return `<li>${escapeHtml(`${jobName} ${status} ${startTime} ${reason}`)}</li>`;
+  const items = runs.slice(0, MAX_RUNS).map((run) => {
+    const { jobName, startTime = "", reason = "" } = run;
+    return `<li>${escapeHtml(`${jobName} ${endOf(run)} ${startTime} ${reason}`)}</li>`;
   });
   return `<p>This page needs JavaScript to show more than this list. Created ${escapeHtml(createdAt)} by agent-jobs ${escapeHtml(version)}.</p>\n<ul>\n${items.join("\n")}\n</ul>`;
 }

@@ -62,6 +62,7 @@ export class Trace {
         "gen_ai.workflow.name": started?.jobName,
         "agent_jobs.run.id": first.runId,
         "agent_jobs.version": started?.version,
+        "agent_jobs.rehearsed": started?.rehearsed,
         "agent_jobs.entry.file": started?.entryFile,
         "agent_jobs.entry.fingerprint": started?.entryFingerprint,
         ...this.#run.content({ "agent_jobs.user_input": started?.userInput }),

@@ -1,14 +1,15 @@
 /** A run on a terminal or in a log file. Text of an agent, a tool or an entry never reaches the terminal raw. */
 import stringWidth from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
-import { outcomeText, type RunEvent, type RunOutcome, type WorkRef } from "../../events/event.ts";
+import type { RunEvent, WorkRef } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
-import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
+import { applyEvent, createRunView, type RunView, type WorkView } from "../../events/view.ts";
 import { eventLines, resultLines, type Verbosity } from "../event-line.ts";
 import { createLiveView, type LiveStream } from "./live-view.ts";
 import { chartOf } from "../flow-chart.ts";
 import { createPaint } from "../paint.ts";
+import { lastLine, type Exit } from "../last-line.ts";
 import { Heartbeat } from "../doing.ts";
 import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
 import { worksTable } from "../works-table.ts";
@@ -44,6 +45,9 @@ const MAX_LABEL = 32;
 const MAX_STILL = 600;
 const SAID_LINES = 20;
 const SAID_LENGTH = 4000;
+const RESULT_LINES = 200;
+const RESULT_LENGTH = 20_000;
+const MAX_LAST = 4000;
 
 export function createTerminalReporter(options: TerminalOptions): Reporter {
   const { stream, verbosity, clock } = options;
@@ -69,15 +73,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     else live.print(`${line}\n`);
   };
 
-  /** On a terminal, lines end between words, and those that go on are indented. A long word, such as a URL, stays whole. */
-  const wrapped = (begin: string, text: string): string => {
-    if (!tty) return begin + text;
-    const indent = stringWidth(begin);
-    // Some terminals don't know their width and report 0.
-    const width = stream.columns === 0 ? undefined : stream.columns;
-    const columns = Math.max(MIN_COLUMNS, (width ?? 80) - indent);
-    return begin + wrapAnsi(text, columns).replaceAll("\n", `\n${" ".repeat(indent)}`);
-  };
+  const wrapped = (begin: string, text: string): string => wrap(stream, begin, text);
 
   const printLine = (at: number, text: string): void =>
     print(wrapped(`${paint("faint", clockText(at - (view.startedAt ?? at)))} `, text));
@@ -111,7 +107,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     }
   };
 
-  const printEnd = (outcome: RunOutcome): void => {
+  const printEnd = (): void => {
     resume();
     live?.stop();
     heartbeat.stop();
@@ -128,8 +124,6 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       print("");
       for (const line of resultLines(view)) print(wrapped("", paint(line.tone, line.text)));
     }
-    const tone = outcome.kind === "succeeded" ? "good" : outcome.kind === "failed" ? "bad" : "warn";
-    print(wrapped("", paint(tone, lastLine(view.jobName, outcome))));
     over = true;
   };
 
@@ -146,7 +140,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
         live?.start();
         if (live === undefined && !isQuiet) heartbeat.start();
       }
-      if (event.type === "run.ended") printEnd(event.outcome);
+      if (event.type === "run.ended") printEnd();
       else printEvent(event);
     },
     async close() {
@@ -164,21 +158,47 @@ function workLabel(work: WorkRef): string {
   return work.iteration > 1 ? `${name} iteration ${work.iteration}` : name;
 }
 
+/** The RESULT of each workflow, else what the agent that spoke last has said. */
 function lastWords(view: RunView): string[] {
+  const results = [...view.works.values()].flatMap((work) => {
+    const { flow, report = "" } = work;
+    const lines = flow === undefined ? [] : paragraph(report, RESULT_LINES, RESULT_LENGTH);
+    return report.trim() === "" || lines.length === 0 ? [] : quoted("RESULT of", work, lines);
+  });
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
-  if (speaker?.lastMessage === undefined) return [];
-  const { workId, taskId, runs: iteration } = speaker;
-  const label = workLabel({ workId, taskId, iteration });
-  return [
-    `${label} said:`,
-    ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`.trimEnd()),
-  ];
+  const { lastMessage, flow, report } = speaker ?? {};
+  const isShown = flow !== undefined && report !== undefined;
+  if (speaker === undefined || lastMessage === undefined || isShown) return results;
+  return [...quoted("", speaker, paragraph(lastMessage, SAID_LINES, SAID_LENGTH)), ...results];
 }
 
-function lastLine(jobName: string, outcome: RunOutcome): string {
-  const end =
-    outcome.kind === "succeeded"
-      ? "succeeded"
-      : `${outcome.kind}: ${oneLine(outcomeText(outcome), 2000)}`;
-  return `job ${oneLine(jobName, 200)} ${end}`;
+function quoted(what: string, work: WorkView, lines: readonly string[]): string[] {
+  const { workId, taskId, runs: iteration } = work;
+  const label = workLabel({ workId, taskId, iteration });
+  const title = what === "" ? `${label} said:` : `${what} ${label}:`;
+  return [title, ...lines.map((line) => `  ${line}`.trimEnd())];
+}
+
+/** Prints the last line, which only the caller knows: what the exit code means is decided after the run. */
+export function printLastLine(
+  { stream, colors }: Pick<TerminalOptions, "stream" | "colors">,
+  view: RunView,
+  exit: Exit,
+): void {
+  const { status, jobName } = view;
+  const tone =
+    !exit.passes && status !== "canceled" ? "bad" : status === "succeeded" ? "good" : "warn";
+  const mark = view.rehearsed ? " (rehearsal)" : "";
+  const line = lastLine(view, `job ${oneLine(jobName, 200)} ${status}${mark}`, exit);
+  stream.write(`${wrap(stream, "", createPaint(colors)(tone, oneLine(line, MAX_LAST)))}\n`);
+}
+
+/** On a terminal, lines end between words, and those that go on are indented. A long word, such as a URL, stays whole. */
+function wrap(stream: TerminalStream, begin: string, text: string): string {
+  if (stream.isTTY !== true) return begin + text;
+  const indent = stringWidth(begin);
+  // Some terminals don't know their width and report 0.
+  const width = stream.columns === 0 ? undefined : stream.columns;
+  const columns = Math.max(MIN_COLUMNS, (width ?? 80) - indent);
+  return begin + wrapAnsi(text, columns).replaceAll("\n", `\n${" ".repeat(indent)}`);
 }

@@ -127,7 +127,7 @@ test("a failure is annotated at the line of the activity in the file of the work
         title: "FAILED: ASK_SURE",
         file: "docs/publish.wf.md",
         line: 6,
-        message: "No answer.",
+        message: "[TASK FAILED] No answer.",
       },
       {
         level: "warning",
@@ -162,6 +162,6 @@ test("missing names and skipped scripts are warnings at their activity", () => {
     title: "OPERATION: flow.wf.md",
     file: "docs/flow.wf.md",
     line: 12,
-    message: "EXECUTE_BUILD: No fence.",
+    message: "[OPERATION] EXECUTE_BUILD: No fence.",
   });
 });

@@ -40,9 +40,9 @@ test("the annotations come through @actions/core with file and line, after the l
     name: "error",
     properties:
       "title=TASK FAILED%3A review-correctness,file=.github/agent-jobs/review.yml,line=18",
-    data: "criteria not met: no file was read before the verdict",
+    data: "[TASK FAILED] criteria not met: no file was read before the verdict",
   });
-  const result = lines.findIndex((line) => line.includes("job review failed:"));
+  const result = lines.findIndex((line) => line.includes("total"));
   const annotated = lines.findIndex((line) => line.startsWith("::error"));
   assert.ok(result !== -1 && result < annotated);
 });
@@ -75,7 +75,7 @@ test("a summary that can't be written rejects after everything else has been sai
   });
   for (const event of samples.failure().events) reporter.report(event);
   await assert.rejects(reporter.finish(), /no file/);
-  assert.ok(said.some((message) => message.startsWith("criteria not met")));
+  assert.ok(said.some((message) => message.startsWith("[TASK FAILED] criteria not met")));
 });
 
 test("the log has a line at least every minute while something runs", async () => {

@@ -60,7 +60,7 @@ test("each line of a command's output has one mark", async () => {
   assert.deepEqual(lines.slice(from + 1, -1), ["      | > a@1 build", "      | ::error::x"]);
 });
 
-test("what matters is told at once, and the last line of the run is its result", async () => {
+test("what matters is told at once, and the table is at the end", async () => {
   const { lines } = await report(samples.failure().events, { annotations: "off" });
   const outside: string[] = [];
   let inside = false;
@@ -87,10 +87,7 @@ test("what matters is told at once, and the last line of the run is its result",
       "01:19 #1 review-correctness: [TASK FAILED] criteria not met: no file was read before the verdict",
     ),
   );
-  assert.equal(
-    outside.at(-1),
-    '01:52 job review failed: task "review-docs" crashed: 503 Service Unavailable',
-  );
+  assert.match(outside.at(-1) ?? "", /^ +total .* 01:52$/);
 });
 
 test("a work that was never reported as ended has its group when the reporter finishes", async () => {

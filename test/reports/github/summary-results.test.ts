@@ -28,7 +28,7 @@ function page(
 /** Our own tags with their escaped texts, our chart, and links to findings. */
 const ours: AliveOptions = {
   html: /^(?:<\/?(?:details|summary|code|b|sub)>|[^<>])*$/,
-  fences: /^mermaid$/,
+  fences: /^(?:mermaid|text)$/,
   links: ["https://github.com/o/r/blob/"],
 };
 
@@ -51,7 +51,7 @@ test("the verdict comes first, then the report, the findings, and in folds how i
     "Chart",
     "Denied permissions",
     "### Decisions",
-    "#0 review ✓ succeeded, 2 decisions",
+    "#0 review ✓ succeeded, 3 decisions",
   ]);
   assert.match(text, /<sub>✓ Job <code>review<\/code> succeeded · <code>e.yml<\/code>/);
   assert.match(text, /^<b>#0<\/b> <code>review<\/code>\n\n\*\*Review of `4f2a91c`\*\*$/m);

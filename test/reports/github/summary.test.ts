@@ -54,8 +54,9 @@ test("the summary tells the result and why, what failed, each work, denials, wor
   assert.match(page, /<code>npm publish --tag next<\/code> ×2/);
   assert.match(
     page,
-    /<summary><b>#3<\/b> <code>review-docs<\/code> ✗ crashed, 5 decisions<\/summary>/,
+    /<summary><b>#3<\/b> <code>review-docs<\/code> ✗ crashed, 6 decisions<\/summary>\n\n```text\n00:23 \[OPERATION\] Session started: /,
   );
+  assert.match(page, /^01:19 \[TASK FAILED\] criteria not met: no file was read before/m);
   assert.match(page, /^## ✗/);
 });
 
@@ -168,7 +169,7 @@ test("a run that is too large is cut by importance: decisions of failed works ar
   assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
   assert.ok(Buffer.byteLength(page) > 500_000);
   for (const id of [0, 1, 2]) {
-    says(page, new RegExp(`<code>task-${id}</code> ✗ failed, 46 decisions`));
+    says(page, new RegExp(`<code>task-${id}</code> ✗ failed, 47 decisions`));
   }
   says(page, /\*\*Omitted or shortened:\*\* .*decisions: <b>#\d+<.*, \d+ more\. /);
   says(page, /The journal with every event: <code>j.jsonl<\/code>\./);
@@ -191,7 +192,7 @@ test("of many failed works, each keeps its latest decisions", () => {
   const page = render({ events: telling.events, chart: () => "" });
   assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
   says(page, /earlier decisions omitted/);
-  assert.equal(page.match(/47-&#38;/g)?.length, 40);
+  assert.equal(page.match(/47-&/g)?.length, 40);
   says(page, /shortened:\*\* decisions: <b>#0/);
   says(page, /Set the input <code>journal<\/code> to keep them\./);
   assert.equal(hidden(page), "");

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
-import type { RunEvent, RunEventBody } from "../../../src/events/event.ts";
+import type { RunEvent, RunEventBody, RunOutcome } from "../../../src/events/event.ts";
 import { viewsOf } from "../../../src/events/view.ts";
 import { chartOf } from "../../../src/reports/flow-chart.ts";
 import {
   createTerminalReporter,
+  printLastLine,
   type TerminalOptions,
 } from "../../../src/reports/terminal/terminal-reporter.ts";
 import * as samples from "../../events/samples.ts";
@@ -64,15 +65,14 @@ test("a run is told in lines with a clock and a work, then what was said, a char
     "1  publish  skipped           0      0          0    0  00:00",
     "   total                      3      2       2.0k   40  00:24",
     "",
-    "job nightly failed: publish is missing",
+    "reported document: docs/report.md",
     "",
   ]);
 });
 
-test("quiet tells failures and the end only", () => {
+test("quiet tells failures only", () => {
   assert.deepEqual(run(samples.story(), { verbosity: "quiet", chart: true }).split("\n"), [
     "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
-    "job nightly failed: publish is missing",
     "",
   ]);
 });
@@ -87,17 +87,46 @@ test("verbose tells prompts, tools, messages, model calls and the details of a c
   assert.match(text, /Bad gateway \{\}\n/);
 });
 
-test("the last line is the outcome, exactly, and nothing follows it", () => {
-  for (const [outcome, line] of [
-    [{ kind: "succeeded" }, "job nightly succeeded"],
-    [{ kind: "failed", reason: "it broke" }, "job nightly failed: it broke"],
-    [{ kind: "canceled", reason: "SIGINT" }, "job nightly canceled: SIGINT"],
-  ] as const) {
-    const end = stamped(1, { type: "run.ended", outcome });
-    const note = { kind: "note", text: "late" } as const;
-    const late = stamped(2, { type: "decision", work: null, decision: note });
-    assert.ok(run([start, end, late]).endsWith(`\n${line}\n`), line);
-  }
+test("the last line is how it ended, what the exit code means where that differs, and the verdict", () => {
+  const last = (events: readonly RunEvent[], passes: boolean, reason = ""): string => {
+    const [view = assert.fail()] = viewsOf(events).values();
+    let text = "";
+    const stream = { write: (part: string) => void (text += part) };
+    const words = { fails: "the exit code is 1", passes: "The step passes" };
+    printLastLine({ stream, colors: false }, view, { passes, reason, words });
+    return text;
+  };
+  const ended = (outcome: RunOutcome): RunEvent => stamped(1, { type: "run.ended", outcome });
+  const failed = { kind: "failed", reason: "it broke" } as const;
+  assert.equal(last([start, ended(succeeded)], true), "job nightly succeeded\n");
+  assert.equal(last([start, ended(failed)], false), "job nightly failed: it broke\n");
+  assert.equal(
+    last([start, ended({ kind: "canceled", reason: "SIGINT" })], false),
+    "job nightly canceled: SIGINT\n",
+  );
+  assert.ok(start.type === "run.started");
+  const verdict = { verdict: "reject", reason: "It\nleaks." } as const;
+  const rejected = [
+    { ...start, rehearsed: true as const },
+    stamped(1, { type: "work.started", work: samples.review }),
+    stamped(1, { type: "verdict.given", work: samples.review, verdict }),
+    ended(succeeded),
+  ];
+  assert.equal(
+    last(rejected, false, "The verdict is reject."),
+    "job nightly succeeded (rehearsal), but the exit code is 1: the verdict is reject. Verdict: Rejected: It leaks.\n",
+  );
+  assert.equal(
+    last([start, ended(failed)], true, "it broke"),
+    "job nightly failed: it broke. The step passes\n",
+  );
+});
+
+test("nothing follows the end", () => {
+  const end = stamped(1, { type: "run.ended", outcome: succeeded });
+  const note = { kind: "note", text: "late" } as const;
+  const late = stamped(2, { type: "decision", work: null, decision: note });
+  assert.equal(run([start, end, late]), run([start, end]));
 });
 
 test("items over long paths are told apart, and the table has each that failed, up to a bound", () => {
@@ -156,7 +185,7 @@ test("colors and the live view are for terminals only, and can be turned off the
     return stream.writes.join("");
   };
   assert.ok(!screen({ colors: false, live: false }).includes("\u001B"));
-  assert.ok(screen({ colors: true, live: false }).includes("\u001B[31mjob nightly failed"));
+  assert.ok(screen({ colors: true, live: false }).includes("\u001B[31m"));
   assert.ok(screen({ colors: false, live: true }).includes("\u001B[?2026h"));
   assert.ok(!screen({ colors: false, live: false, verbosity: "quiet" }).includes("\u001B"));
 });
@@ -266,7 +295,7 @@ test("a log has a line at least every minute while something runs, with what, an
   emit({ type: "work.ended", work: review, outcome: succeeded });
   emit({ type: "run.ended", outcome: succeeded });
   assert.equal(clock.sleeping, 0);
-  assert.ok(text().endsWith("\njob j succeeded\n"));
+  assert.match(text(), /\n {3}total .*\n\n$/);
 });
 
 test("quiet stays silent while the job runs", async () => {
