@@ -112,7 +112,7 @@ export class OutputFolder {
     if (real === undefined) makeDirectoryNow(path);
     this.path = path;
     this.#real = real ?? realPathOf(path);
-    this.#use((folder) => folder);
+    inRealFolder(this.#real, () => {});
   }
 
   folder(name: string): OutputFolder {
@@ -151,6 +151,9 @@ export class OutputFolder {
   }
 
   #use<T>(use: (folder: string) => T): T {
+    // A new folder would lack what was written before.
+    if (lstatSync(this.#real, { throwIfNoEntry: false }) === undefined)
+      throw new Error(`The folder ${this.path} was removed during the run.`);
     return inRealFolder(this.#real, use);
   }
 }
