@@ -189,7 +189,7 @@ PROMPT_N System Reviewer
 const places: Readonly<Record<string, readonly string[]>> = {
   "grading.wf.md": ["step.wf.md:12:5", "step.wf.md:54:1"],
   "headings.wf.md": ["71:1"],
-  "html.wf.md": ["7:11", "17:1", "28:1"],
+  "html.wf.md": ["17:1", "28:1"],
   "includes.wf.md": ["7:76", "notes.txt:1:10"],
   "mermaid.wf.md": ["64:1"],
   "recover.wf.md": ["7:15"],
