@@ -8,7 +8,6 @@ import { decidePermission } from "../permissions/policy.ts";
 import { Breath } from "../platform/breath.ts";
 import { openJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
-import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";
 import { cut } from "../events/cut.ts";
@@ -30,8 +29,12 @@ export const relicLimits = {
 } as const;
 
 const defaultTokens = 2_000;
-/** A shorter beginning of a file, or of a passage, says nothing. */
+/** A shorter beginning of a file says nothing. */
 const shortest = 120;
+/** Longest passage, in characters. */
+const longestPassage = 1_000;
+const longestQuery = 1_000;
+const mostWords = 32;
 
 export function createRelics(options: RelicOptions): Toolbox["relicsFor"] {
   return (names, permissions) => {
@@ -179,13 +182,15 @@ async function excerpt(source: Source, characters: number): Promise<string> {
   return joined([...parts, source.omissions()]);
 }
 
+/** Returns the passages that have the most words of the query first. A longer word may begin with one of the query. */
 async function search(
   source: Source,
   words: readonly string[],
   characters: number,
 ): Promise<string> {
   const files = await source.files();
-  const passages = new PassageSearch(words);
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${words.join("|")})`, "gu");
+  const found: { readonly passage: string; readonly count: number }[] = [];
   const breath = new Breath();
   let left: number = relicLimits.total;
   for (const file of files) {
@@ -194,24 +199,68 @@ async function search(
     if (text === undefined) continue;
     if (file.bytes > most) source.omitted += 1;
     left -= Math.min(file.bytes, most);
-    passages.add(file.name, text);
+    for (const [line, lines] of passagesOf(text)) {
+      const passage = `${file.name}:${line}\n${lines}`;
+      const { size: count } = new Set(passage.toLowerCase().match(pattern));
+      if (count > 0) found.push({ passage, count });
+    }
     if (breath.isDue) await breath.take();
   }
-  const ranked = passages.ranked();
   const omissions = source.omissions();
   const room = characters - omissions.length - separator.length;
+  const ranked = found.toSorted((a, b) => b.count - a.count).map(({ passage }) => passage);
   if (ranked.length > 0) return joined([...fitting(ranked, room), omissions]);
   const none = cut(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
   return joined([none, tableOf(files, room - none.length - separator.length), omissions]);
 }
 
-function fitting(passages: readonly Passage[], characters: number): readonly string[] {
+/** Short words are in every text, so they only count where there are no others. */
+function wordsOf(query: string): readonly string[] {
+  const all =
+    query
+      .slice(0, longestQuery)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}_]+/gu) ?? [];
+  const long = all.filter((word) => word.length > 2);
+  return [...new Set(long.length > 0 ? long : all)].slice(0, mostWords);
+}
+
+/** Cuts a text at its headings, and else at blank lines. */
+export function passagesOf(text: string): readonly (readonly [line: number, text: string])[] {
+  const passages: [line: number, text: string][] = [];
+  let lines: string[] = [];
+  let first = 1;
+  let length = 0;
+  let hasText = false;
+  const end = (): void => {
+    if (length > 0) passages.push([first, lines.join("\n").trimEnd()]);
+    [lines, length, hasText] = [[], 0, false];
+  };
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    for (const part of line.match(longParts) ?? [""]) {
+      const isBlank = part.trim() === "";
+      const isHeading = /^#{1,6}\s/.test(part);
+      const isLong = length + part.length > longestPassage;
+      if (isLong || (hasText && isHeading) || (isBlank && length > longestPassage / 2)) end();
+      if (isBlank && length === 0) continue;
+      if (length === 0) first = index + 1;
+      lines.push(part);
+      length += part.length + 1;
+      hasText ||= !isBlank && !isHeading;
+    }
+  }
+  end();
+  return passages;
+}
+
+const longParts = new RegExp(`.{1,${longestPassage - 1}}`, "gsu");
+
+function fitting(passages: readonly string[], characters: number): readonly string[] {
   const parts: string[] = [];
   let room = characters;
-  for (const { file, line, text } of passages) {
-    const head = `${file}:${line}\n`;
-    if (head.length + text.length > room && parts.length > 0) continue;
-    const part = head + wholeLines(text, Math.max(0, room - head.length));
+  for (const passage of passages) {
+    if (passage.length > room && parts.length > 0) continue;
+    const part = wholeLines(passage, Math.max(0, room));
     parts.push(part);
     room -= part.length + separator.length;
   }
