@@ -22,9 +22,9 @@ interface RelicOptions {
 export const relicLimits = {
   files: 1_000,
   names: 50_000,
-  /** Of one file, in bytes; the rest of it is not searched. */
+  /** How much of one file is read, in bytes. */
   file: 512 * 1024,
-  /** Of all files that are searched, in bytes. */
+  /** How much of all files is read, in bytes. */
   total: 8 * 1024 * 1024,
 } as const;
 
@@ -51,15 +51,18 @@ function relicOf(
   permissions: Permissions,
   options: RelicOptions,
 ): Relic {
-  const read = async (query: string | undefined, { signal }: CallContext): Promise<ToolOutcome> => {
-    const source = new Source({ ...options, globs, permissions, signal });
+  const read = async (query = "", { signal }: CallContext): Promise<ToolOutcome> => {
     const characters = maxTokens * charactersPerToken;
-    const words = wordsOf(query ?? "");
-    const text =
-      words.length === 0
-        ? await excerpt(source, characters)
-        : await search(source, words, characters);
+    const words = wordsOf(query);
+    const isSearch = words.length > 0;
+    // Beginnings are read further than they are shown, so that a secret at the end is recognized.
+    const most = isSearch ? relicLimits.file : characters * 4 + 64 * 1024;
+    const all = { ...options, globs, permissions, signal };
+    const found = await readFiles(all, Math.min(most, relicLimits.file), isSearch);
     if (signal.aborted) return { kind: "failed", reason: "The call was canceled." };
+    const room = characters - found.omissions.length - separator.length;
+    const parts = isSearch ? await passages(found.files, words, room) : excerpts(found.files, room);
+    const text = [...parts, found.omissions].filter((part) => part !== "").join(separator);
     return { kind: "succeeded", value: cut(text, characters) };
   };
   return { name, description, maxTokens, read };
@@ -68,150 +71,122 @@ function relicOf(
 interface FoundFile {
   /** Relative to the working directory. Redacted, and without control characters. */
   readonly name: string;
-  readonly bytes: number;
-  readonly text: (bytes: number) => Promise<string | undefined>;
+  /** Redacted. */
+  readonly text: string;
 }
 
-interface SourceOptions extends RelicOptions {
+interface FileOptions extends RelicOptions {
   readonly globs: readonly string[];
   readonly permissions: Permissions;
   readonly signal: AbortSignal;
 }
 
-class Source {
-  readonly #options: SourceOptions;
-  #isComplete = true;
-  omitted = 0;
-
-  constructor(options: SourceOptions) {
-    this.#options = options;
-  }
-
-  async files(): Promise<readonly FoundFile[]> {
-    const { workingDirectory: folder, globs, signal } = this.#options;
-    const bounds = { mostFiles: relicLimits.files, mostNames: relicLimits.names };
-    const { files, complete } = await matchingFiles({ folder, globs, signal, ...bounds });
-    this.#isComplete = complete;
-    const root = await realpath(folder).catch(() => folder);
-    const found: FoundFile[] = [];
-    const breath = new Breath();
-    for (const path of files) {
-      if (signal.aborted) break;
-      // Permissions ask the file system at once.
-      if (breath.isDue) await breath.take();
-      const file = await this.#found(path, root);
-      if (file === undefined) this.omitted += 1;
-      else found.push(file);
+async function readFiles(
+  options: FileOptions,
+  mostBytes: number,
+  countsParts: boolean,
+): Promise<{
+  readonly files: readonly FoundFile[];
+  readonly omissions: string;
+}> {
+  const { workingDirectory: folder, globs, signal } = options;
+  const bounds = { mostFiles: relicLimits.files, mostNames: relicLimits.names };
+  const { files: paths, complete } = await matchingFiles({ folder, globs, signal, ...bounds });
+  const root = await realpath(folder).catch(() => folder);
+  const files: FoundFile[] = [];
+  let omitted = 0;
+  let left: number = relicLimits.total;
+  const breath = new Breath();
+  for (const path of paths) {
+    if (signal.aborted) break;
+    // Permissions ask the file system at once.
+    if (breath.isDue) await breath.take();
+    const real = await permittedPath(path, root, options);
+    const most = Math.min(mostBytes, left);
+    const read = real === undefined ? undefined : await startOf(real, most);
+    if (read === undefined || read.start.subarray(0, 8_000).includes(0)) {
+      omitted += 1;
+      continue;
     }
-    return found;
-  }
-
-  async #found(path: string, root: string): Promise<FoundFile | undefined> {
-    const { workingDirectory, files, permissions } = this.#options;
-    const at = join(workingDirectory, path);
-    const request = { kind: "read", paths: [at], deep: false } as const;
-    const context = { workingDirectory, ...files };
-    const real = await realpath(at).catch(() => undefined);
-    // Permissions may allow more than the working directory; a relic is a part of it.
-    if (
-      real === undefined ||
-      !isUnder(real, root) ||
-      decidePermission(permissions, request, context).kind !== "allowed"
-    ) {
-      return undefined;
-    }
-    const bytes = (await startOf(real, 0))?.size;
-    if (bytes === undefined) return undefined;
-    return { name: this.#shown(path), bytes, text: (most) => this.#text(real, bytes, most) };
-  }
-
-  async #text(real: string, bytes: number, most: number): Promise<string | undefined> {
-    const start = (await startOf(real, most))?.start;
-    if (start === undefined || start.subarray(0, 8_000).includes(0)) {
-      this.omitted += 1;
-      return undefined;
-    }
-    const stream = this.#options.redact();
+    const { start, size } = read;
+    left -= start.length;
+    const isWhole = size <= start.length;
+    if (!isWhole && countsParts) omitted += 1;
+    const stream = options.redact();
     const text = stream.push(new TextDecoder().decode(start));
     // What may be the first half of a secret stays in the stream.
-    return bytes > start.length ? text : text + stream.end();
+    files.push({ name: shownName(path, options), text: isWhole ? text + stream.end() : text });
   }
+  const all = [
+    ...(omitted === 0
+      ? []
+      : [`${omitted} that this task may not read, without text, or too large`]),
+    ...(complete ? [] : [`those beyond the limit of ${relicLimits.files}`]),
+  ].join(", and ");
+  return { files, omissions: all === "" ? "" : `Left out of these files: ${all}.` };
+}
 
-  omissions(): string {
-    const some =
-      this.omitted === 0
-        ? []
-        : [`${this.omitted} that this task may not read, without text, or too large`];
-    const more = this.#isComplete ? [] : [`those beyond the limit of ${relicLimits.files}`];
-    const all = [...some, ...more].join(", and ");
-    return all === "" ? "" : `Left out of these files: ${all}.`;
-  }
+/** Permissions may allow more than the working directory; a relic is a part of it. */
+async function permittedPath(
+  path: string,
+  root: string,
+  { workingDirectory, files, permissions }: FileOptions,
+): Promise<string | undefined> {
+  const at = join(workingDirectory, path);
+  const real = await realpath(at).catch(() => undefined);
+  if (real === undefined || !isUnder(real, root)) return undefined;
+  const request = { kind: "read", paths: [at], deep: false } as const;
+  const { kind } = decidePermission(permissions, request, { workingDirectory, ...files });
+  return kind === "allowed" ? real : undefined;
+}
 
-  #shown(path: string): string {
-    const stream = this.#options.redact();
-    const redacted = stream.push(path) + stream.end();
-    // eslint-disable-next-line no-control-regex
-    return redacted.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?");
-  }
+function shownName(path: string, { redact }: FileOptions): string {
+  const stream = redact();
+  const redacted = stream.push(path) + stream.end();
+  // eslint-disable-next-line no-control-regex
+  return redacted.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?");
 }
 
 const separator = "\n\n";
-const longestOmissions = 160;
 
-function joined(parts: readonly string[]): string {
-  return parts.filter((part) => part !== "").join(separator);
-}
-
-async function excerpt(source: Source, characters: number): Promise<string> {
-  const files = await source.files();
+function excerpts(files: readonly FoundFile[], characters: number): readonly string[] {
   const table = tableOf(files, characters / 4);
   const parts = [table];
-  let room = characters - table.length - longestOmissions;
-  for (const [index, file] of files.entries()) {
+  let room = characters - table.length;
+  for (const [index, { name, text }] of files.entries()) {
+    const head = `${name}:1\n`;
     const share = Math.max(shortest, Math.floor(room / (files.length - index)));
-    const head = `${file.name}:1\n`;
     const space = Math.min(share, room) - head.length - separator.length;
     if (space < shortest / 2) break;
-    // More than is shown, so that a secret at the end is recognized.
-    const text = await file.text(space * 4 + 64 * 1024);
-    const beginning = wholeLines((text ?? "").trimEnd(), space);
+    const beginning = wholeLines(text.trimEnd(), space);
     if (beginning === "") continue;
     parts.push(head + beginning);
     room -= head.length + beginning.length + separator.length;
   }
-  return joined([...parts, source.omissions()]);
+  return parts;
 }
 
 /** Returns the passages that have the most words of the query first. A longer word may begin with one of the query. */
-async function search(
-  source: Source,
+async function passages(
+  files: readonly FoundFile[],
   words: readonly string[],
   characters: number,
-): Promise<string> {
-  const files = await source.files();
+): Promise<readonly string[]> {
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${words.join("|")})`, "gu");
   const found: { readonly passage: string; readonly count: number }[] = [];
   const breath = new Breath();
-  let left: number = relicLimits.total;
-  for (const file of files) {
-    const most = Math.min(relicLimits.file, left);
-    const text = await file.text(most);
-    if (text === undefined) continue;
-    if (file.bytes > most) source.omitted += 1;
-    left -= Math.min(file.bytes, most);
+  for (const { name, text } of files) {
     for (const [line, lines] of passagesOf(text)) {
-      const passage = `${file.name}:${line}\n${lines}`;
+      const passage = `${name}:${line}\n${lines}`;
       const { size: count } = new Set(passage.toLowerCase().match(pattern));
       if (count > 0) found.push({ passage, count });
     }
     if (breath.isDue) await breath.take();
   }
-  const omissions = source.omissions();
-  const room = characters - omissions.length - separator.length;
   const ranked = found.toSorted((a, b) => b.count - a.count).map(({ passage }) => passage);
-  if (ranked.length > 0) return joined([...fitting(ranked, room), omissions]);
+  if (ranked.length > 0) return fitting(ranked, characters);
   const none = cut(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
-  return joined([none, tableOf(files, room - none.length - separator.length), omissions]);
+  return [none, tableOf(files, characters - none.length - separator.length)];
 }
 
 /** Short words are in every text, so they only count where there are no others. */
