@@ -4,13 +4,11 @@ import { warning } from "./problems.ts";
 import { availableTools, type DeclaredTools, type Entry, type Permissions } from "./model.ts";
 import { allJobTools, protocolTools, runtimeTools } from "./known-tools.ts";
 
-export interface ToolPermissions {
-  readonly allowsTool: (name: string) => boolean;
-  readonly allowsServer: (name: string) => boolean;
-}
+/** Whether permissions allow a tool, or with `NAME/*` a server. */
+export type AllowsTool = (pattern: string) => boolean;
 
 export interface ToolWarningChecks {
-  readonly toolPermissions?: (permissions: Permissions) => ToolPermissions;
+  readonly toolPermissions?: (permissions: Permissions) => AllowsTool;
   readonly otherTools?: readonly string[];
   readonly hasCredential?: (text: string) => boolean;
 }
@@ -83,14 +81,14 @@ export function programWarnings(
 function permissionWarnings(
   { tasks, permissions: ofEntry = "read-only", tools = {}, mcpServers = {} }: Entry,
   usesFlows: boolean,
-  of: (permissions: Permissions) => ToolPermissions,
+  of: (permissions: Permissions) => AllowsTool,
 ): Problem[] {
-  const known = new Map<Permissions, ToolPermissions>();
+  const known = new Map<Permissions, AllowsTool>();
   const never = Object.entries(tasks).flatMap(([name, { permissions = ofEntry, criteria }]) => {
-    const rules = known.get(permissions) ?? of(permissions);
-    known.set(permissions, rules);
+    const allows = known.get(permissions) ?? of(permissions);
+    known.set(permissions, allows);
     return (criteria?.toolExecuted ?? []).flatMap((tool, index) => {
-      if (allJobTools.includes(tool) || rules.allowsTool(tool)) return [];
+      if (allJobTools.includes(tool) || allows(tool)) return [];
       const path = ["tasks", name, "criteria", "toolExecuted", index];
       const reason = `The criteria can't hold, because the task may not call ${JSON.stringify(tool)}.`;
       return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
@@ -99,21 +97,19 @@ function permissionWarnings(
   const all = [...known.values()];
   // A workflow has its own permissions.
   if (usesFlows || all.length === 0) return never;
-  const unreachable = (path: Path, what: string, pattern: string): Problem =>
-    warning(
-      path,
-      `No task may ${what}: permissions.tools doesn't allow it.`,
-      `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`,
-    );
-  return [
-    ...Object.keys(tools)
-      .filter((name) => !all.some((rules) => rules.allowsTool(name)))
-      .map((name) => unreachable(["tools", name], "call this tool", name)),
-    ...Object.keys(mcpServers)
-      .filter((name) => !all.some((rules) => rules.allowsServer(name)))
-      .map((name) => unreachable(["mcpServers", name], "use this server", `${name}/*`)),
-    ...never,
+  const declared = [
+    ...Object.keys(tools).map((name) => [["tools", name], "call this tool", name] as const),
+    ...Object.keys(mcpServers).map(
+      (name) => [["mcpServers", name], "use this server", `${name}/*`] as const,
+    ),
   ];
+  const unreachable = declared
+    .filter(([, , pattern]) => !all.some((allows) => allows(pattern)))
+    .map(([path, what, pattern]) => {
+      const hint = `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`;
+      return warning(path, `No task may ${what}: permissions.tools doesn't allow it.`, hint);
+    });
+  return [...unreachable, ...never];
 }
 
 /** Why a pattern of tools, as in `permissions.tools`, names nothing; undefined if it names something. */

@@ -154,10 +154,10 @@ export const warningChecks: WarningChecks = {
   checkCommandPattern: unmatchable,
   toolPermissions: (permissions) => {
     const rules = ruleSet(permissions);
-    return {
-      allowsTool: (name) => toolVerdict(rules, name) === "allowed",
-      allowsServer: (name) => allowsServer(permissions, name),
-    };
+    return (pattern) =>
+      pattern.endsWith("/*")
+        ? allowsServer(permissions, pattern.slice(0, -2))
+        : toolVerdict(rules, pattern) === "allowed";
   },
   hasCredential: holdsCredential,
 };
