@@ -6,7 +6,7 @@ import type { TextStream } from "../redaction/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { Breath } from "../platform/breath.ts";
-import { openJudged } from "../platform/reading.ts";
+import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -22,9 +22,9 @@ interface RelicOptions {
 export const relicLimits = {
   files: 1_000,
   names: 50_000,
-  /** How much of one file is read, in bytes. */
+  /** Longer files are left out, in bytes. */
   file: 512 * 1024,
-  /** How much of all files is read, in bytes. */
+  /** Files beyond it are left out, in bytes. */
   total: 8 * 1024 * 1024,
 } as const;
 
@@ -52,16 +52,13 @@ function relicOf(
   options: RelicOptions,
 ): Relic {
   const read = async (query = "", { signal }: CallContext): Promise<ToolOutcome> => {
-    const characters = maxTokens * charactersPerToken;
-    const words = wordsOf(query);
-    const isSearch = words.length > 0;
-    // Beginnings are read further than they are shown, so that a secret at the end is recognized.
-    const most = isSearch ? relicLimits.file : characters * 4 + 64 * 1024;
-    const all = { ...options, globs, permissions, signal };
-    const found = await readFiles(all, Math.min(most, relicLimits.file), isSearch);
+    const found = await readFiles({ ...options, globs, permissions, signal });
     if (signal.aborted) return { kind: "failed", reason: "The call was canceled." };
+    const characters = maxTokens * charactersPerToken;
     const room = characters - found.omissions.length - separator.length;
-    const parts = isSearch ? await passages(found.files, words, room) : excerpts(found.files, room);
+    const words = wordsOf(query);
+    const parts =
+      words.length === 0 ? excerpts(found.files, room) : await passages(found.files, words, room);
     const text = [...parts, found.omissions].filter((part) => part !== "").join(separator);
     return { kind: "succeeded", value: cut(text, characters) };
   };
@@ -83,12 +80,7 @@ interface FileOptions extends RelicOptions {
 
 async function readFiles(
   options: FileOptions,
-  mostBytes: number,
-  countsParts: boolean,
-): Promise<{
-  readonly files: readonly FoundFile[];
-  readonly omissions: string;
-}> {
+): Promise<{ readonly files: readonly FoundFile[]; readonly omissions: string }> {
   const { workingDirectory: folder, globs, signal } = options;
   const bounds = { mostFiles: relicLimits.files, mostNames: relicLimits.names };
   const { files: paths, complete } = await matchingFiles({ folder, globs, signal, ...bounds });
@@ -102,20 +94,16 @@ async function readFiles(
     // Permissions ask the file system at once.
     if (breath.isDue) await breath.take();
     const real = await permittedPath(path, root, options);
-    const most = Math.min(mostBytes, left);
-    const read = real === undefined ? undefined : await startOf(real, most);
-    if (read === undefined || read.start.subarray(0, 8_000).includes(0)) {
+    const bytes = real && contentOf(real, Math.min(relicLimits.file, left));
+    if (!bytes || bytes.subarray(0, 8_000).includes(0)) {
       omitted += 1;
       continue;
     }
-    const { start, size } = read;
-    left -= start.length;
-    const isWhole = size <= start.length;
-    if (!isWhole && countsParts) omitted += 1;
-    const stream = options.redact();
-    const text = stream.push(new TextDecoder().decode(start));
-    // What may be the first half of a secret stays in the stream.
-    files.push({ name: shownName(path, options), text: isWhole ? text + stream.end() : text });
+    left -= bytes.length;
+    files.push({
+      name: withoutControls(redacted(path, options)),
+      text: redacted(new TextDecoder().decode(bytes), options),
+    });
   }
   const all = [
     ...(omitted === 0
@@ -140,11 +128,14 @@ async function permittedPath(
   return kind === "allowed" ? real : undefined;
 }
 
-function shownName(path: string, { redact }: FileOptions): string {
+function redacted(text: string, { redact }: FileOptions): string {
   const stream = redact();
-  const redacted = stream.push(path) + stream.end();
+  return stream.push(text) + stream.end();
+}
+
+function withoutControls(text: string): string {
   // eslint-disable-next-line no-control-regex
-  return redacted.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?");
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?");
 }
 
 const separator = "\n\n";
@@ -264,26 +255,11 @@ function wholeLines(text: string, characters: number): string {
   return `${end > kept.length / 2 ? kept.slice(0, end) : kept}\n…`;
 }
 
-/** Undefined if it was replaced since it was judged, or can't be read. */
-async function startOf(
-  path: string,
-  bytes: number,
-): Promise<{ readonly size: number; readonly start: Uint8Array } | undefined> {
-  const handle = await openJudged(path);
+/** Undefined if the file was replaced since it was judged, is longer, or can't be read. */
+function contentOf(path: string, longest: number): Uint8Array | undefined {
   try {
-    if (handle === undefined) return undefined;
-    const { size } = await handle.stat();
-    const buffer = new Uint8Array(Math.min(bytes, size));
-    let length = 0;
-    while (length < buffer.length) {
-      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return { size, start: buffer.subarray(0, length) };
+    return readJudged(path, longest);
   } catch {
     return undefined;
-  } finally {
-    await handle?.close();
   }
 }
