@@ -4,7 +4,7 @@ import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
-import { factsOf, kindOf } from "../kinds/kinds.ts";
+import { factsOf } from "../kinds/kinds.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
@@ -30,13 +30,13 @@ export function checkWorkflow(
     for (const { name } of parameters) names.add(name);
     for (const one of activities.values()) if (one.kind === "set") names.add(one.name);
   }
-  const sends = all.some(({ activities }) =>
-    [...activities.values()].some(({ kind }) => kind === "prompt"),
-  );
+  const activities = all.flatMap((one) => [...one.activities.values()]);
+  const sends = activities.some(({ kind }) => kind === "prompt");
+  const asks = activities.some(isQuestion);
   for (const file of all) {
     const check = new FileCheck(file, { names, files, problems, ...options });
     check.starts();
-    checkPaths(file, all, problems);
+    checkPaths(file, asks, problems);
     for (const activity of file.activities.values()) check.activity(activity);
     check.prompts();
     if (!sends) check.unsent();
@@ -215,7 +215,7 @@ function quoted(text: string): string {
 }
 
 /** Finds activities that can't be reached, in time that grows with the number of edges, and agents that are never asked. */
-function checkPaths(file: ReadFile, all: readonly ReadFile[], problems: Problems): void {
+function checkPaths(file: ReadFile, asks: boolean, problems: Problems): void {
   const activities = [...file.activities.values()];
   // Without a START everything would be unreachable.
   if (!activities.some(({ kind }) => kind === "start")) return;
@@ -229,50 +229,16 @@ function checkPaths(file: ReadFile, all: readonly ReadFile[], problems: Problems
       queue.push(next);
     }
   }
-  const callsAsk = all.some(
-    (other) => other !== file && [...other.activities.values()].some(isQuestion),
-  );
-  const unasked = unaskedAgents(activities, callsAsk);
   for (const one of activities) {
     const { id, at, kind } = one;
     const place = { file: file.file, at };
     if (!reached.has(one)) {
       if (kind !== "success" && kind !== "failed") problems.warn(place, `${id} can't be reached.`);
-    } else if (unasked.has(one)) {
-      const reason = `${id} starts an agent that is never asked: no PROMPT with a User prompt follows.`;
+    } else if (!asks && one.kind === "prompt" && roleOf(one.prompt) === "system") {
+      const reason = `${id} starts an agent that is never asked: there is no PROMPT with a User prompt.`;
       problems.warn(place, reason);
     }
   }
-}
-
-/** Returns the System prompts that no question follows. Walks back from each question, up to where an agent starts. */
-function unaskedAgents(all: readonly Activity[], callsAsk: boolean): ReadonlySet<Activity> {
-  const on = (event: "success" | "failed"): string | undefined =>
-    all.find((one) => one.kind === "on" && one.event === event)?.id;
-  const [onSuccess, onFailed] = [on("success"), on("failed")];
-  const before = new Map<string, Activity[]>();
-  for (const one of all) {
-    const { kind, next = kind === "failed" ? onFailed : onSuccess } = one;
-    const { other = kindOf(kind).decides && onFailed } = one;
-    for (const id of [next, other]) {
-      const those = before.get(id ?? "") ?? [];
-      those.push(one);
-      before.set(id ?? "", those);
-    }
-  }
-  const unasked = new Set(
-    all.filter((one) => one.kind === "prompt" && roleOf(one.prompt) === "system"),
-  );
-  const seen = new Set<Activity>();
-  const queue = all.filter((one) => isQuestion(one) || (one.kind === "call" && callsAsk));
-  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
-    for (const previous of before.get(one.id) ?? []) {
-      if (seen.has(previous)) continue;
-      seen.add(previous);
-      if (!unasked.delete(previous)) queue.push(previous);
-    }
-  }
-  return unasked;
 }
 
 function isQuestion(one: Activity): boolean {
