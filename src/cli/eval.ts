@@ -90,11 +90,11 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     if (signals.signal.aborted) return exitCode.canceled;
     if (summary.missing > 0) return exitCode.failed;
     if (baselineFile !== undefined && updates) {
-      await writeBaseline(baselineFile, before, summary.measured);
+      await writeBaseline(baselineFile, before, summary.cases);
       return exitCode.success;
     }
-    const fell = baselineFile !== undefined && summary.comparisons.some((one) => one.fell);
-    return fell ? exitCode.failed : exitCode.success;
+    const fell = summary.totals.some(({ comparison }) => comparison?.fell);
+    return fell && baselineFile !== undefined ? exitCode.failed : exitCode.success;
   } finally {
     unlock();
     signals.dispose();

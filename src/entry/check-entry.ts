@@ -71,7 +71,6 @@ class EntryChecker {
       const reason = toolPatternProblem(pattern.replace(/^!/, ""));
       if (reason !== undefined) this.#problems.add(path, `Is not a valid pattern: ${reason}.`);
     },
-    "tool of a server": () => undefined,
     "command pattern": () => undefined,
     parameters: (schema, path) => checkParameters(schema, path, this.#problems),
     variable: () => undefined,

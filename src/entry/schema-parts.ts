@@ -10,7 +10,6 @@ export type Meaning =
   | "relic"
   | "monument"
   | "tool"
-  | "tool of a server"
   /** Of the entry, or a job tool. */
   | "tool of a task"
   /** Must not be that of a task. */

@@ -5,6 +5,7 @@ import {
   map,
   means,
   name,
+  names,
   named,
   object,
   positive,
@@ -189,10 +190,10 @@ export const mcpServerSchema = object(
       "permissions",
       "What the program may do. Default: as much as the task that uses it.",
     ),
-    tools: listOf(
-      "tool of a server",
-      "The only tools of the server that are offered. Default: all.",
-    ),
+    tools: {
+      ...names,
+      description: "The only tools of the server that are offered. Default: all.",
+    },
     required: flag(
       "Whether a task that may use the server fails if the server can't be used.",
       true,

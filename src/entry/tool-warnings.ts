@@ -1,26 +1,14 @@
 import type { Path, Problem } from "../document/problem.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { warning } from "./problems.ts";
-import {
-  availableTools,
-  defaultLimits,
-  type DeclaredTools,
-  type Entry,
-  type McpServer,
-  type Permissions,
-  type Task,
-  type ToolDeclaration,
-} from "./model.ts";
+import { availableTools, type DeclaredTools, type Entry, type Permissions } from "./model.ts";
 import { allJobTools, protocolTools, runtimeTools } from "./known-tools.ts";
 
-export interface ToolPermissions {
-  readonly allowsTool: (name: string) => boolean;
-  readonly allowsServer: (name: string) => boolean;
-  readonly offers: (name: string) => boolean;
-}
+/** Whether permissions allow a tool, or with `NAME/*` a server. */
+export type AllowsTool = (pattern: string) => boolean;
 
 export interface ToolWarningChecks {
-  readonly toolPermissions?: (permissions: Permissions) => ToolPermissions;
+  readonly toolPermissions?: (permissions: Permissions) => AllowsTool;
   readonly otherTools?: readonly string[];
   readonly hasCredential?: (text: string) => boolean;
 }
@@ -37,79 +25,91 @@ export function toolWarnings(
     ...(toolPermissions === undefined
       ? []
       : [
-          ...patternWarnings(entry, otherTools, toolPermissions),
-          ...callWarnings(entry, usesFlows, toolPermissions),
+          ...patternWarnings(entry, otherTools),
+          ...permissionWarnings(entry, usesFlows, toolPermissions),
         ]),
     ...knowledgeWarnings(entry),
-    ...iterationWarnings(entry),
     ...programWarnings(entry, hasCredential),
   ];
 }
 
-/** Of the programs and addresses of tools and servers. */
+/** Finds credentials in declarations, and text that only a shell would understand. */
 export function programWarnings(
   { tools = {}, mcpServers = {} }: DeclaredTools,
   hasCredential: (text: string) => boolean = () => false,
 ): Problem[] {
+  const credential = (path: Path, text: string): Problem[] => {
+    if (!hasCredential(text.replaceAll(/(?<=^|\s)env:\S*/g, "$$"))) return [];
+    const reason = "This looks like a credential. Everybody who can read the file can read it.";
+    const hint = "pass it in a variable, with --env NAME; env and headers take env:NAME";
+    return [warning(path, reason, hint)];
+  };
+  const words = (path: Path, all: readonly string[] = []): Problem[] =>
+    all.flatMap((text, index) => credential([...path, index], text));
+  const command = (path: Path, all: readonly string[] = []): Problem[] => [
+    ...shellWarnings([...path, 0], all[0]),
+    ...words(path, all),
+  ];
+  const values = (path: Path, all: Readonly<Record<string, string>> = {}): Problem[] =>
+    Object.entries(all).flatMap(([name, value]) => {
+      // The name of a header says what its value is.
+      const found = credential([...path, name], `${name}: ${value}`);
+      return found.length > 0 ? found : insertionWarnings([...path, name], value);
+    });
   return [
-    ...Object.entries(tools).flatMap(([name, tool]) =>
-      commandWarnings(["tools", name], tool, hasCredential),
-    ),
-    ...Object.entries(mcpServers).flatMap(([name, server]) =>
-      serverWarnings(["mcpServers", name], server, hasCredential),
-    ),
+    ...Object.entries(tools).flatMap(([name, tool]) => [
+      ...command(["tools", name, "command"], "command" in tool ? tool.command : []),
+      ...command(["tools", name, "build", "command"], tool.build?.command),
+    ]),
+    ...Object.entries(mcpServers).flatMap(([name, server]) => {
+      const path = ["mcpServers", name];
+      if ("url" in server)
+        return [
+          ...credential([...path, "url"], server.url),
+          ...values([...path, "headers"], server.headers),
+        ];
+      return [
+        ...shellWarnings([...path, "command"], server.command),
+        ...words([...path, "args"], server.args),
+        ...values([...path, "env"], server.env),
+      ];
+    }),
   ];
 }
 
-function callWarnings(
-  { tasks, permissions: ofEntry = "read-only", tools = {}, mcpServers = {}, relics = {} }: Entry,
+/** Finds criteria that can't hold, and tools and servers that no task may call. */
+function permissionWarnings(
+  { tasks, permissions: ofEntry = "read-only", tools = {}, mcpServers = {} }: Entry,
   usesFlows: boolean,
-  of: (permissions: Permissions) => ToolPermissions,
+  of: (permissions: Permissions) => AllowsTool,
 ): Problem[] {
-  const known = new Map<Permissions, ToolPermissions>();
+  const known = new Map<Permissions, AllowsTool>();
   const never = Object.entries(tasks).flatMap(([name, { permissions = ofEntry, criteria }]) => {
-    const rules = known.get(permissions) ?? of(permissions);
-    known.set(permissions, rules);
+    const allows = known.get(permissions) ?? of(permissions);
+    known.set(permissions, allows);
     return (criteria?.toolExecuted ?? []).flatMap((tool, index) => {
-      if (allJobTools.includes(tool) || rules.allowsTool(tool)) return [];
+      if (allJobTools.includes(tool) || allows(tool)) return [];
       const path = ["tasks", name, "criteria", "toolExecuted", index];
       const reason = `The criteria can't hold, because the task may not call ${JSON.stringify(tool)}.`;
       return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
     });
   });
   const all = [...known.values()];
-  const [toolNames, servers] = [Object.keys(tools), Object.keys(mcpServers)];
-  const isCallable = ({ allowsTool, allowsServer }: ToolPermissions): boolean =>
-    toolNames.some((name) => allowsTool(name)) || servers.some((name) => allowsServer(name));
-  const declares = toolNames.length + servers.length > 0;
-  // Where no task may call anything, the tools are what is warned about.
-  const others = declares ? all.some(isCallable) : Object.keys(tasks).length === 1;
-  const idle = Object.entries(tasks).flatMap(([name, { permissions = ofEntry, ...task }]) => {
-    const rules = known.get(permissions);
-    const { protocol, relics: own = Object.keys(relics) } = task;
-    if (protocol === undefined || !others || rules === undefined || isCallable(rules)) return [];
-    if (!declares && own.length > 0) return [];
-    const reason = "This task may call no tool, so its model has no actions to choose from.";
-    const hint = declares ? "name tools in its permissions.tools" : "declare tools in the entry";
-    return [warning(["tasks", name, "protocol"], reason, hint)];
-  });
-  if (usesFlows || all.length === 0) return [...idle, ...never];
-  const unreachable = (path: Path, what: string, pattern: string): Problem =>
-    warning(
-      path,
-      `No task may ${what}: permissions.tools doesn't allow it.`,
-      `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`,
-    );
-  return [
-    ...toolNames
-      .filter((name) => !all.some((rules) => rules.allowsTool(name)))
-      .map((name) => unreachable(["tools", name], "call this tool", name)),
-    ...servers
-      .filter((name) => !all.some((rules) => rules.allowsServer(name)))
-      .map((name) => unreachable(["mcpServers", name], "use this server", `${name}/*`)),
-    ...idle,
-    ...never,
+  // A workflow has its own permissions.
+  if (usesFlows || all.length === 0) return never;
+  const declared = [
+    ...Object.keys(tools).map((name) => [["tools", name], "call this tool", name] as const),
+    ...Object.keys(mcpServers).map(
+      (name) => [["mcpServers", name], "use this server", `${name}/*`] as const,
+    ),
   ];
+  const unreachable = declared
+    .filter(([, , pattern]) => !all.some((allows) => allows(pattern)))
+    .map(([path, what, pattern]) => {
+      const hint = `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`;
+      return warning(path, `No task may ${what}: permissions.tools doesn't allow it.`, hint);
+    });
+  return [...unreachable, ...never];
 }
 
 /** Why a pattern of tools, as in `permissions.tools`, names nothing; undefined if it names something. */
@@ -160,51 +160,16 @@ export function toolPatternCheck(
   };
 }
 
-function patternWarnings(
-  entry: Entry,
-  otherTools: readonly string[] = [],
-  of: (permissions: Permissions) => ToolPermissions,
-): Problem[] {
+function patternWarnings(entry: Entry, otherTools?: readonly string[]): Problem[] {
   const check = toolPatternCheck(entry, otherTools);
-  const warn = (path: Path, permissions: Permissions | undefined, users: readonly Task[]) => {
-    const usesProtocol = users.some(({ protocol }) => protocol !== undefined);
-    const patterns = patternsOf(permissions);
-    const vain: ToolPatternCheck = (pattern) => {
-      if (typeof permissions !== "object" || !pattern.startsWith("!")) return undefined;
-      if (otherTools.includes(pattern.slice(1))) return undefined;
-      const tools = patterns.filter((one) => one !== pattern);
-      return vainDenial(pattern.slice(1), of({ ...permissions, tools }), usesProtocol);
-    };
-    return unknownPatterns([...path, "tools"], patterns, (one) => check(one) ?? vain(one));
-  };
-  const { permissions: ofEntry, tasks } = entry;
-  const heirs = Object.values(tasks).filter(({ permissions }) => permissions === undefined);
+  const warn = (path: Path, permissions: Permissions | undefined): Problem[] =>
+    unknownPatterns([...path, "tools"], patternsOf(permissions), check);
   return [
-    ...warn(["permissions"], ofEntry, heirs),
-    ...Object.entries(tasks).flatMap(([name, task]) =>
-      warn(["tasks", name, "permissions"], task.permissions, [task]),
+    ...warn(["permissions"], entry.permissions),
+    ...Object.entries(entry.tasks).flatMap(([name, { permissions }]) =>
+      warn(["tasks", name, "permissions"], permissions),
     ),
   ];
-}
-
-/** Why a denial takes nothing away from what the rest of the permissions allows; undefined if it does. */
-function vainDenial(
-  pattern: string,
-  rest: ToolPermissions,
-  usesProtocol: boolean,
-): readonly [reason: string] | undefined {
-  if (pattern === "*") return undefined;
-  if (allJobTools.includes(pattern))
-    return ["This denial has no effect: job tools can't be denied."];
-  const name = pattern.replace(/^\.\//, "");
-  if (name.startsWith("delegate/") || protocolTools.some((one) => one === name)) {
-    const why = "no task that it concerns has protocol: actions";
-    return usesProtocol ? undefined : [`This denial has no effect: ${why}.`];
-  }
-  const isAllowed = name.endsWith("/*")
-    ? rest.allowsServer(name.slice(0, -2))
-    : rest.allowsTool(name) || (runtimeTools.includes(name) && rest.offers(name));
-  return isAllowed ? undefined : ["This denial has no effect: nothing allows it."];
 }
 
 export function unknownPatterns(
@@ -234,89 +199,22 @@ function knowledgeWarnings({ tasks, relics = {}, monuments = {} }: Entry): Probl
   return [...unused("relics", relics, "relic"), ...unused("monuments", monuments, "monument")];
 }
 
-function iterationWarnings({ tasks, limits }: Entry): Problem[] {
-  const calls = limits?.modelCalls ?? defaultLimits.modelCalls;
-  return Object.entries(tasks).flatMap(([name, { iterations = 0 }]) => {
-    if (iterations <= calls) return [];
-    const reason = `Each iteration is a model call, and the limit modelCalls is ${calls}.`;
-    return [warning(["tasks", name, "iterations"], reason, "raise limits.modelCalls")];
-  });
+function insertionWarnings(path: Path, value: string): Problem[] {
+  const [, variable] =
+    /^(?:Bearer )?\$\{{0,2}\s*(?:secrets\.|env\.)?([A-Za-z_]\w*)\s*\}{0,2}$/.exec(value) ?? [];
+  if (variable === undefined) return [];
+  const reason = "This text is passed as it is: variables are not inserted.";
+  return [warning(path, reason, `write env:${variable}`)];
 }
 
-function commandWarnings(
-  path: Path,
-  tool: ToolDeclaration,
-  hasCredential: (text: string) => boolean,
-): Problem[] {
-  const commands: (readonly [path: Path, command: readonly string[] | undefined])[] = [
-    [[...path, "command"], "command" in tool ? tool.command : undefined],
-    [[...path, "build", "command"], tool.build?.command],
-  ];
-  return commands.flatMap(([at, command = []]) => [
-    ...(command.length === 1 ? shellWarnings([...at, 0], command[0] ?? "") : []),
-    ...credentials(at, command, hasCredential),
-  ]);
-}
-
-function serverWarnings(
-  path: Path,
-  server: McpServer,
-  hasCredential: (text: string) => boolean,
-): Problem[] {
-  if ("command" in server) {
-    const { command, args = [], env = {} } = server;
-    return [
-      ...(args.length === 0 ? shellWarnings([...path, "command"], command) : []),
-      ...credentials([...path, "args"], args, hasCredential),
-      ...valueWarnings([...path, "env"], env, hasCredential),
-    ];
-  }
-  const { url, headers = {} } = server;
-  const inUrl = hasCredential(url) ? [warning([...path, "url"], secret, "use headers")] : [];
-  return [...inUrl, ...valueWarnings([...path, "headers"], headers, hasCredential)];
-}
-
-const secret = "This looks like a credential. Everybody who can read the file can read it.";
-
-function credentials(
-  path: Path,
-  texts: readonly string[],
-  hasCredential: (text: string) => boolean,
-): Problem[] {
-  return texts.flatMap((text, index) =>
-    hasCredential(text) ? [warning([...path, index], secret, "pass it in a variable")] : [],
-  );
-}
-
-function valueWarnings(
-  path: Path,
-  values: Readonly<Record<string, string>>,
-  hasCredential: (text: string) => boolean,
-): Problem[] {
-  return Object.entries(values).flatMap(([name, value]) => {
-    // With its name: only a header of this name says what its value is.
-    const literal = value.replaceAll(/(?<=^|\s)env:\S*/g, "$$");
-    if (hasCredential(`${name}: ${literal}`)) {
-      return [
-        warning([...path, name], secret, "write env:NAME, and pass the variable with --env NAME"),
-      ];
-    }
-    const [, variable] =
-      /^(?:Bearer )?\$\{{0,2}\s*(?:secrets\.|env\.)?([A-Za-z_]\w*)\s*\}{0,2}$/.exec(value) ?? [];
-    if (variable === undefined) return [];
-    const reason = "This text is passed as it is: variables are not inserted.";
-    return [warning([...path, name], reason, `write env:${variable}`)];
-  });
-}
-
-/** A program is started without a shell, which would take a line apart. */
-function shellWarnings(path: Path, command: string): Problem[] {
-  if (!/^[\w.-]+\s+\S/.test(command)) return [];
+/** Finds a line as a shell would split it: programs are started without a shell. */
+function shellWarnings(path: Path, program = ""): Problem[] {
+  if (!/^[\w.-]+\s+\S/.test(program)) return [];
   const reason = "This is taken as the name of one program: no shell splits it into words.";
   return [warning(path, reason, "list its arguments separately")];
 }
 
-/** As in YAML, where a star has to be quoted. */
+/** Writes a pattern for YAML, where a star has to be quoted. */
 export function quoted(pattern: string): string {
   return /^[\w-]+$/.test(pattern) ? pattern : JSON.stringify(pattern);
 }

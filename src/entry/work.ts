@@ -19,12 +19,6 @@ interface Part<W> {
   readonly path: Path;
   /** Its outcome decides how the work that it is in goes on. */
   readonly condition?: true;
-  /** The parts behind it start after its end, as behind a condition. */
-  readonly awaited?: true;
-  /** A pass that must succeed before another begins, so all parts may run after a whole earlier pass. */
-  readonly repeats?: true;
-  /** The work that it is in can't succeed without its success. */
-  readonly needed?: true;
 }
 
 function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
@@ -36,30 +30,14 @@ function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
     case "Run":
       return [];
     case "Seq":
-      return work.works.map((part, index) => ({
-        work: part,
-        path: ["works", index],
-        awaited: true,
-        needed: true,
-      }));
     case "Par":
-      return work.works.map((part, index) => ({
-        work: part,
-        path: ["works", index],
-        needed: true,
-      }));
+      return work.works.map((part, index) => ({ work: part, path: ["works", index] }));
     case "Each":
       return [{ work: work.work, path: ["work"] }];
     case "Loop":
       return present([
         { work: work.preCondition?.[1], path: ["preCondition", 1], condition: true },
-        {
-          work: work.body,
-          path: ["body"],
-          awaited: true,
-          repeats: true,
-          ...(work.preCondition === undefined && { needed: true }),
-        },
+        { work: work.body, path: ["body"] },
         { work: work.postCondition?.[1], path: ["postCondition", 1], condition: true },
       ]);
     case "Alt":
@@ -124,16 +102,10 @@ export function partsOf(
 ): readonly {
   readonly place: Path;
   readonly part: Work;
-  readonly isAwaited: boolean;
-  readonly isRepeated: boolean;
-  readonly isNeeded: boolean;
 }[] {
-  return placedParts(work).map(({ path: inside, work: part, ...how }) => ({
+  return placedParts(work).map(({ path: inside, work: part }) => ({
     place: [...path, ...inside],
     part,
-    isAwaited: how.condition ?? how.awaited ?? false,
-    isRepeated: how.repeats ?? false,
-    isNeeded: how.needed ?? false,
   }));
 }
 

@@ -3,7 +3,7 @@ import { parsedJson } from "../document/guards.ts";
 import { count, dictionary, exactly, faultOf, fits, record, type TypeOf } from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { unable, UsageError } from "../run/options.ts";
-import type { Measured } from "./summary.ts";
+import type { MeasuredCase } from "./summary.ts";
 
 const baseline = record({
   version: exactly(1),
@@ -29,7 +29,7 @@ export async function readBaseline(file: string, mayLack: boolean): Promise<Base
 export async function writeBaseline(
   file: string,
   before: Baseline,
-  measured: readonly Measured[],
+  measured: readonly MeasuredCase[],
 ): Promise<void> {
   const now = measured
     .filter(({ runs }) => runs > 0)

@@ -1,33 +1,38 @@
 import { junitXml, type TestCase } from "../outputs/junit.ts";
 import { inline } from "../reports/github/escape.ts";
-import { escapeHtml, findPageFiles } from "../reports/html/page.ts";
-import type { EvalSummary, Measured } from "./summary.ts";
+import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
+import type { Comparison, EvalSummary, MeasuredCase, Total } from "./summary.ts";
 
 interface Row {
   readonly name: string;
-  /** Below `heads`. Tokens and cost are those of a run, on average. */
+  /** Below `heads`. Tokens, cost and seconds are those of a run, on average. */
   readonly cells: readonly string[];
-  readonly failures: Measured["failures"];
+  readonly failures: MeasuredCase["failures"];
 }
 
-export const heads = ["Runs", "Passed", "95 %", "Tokens", "Cost", "Median", "p95", ""] as const;
+export const heads = ["Runs", "Passed", "95 %", "Tokens", "Cost", "Seconds", ""] as const;
 
 /** One for each case, and one for each variant and set of models over all cases. */
-export function evalRows({ measured, totals, comparisons }: EvalSummary): readonly Row[] {
+export function evalRows({ cases, totals }: EvalSummary): readonly Row[] {
   return [
-    ...measured.map((one) => {
-      const fell = comparisons.some(({ key, fell: isFall }) => key === one.key && isFall);
-      const remarks = [...(fell ? ["fell"] : []), ...(one.flaky ? ["flaky"] : [])].join(", ");
-      return { name: one.key, cells: [...cellsOf(one), remarks], failures: one.failures };
-    }),
-    ...totals.map((one) => {
-      const name = one.key === "" ? "all cases" : `all cases | ${one.key}`;
-      return { name, cells: [...cellsOf(one), ""], failures: [] };
-    }),
+    ...cases.map((one) => ({
+      name: one.key,
+      cells: [...cellsOf(one), one.flaky ? "flaky" : ""],
+      failures: one.failures,
+    })),
+    ...totals.map((one) => ({
+      name: nameOf(one),
+      cells: [...cellsOf(one), one.comparison?.fell === true ? "fell" : ""],
+      failures: [],
+    })),
   ];
 }
 
-function cellsOf(one: EvalSummary["totals"][number]): readonly string[] {
+function nameOf({ key }: Total): string {
+  return key === "" ? "all cases" : `all cases | ${key}`;
+}
+
+function cellsOf(one: MeasuredCase | Total): readonly string[] {
   const { passed, runs, interval, tokens, cost, milliseconds } = one;
   const each = (sum: number): number => (runs === 0 ? 0 : sum / runs);
   return [
@@ -36,32 +41,35 @@ function cellsOf(one: EvalSummary["totals"][number]): readonly string[] {
     `${percent(interval.low)}–${percent(interval.high)}`,
     String(Math.round(each(tokens))),
     String(Math.round(each(cost) * 1e4) / 1e4),
-    seconds(milliseconds.median),
-    seconds(milliseconds.p95),
+    (each(milliseconds) / 1000).toFixed(1),
   ];
 }
 
 /** One sentence each: what fell, what is missing. */
-export function notes({ comparisons, stopped, missing }: EvalSummary): string[] {
-  const falls = comparisons
-    .filter(({ fell }) => fell)
-    .map(
-      ({ key, p, before, after, against }) =>
-        `${key}: passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (p = ${p.toPrecision(2)}).`,
-    );
+export function notes({ totals, stopped, missing }: EvalSummary): string[] {
+  const falls = totals.flatMap((total) =>
+    total.comparison?.fell === true
+      ? [`${nameOf(total)}: ${comparisonText(total.comparison)}.`]
+      : [],
+  );
   const why = stopped === undefined ? "" : `, because ${stopped}`;
   return missing === 0
     ? falls
     : [...falls, `Missing: ${missing === 1 ? "1 run" : `${missing} runs`}${why}.`];
 }
 
-export function endLine({ measured, comparisons, baseline, spent }: EvalSummary): string {
-  const runs = measured.reduce((sum, one) => sum + one.runs, 0);
-  const passed = measured.reduce((sum, one) => sum + one.passed, 0);
-  const flaky = measured.filter((one) => one.flaky).length;
+function comparisonText({ p, before, after, against }: Comparison): string {
+  return `passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (p = ${p.toPrecision(2)})`;
+}
+
+export function endLine({ cases, totals, spent }: EvalSummary): string {
+  const runs = cases.reduce((sum, one) => sum + one.runs, 0);
+  const passed = cases.reduce((sum, one) => sum + one.passed, 0);
+  const flaky = cases.filter((one) => one.flaky).length;
+  const comparisons = totals.flatMap(({ comparison }) => comparison ?? []);
   const fell = comparisons.filter((one) => one.fell).length;
-  const against = comparisons[0]?.against ?? (baseline === undefined ? undefined : "baseline");
-  const compared = against === undefined ? "" : `, ${fell} fell against ${against}`;
+  const [first] = comparisons;
+  const compared = first === undefined ? "" : `, ${fell} fell against ${first.against}`;
   return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, cost ${Math.round(spent.cost * 1e4) / 1e4}`;
 }
 
@@ -69,49 +77,41 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-function seconds(milliseconds: number): string {
-  return `${(milliseconds / 1000).toFixed(1)} s`;
+/** The stable shape of `eval.json` and `--format json`. */
+export function evalJson({ description: _description, ...summary }: EvalSummary): object {
+  const { baseline = null, stopped = null } = summary;
+  return { version: 1, ...summary, baseline, stopped };
 }
 
-/** The stable shape of `eval.json` and `--format json`, documented in docs/evals.md. */
-export function evalJson(summary: EvalSummary): object {
-  const { file, measured, totals, comparisons, baseline = null, stopped = null } = summary;
-  const { spent, missing } = summary;
-  return {
-    version: 1,
-    file,
-    cases: measured.map(({ file: _file, line: _line, ...one }) => one),
-    totals: totals.map(({ file: _file, ...one }) => one),
-    comparisons,
-    baseline,
-    spent,
-    missing,
-    stopped,
-  };
-}
-
-/** A case fails if its pass rate fell, or if it never passed. */
-export function evalJunit(summary: EvalSummary): string {
-  const cases = summary.measured.map((one): TestCase => {
-    const { caseName: name, file, line, milliseconds } = one;
+/** A case fails if it never passed, and all cases together fail if their pass rate fell against the baseline. */
+export function evalJunit({ file, cases, totals, baseline }: EvalSummary): string {
+  const ofCases = cases.map((one): TestCase => {
+    const { caseName: name, line, milliseconds } = one;
     const group = [file, one.variant, one.model].filter((part) => part !== "").join(" ");
-    const seconds = milliseconds.sum / 1000;
-    return { name, group, file, line, seconds, ...resultOf(one, summary) };
+    return { name, group, file, line, seconds: milliseconds / 1000, ...resultOf(one) };
   });
-  return junitXml("agent-jobs eval", cases);
+  const ofTotals = totals.flatMap((total): readonly TestCase[] => {
+    const { comparison } = total;
+    if (baseline === undefined || comparison === undefined) return [];
+    const text = comparisonText(comparison);
+    const result = comparison.fell
+      ? ({ result: "failure", type: "fell", reason: text } as const)
+      : ({ result: "success", output: text } as const);
+    return [{ name: nameOf(total), group: file, file, seconds: 0, ...result }];
+  });
+  return junitXml("agent-jobs eval", [...ofCases, ...ofTotals]);
 }
 
-function resultOf(
-  { key, passed, runs, failures }: Measured,
-  { comparisons, baseline }: EvalSummary,
-): Pick<TestCase, "result" | "reason" | "type" | "output"> {
+function resultOf({
+  passed,
+  runs,
+  failures,
+}: MeasuredCase): Pick<TestCase, "result" | "reason" | "type" | "output"> {
   if (runs === 0) return { result: "skipped", reason: "it did not run" };
   const output = `${passed} of ${runs} runs passed`;
   const reason = [output, ...failures.map(({ text, runs: times }) => `${times}×: ${text}`)].join(
     "\n",
   );
-  const fell = baseline !== undefined && comparisons.some((one) => one.key === key && one.fell);
-  if (fell) return { result: "failure", type: "fell", reason };
   if (passed === 0) return { result: "failure", type: "never-passed", reason };
   return { result: "success", output: passed === runs ? output : reason };
 }
@@ -150,45 +150,27 @@ th:first-child, td:last-child { text-align: left; }
 
 export function evalHtml(summary: EvalSummary): string {
   const { file, description } = summary;
-  const page = (findPageFiles()?.style ?? "").replace(/<\/style/gi, "");
-  const policy =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
   const paragraph = (text: string, kind: string): string =>
-    `<p class="${kind}">${escapeHtml(text)}</p>`;
+    `<p class="${kind}">${escapeHtml(text)}</p>\n`;
   const row = ({ name, cells, failures }: Row): string => {
     const reasons = failures.map(
       ({ text, runs }) => `<div class="muted">${runs}×: ${escapeHtml(text)}</div>`,
     );
     const others = cells.map((cell) => `<td>${escapeHtml(cell)}</td>`);
-    return `<tr><th scope="row">${escapeHtml(name)}${reasons.join("")}</th>${others.join("")}</tr>`;
+    return `<tr><th scope="row">${escapeHtml(name)}${reasons.join("")}</th>${others.join("")}</tr>\n`;
   };
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<title>${escapeHtml(file)} – agent-jobs eval</title>
-<style>
-${page}${style}</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(file)}</h1>
-${paragraph(description, "muted")}
-${paragraph(endLine(summary), "")}
-${notes(summary)
-  .map((note) => paragraph(note, "note"))
-  .join("\n")}
-<table>
-<thead><tr>${["Case", ...heads].map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead>
-<tbody>
-${evalRows(summary).map(row).join("\n")}
-</tbody>
-</table>
-</main>
-</body>
-</html>
-`;
+  const page = htmlDocument({
+    title: `${file} – agent-jobs eval`,
+    head: policyAndStyle("script-src 'none'", `${findPageFiles()?.style ?? ""}${style}`),
+    body: [
+      `<main>\n<h1>${escapeHtml(file)}</h1>\n`,
+      paragraph(description, "muted"),
+      paragraph(endLine(summary), ""),
+      ...notes(summary).map((note) => paragraph(note, "note")),
+      `<table>\n<tr>${["Case", ...heads].map((text) => `<th scope="col">${text}</th>`).join("")}</tr>\n`,
+      ...evalRows(summary).map(row),
+      "</table>\n</main>\n",
+    ],
+  });
+  return [...page].join("");
 }

@@ -38,30 +38,6 @@ export function fisherFall(before: Passes, after: Passes): number {
   return Math.min(1, sum);
 }
 
-/** p-values corrected after Holm, in the order of the input: below 5 % the family-wise error is below 5 %. */
-export function holm(values: readonly number[]): number[] {
-  const order = values.map((value, at) => ({ value, at })).sort((a, b) => a.value - b.value);
-  const corrected = values.map(() => 1);
-  let floor = 0;
-  for (const [rank, { value, at }] of order.entries()) {
-    floor = Math.max(floor, Math.min(1, value * (values.length - rank)));
-    corrected[at] = floor;
-  }
-  return corrected;
-}
-
-/** The smallest value that at least this share of the values doesn't exceed; 0 of none. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
-}
-
-/** In the middle; of an even number of values, between the two in the middle. */
-export function median(values: readonly number[]): number {
-  const reversed = values.map((value) => -value);
-  return (quantile(values, 0.5) - quantile(reversed, 0.5)) / 2;
-}
-
 function logChoose(n: number, k: number): number {
   return logFactorial(n) - logFactorial(k) - logFactorial(n - k);
 }

@@ -1,39 +1,37 @@
-import {
-  fisherFall,
-  holm,
-  median,
-  quantile,
-  wilson,
-  type Interval,
-  type Passes,
-} from "./statistics.ts";
+import { fisherFall, wilson, type Interval, type Passes } from "./statistics.ts";
 import type { Spent } from "./budget.ts";
 import type { Cell, Eval } from "./read-eval.ts";
 import type { RunResult } from "./results.ts";
 
-export interface Measured extends Passes {
+interface Measured extends Passes, Spent {
+  readonly interval: Interval;
+  /** All of its runs took this long. */
+  readonly milliseconds: number;
+}
+
+export interface MeasuredCase extends Measured {
   readonly key: string;
   readonly caseName: string;
   readonly variant: string;
   readonly model: string;
-  readonly file: string;
   readonly line: number;
-  readonly interval: Interval;
   readonly flaky: boolean;
-  readonly tokens: number;
-  readonly cost: number;
-  readonly milliseconds: { readonly median: number; readonly p95: number; readonly sum: number };
-  /** Of runs that failed, the most frequent first. */
+  /** The reasons of runs that failed, the most frequent first. */
   readonly failures: readonly { readonly text: string; readonly runs: number }[];
 }
 
-export interface Comparison {
+export interface Total extends Measured {
+  /** The variant and the set of models. */
   readonly key: string;
-  /** A fall of the pass rate, after Fisher, corrected after Holm over all that is compared. */
+  readonly comparison: Comparison | undefined;
+}
+
+/** The pass rates of two sets of runs, over the cases that have run in both. */
+export interface Comparison {
+  /** How probable such a fall is by chance (Fisher), times the number of comparisons. */
   readonly p: number;
   readonly before: Passes;
   readonly after: Passes;
-  /** With `p` below 5 %. */
   readonly fell: boolean;
   readonly against: string;
 }
@@ -41,11 +39,10 @@ export interface Comparison {
 export interface EvalSummary {
   readonly file: string;
   readonly description: string;
-  readonly measured: readonly Measured[];
+  readonly cases: readonly MeasuredCase[];
   /** One for each variant and set of models, over all cases. */
-  readonly totals: readonly Omit<Measured, "caseName" | "line" | "failures" | "flaky">[];
-  readonly comparisons: readonly Comparison[];
-  /** With a baseline, what falls fails the eval. */
+  readonly totals: readonly Total[];
+  /** With a baseline, a fall fails the eval. */
   readonly baseline: string | undefined;
   readonly spent: Spent;
   readonly stopped: string | undefined;
@@ -74,78 +71,85 @@ export function summarize(
       ({ key, fingerprint, run }) =>
         key === cell.key && fingerprint === cell.fingerprint && run <= runs,
     );
-  const measured = cells.map((cell): Measured => {
+  const cases = cells.map((cell): MeasuredCase => {
     const { key, caseName, variant, model, line } = cell;
     const found = own(cell);
     const all = measure(found);
     const flaky = all.passed > 0 && all.passed < all.runs;
     const failures = frequent(found.flatMap((one) => one.failures.slice(0, 1)));
-    return { key, caseName, variant, model, file, line, ...all, flaky, failures };
+    return { key, caseName, variant, model, line, ...all, flaky, failures };
   });
   const axes = [...new Set(cells.map(axisOf))];
-  const totals = axes.map((key) => {
-    const of = cells.filter((cell) => axisOf(cell) === key);
-    const { variant = "", model = "" } = of[0] ?? {};
-    return { key, variant, model, file, ...measure(of.flatMap(own)) };
+  const [first = ""] = axes;
+  // Without a baseline, the first variant and set of models is what the others are compared with.
+  const reference = new Map(
+    cases.filter((one) => axisOf(one) === first).map((one) => [one.caseName, one]),
+  );
+  const against = baseline === undefined ? first : "baseline";
+  const count = baseline === undefined ? axes.length - 1 : axes.length;
+  const totals = axes.map((key): Total => {
+    const pairs = cases
+      .filter((one) => axisOf(one) === key)
+      .map((after) => {
+        const before = baseline ? baseline.cases[after.key] : reference.get(after.caseName);
+        return { before, after };
+      });
+    const all = cells.filter((cell) => axisOf(cell) === key).flatMap(own);
+    return { key, ...measure(all), comparison: compare(pairs, count, against) };
   });
   return {
     file,
     description,
-    measured,
+    cases,
     totals,
     ...end,
-    comparisons: compare(measured, baseline?.cases),
     baseline: baseline?.file,
-    missing: cells.length * runs - measured.reduce((sum, one) => sum + one.runs, 0),
+    missing: cells.length * runs - cases.reduce((sum, one) => sum + one.runs, 0),
   };
 }
 
-/** Without a baseline, the first variant and set of models is what the others are compared with. */
 function compare(
-  measured: readonly Measured[],
-  baseline: Readonly<Record<string, Passes>> | undefined,
-): Comparison[] {
-  const [first] = measured;
-  const axis = first === undefined ? "" : axisOf(first);
-  const reference = new Map(
-    measured.filter((one) => axisOf(one) === axis).map((one) => [one.caseName, one]),
+  pairs: readonly { readonly before: Passes | undefined; readonly after: Passes }[],
+  count: number,
+  against: string,
+): Comparison | undefined {
+  const both = pairs.flatMap(({ before, after }) =>
+    before === undefined || before === after || before.runs === 0 || after.runs === 0
+      ? []
+      : [{ before, after }],
   );
-  const pairs = measured.flatMap((after) => {
-    const before = baseline === undefined ? reference.get(after.caseName) : baseline[after.key];
-    // What hasn't run can't have fallen.
-    if (before === undefined || before === after || before.runs === 0 || after.runs === 0)
-      return [];
-    return [{ before, after }];
-  });
-  const corrected = holm(pairs.map(({ before, after }) => fisherFall(before, after)));
-  const against = baseline === undefined ? axis : "baseline";
-  return pairs.map(({ before, after: { key, passed, runs } }, at): Comparison => {
-    const p = corrected[at] ?? 1;
-    return { key, p, before, after: { passed, runs }, fell: p < SIGNIFICANT, against };
-  });
+  if (both.length === 0) return undefined;
+  const before = together(both.map((one) => one.before));
+  const after = together(both.map((one) => one.after));
+  const p = Math.min(1, fisherFall(before, after) * count);
+  return { p, before, after, fell: p < SIGNIFICANT, against };
+}
+
+function together(all: readonly Passes[]): Passes {
+  return { passed: sum(all.map(({ passed }) => passed)), runs: sum(all.map(({ runs }) => runs)) };
 }
 
 function axisOf({ variant, model }: Pick<Cell, "variant" | "model">): string {
   return [variant, model].filter((name) => name !== "").join(" | ");
 }
 
-function measure(
-  results: readonly RunResult[],
-): Passes & Pick<Measured, "interval" | "tokens" | "cost" | "milliseconds"> {
+function measure(results: readonly RunResult[]): Measured {
   const passed = results.filter(({ failures }) => failures.length === 0).length;
-  const count = { passed, runs: results.length };
-  const times = results.map(({ milliseconds }) => milliseconds);
-  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  const passes = { passed, runs: results.length };
   return {
-    ...count,
-    interval: wilson(count),
+    ...passes,
+    interval: wilson(passes),
     tokens: sum(results.map(({ tokens }) => tokens)),
     cost: Math.round(sum(results.map(({ cost }) => cost)) * 1e6) / 1e6,
-    milliseconds: { median: median(times), p95: quantile(times, 0.95), sum: sum(times) },
+    milliseconds: sum(results.map(({ milliseconds }) => milliseconds)),
   };
 }
 
-function frequent(texts: readonly string[]): Measured["failures"] {
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
+}
+
+function frequent(texts: readonly string[]): MeasuredCase["failures"] {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
   return [...counts]

@@ -19,7 +19,7 @@ import type { FileRead } from "../workflow/run/run-flow.ts";
 import type { WarningChecks } from "../entry/warnings.ts";
 import { holdsCredential } from "../redaction/redactor.ts";
 import { unmatchable } from "../permissions/commands.ts";
-import { allowsServer, ruleSet, toolsFor, toolVerdict } from "../permissions/rules.ts";
+import { allowsServer, ruleSet, toolVerdict } from "../permissions/rules.ts";
 import { isText } from "../document/guards.ts";
 import type { ReadPrompt } from "../entry/prompt-files.ts";
 
@@ -154,12 +154,10 @@ export const warningChecks: WarningChecks = {
   checkCommandPattern: unmatchable,
   toolPermissions: (permissions) => {
     const rules = ruleSet(permissions);
-    const offered = toolsFor(permissions);
-    return {
-      allowsTool: (name) => toolVerdict(rules, name) === "allowed",
-      allowsServer: (name) => allowsServer(permissions, name),
-      offers: (name) => offered.includes("builtin:*") || offered.includes(`builtin:${name}`),
-    };
+    return (pattern) =>
+      pattern.endsWith("/*")
+        ? allowsServer(permissions, pattern.slice(0, -2))
+        : toolVerdict(rules, pattern) === "allowed";
   },
   hasCredential: holdsCredential,
 };

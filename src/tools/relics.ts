@@ -6,9 +6,8 @@ import type { TextStream } from "../redaction/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { Breath } from "../platform/breath.ts";
-import { openJudged } from "../platform/reading.ts";
+import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
-import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";
 import { cut } from "../events/cut.ts";
@@ -23,15 +22,19 @@ interface RelicOptions {
 export const relicLimits = {
   files: 1_000,
   names: 50_000,
-  /** Of one file, in bytes; the rest of it is not searched. */
+  /** Longer files are left out, in bytes. */
   file: 512 * 1024,
-  /** Of all files that are searched, in bytes. */
+  /** Files beyond it are left out, in bytes. */
   total: 8 * 1024 * 1024,
 } as const;
 
 const defaultTokens = 2_000;
-/** A shorter beginning of a file, or of a passage, says nothing. */
+/** A shorter beginning of a file says nothing. */
 const shortest = 120;
+/** Longest passage, in characters. */
+const longestPassage = 1_000;
+const longestQuery = 1_000;
+const mostWords = 32;
 
 export function createRelics(options: RelicOptions): Toolbox["relicsFor"] {
   return (names, permissions) => {
@@ -48,15 +51,15 @@ function relicOf(
   permissions: Permissions,
   options: RelicOptions,
 ): Relic {
-  const read = async (query: string | undefined, { signal }: CallContext): Promise<ToolOutcome> => {
-    const source = new Source({ ...options, globs, permissions, signal });
-    const characters = maxTokens * charactersPerToken;
-    const words = wordsOf(query ?? "");
-    const text =
-      words.length === 0
-        ? await excerpt(source, characters)
-        : await search(source, words, characters);
+  const read = async (query = "", { signal }: CallContext): Promise<ToolOutcome> => {
+    const found = await readFiles({ ...options, globs, permissions, signal });
     if (signal.aborted) return { kind: "failed", reason: "The call was canceled." };
+    const characters = maxTokens * charactersPerToken;
+    const room = characters - found.omissions.length - separator.length;
+    const words = wordsOf(query);
+    const parts =
+      words.length === 0 ? excerpts(found.files, room) : await passages(found.files, words, room);
+    const text = [...parts, found.omissions].filter((part) => part !== "").join(separator);
     return { kind: "succeeded", value: cut(text, characters) };
   };
   return { name, description, maxTokens, read };
@@ -65,153 +68,165 @@ function relicOf(
 interface FoundFile {
   /** Relative to the working directory. Redacted, and without control characters. */
   readonly name: string;
-  readonly bytes: number;
-  readonly text: (bytes: number) => Promise<string | undefined>;
+  /** Redacted. */
+  readonly text: string;
 }
 
-interface SourceOptions extends RelicOptions {
+interface FileOptions extends RelicOptions {
   readonly globs: readonly string[];
   readonly permissions: Permissions;
   readonly signal: AbortSignal;
 }
 
-class Source {
-  readonly #options: SourceOptions;
-  #isComplete = true;
-  omitted = 0;
-
-  constructor(options: SourceOptions) {
-    this.#options = options;
-  }
-
-  async files(): Promise<readonly FoundFile[]> {
-    const { workingDirectory: folder, globs, signal } = this.#options;
-    const bounds = { mostFiles: relicLimits.files, mostNames: relicLimits.names };
-    const { files, complete } = await matchingFiles({ folder, globs, signal, ...bounds });
-    this.#isComplete = complete;
-    const root = await realpath(folder).catch(() => folder);
-    const found: FoundFile[] = [];
-    const breath = new Breath();
-    for (const path of files) {
-      if (signal.aborted) break;
-      // Permissions ask the file system at once.
-      if (breath.isDue) await breath.take();
-      const file = await this.#found(path, root);
-      if (file === undefined) this.omitted += 1;
-      else found.push(file);
+async function readFiles(
+  options: FileOptions,
+): Promise<{ readonly files: readonly FoundFile[]; readonly omissions: string }> {
+  const { workingDirectory: folder, globs, signal } = options;
+  const bounds = { mostFiles: relicLimits.files, mostNames: relicLimits.names };
+  const { files: paths, complete } = await matchingFiles({ folder, globs, signal, ...bounds });
+  const root = await realpath(folder).catch(() => folder);
+  const files: FoundFile[] = [];
+  let omitted = 0;
+  let left: number = relicLimits.total;
+  const breath = new Breath();
+  for (const path of paths) {
+    if (signal.aborted) break;
+    // Permissions ask the file system at once.
+    if (breath.isDue) await breath.take();
+    const real = await permittedPath(path, root, options);
+    const bytes = real && contentOf(real, Math.min(relicLimits.file, left));
+    if (!bytes || bytes.subarray(0, 8_000).includes(0)) {
+      omitted += 1;
+      continue;
     }
-    return found;
+    left -= bytes.length;
+    files.push({
+      name: withoutControls(redacted(path, options)),
+      text: redacted(new TextDecoder().decode(bytes), options),
+    });
   }
+  const all = [
+    ...(omitted === 0
+      ? []
+      : [`${omitted} that this task may not read, without text, or too large`]),
+    ...(complete ? [] : [`those beyond the limit of ${relicLimits.files}`]),
+  ].join(", and ");
+  return { files, omissions: all === "" ? "" : `Left out of these files: ${all}.` };
+}
 
-  async #found(path: string, root: string): Promise<FoundFile | undefined> {
-    const { workingDirectory, files, permissions } = this.#options;
-    const at = join(workingDirectory, path);
-    const request = { kind: "read", paths: [at], deep: false } as const;
-    const context = { workingDirectory, ...files };
-    const real = await realpath(at).catch(() => undefined);
-    // Permissions may allow more than the working directory; a relic is a part of it.
-    if (
-      real === undefined ||
-      !isUnder(real, root) ||
-      decidePermission(permissions, request, context).kind !== "allowed"
-    ) {
-      return undefined;
-    }
-    const bytes = (await startOf(real, 0))?.size;
-    if (bytes === undefined) return undefined;
-    return { name: this.#shown(path), bytes, text: (most) => this.#text(real, bytes, most) };
-  }
+/** Permissions may allow more than the working directory; a relic is a part of it. */
+async function permittedPath(
+  path: string,
+  root: string,
+  { workingDirectory, files, permissions }: FileOptions,
+): Promise<string | undefined> {
+  const at = join(workingDirectory, path);
+  const real = await realpath(at).catch(() => undefined);
+  if (real === undefined || !isUnder(real, root)) return undefined;
+  const request = { kind: "read", paths: [at], deep: false } as const;
+  const { kind } = decidePermission(permissions, request, { workingDirectory, ...files });
+  return kind === "allowed" ? real : undefined;
+}
 
-  async #text(real: string, bytes: number, most: number): Promise<string | undefined> {
-    const start = (await startOf(real, most))?.start;
-    if (start === undefined || start.subarray(0, 8_000).includes(0)) {
-      this.omitted += 1;
-      return undefined;
-    }
-    const stream = this.#options.redact();
-    const text = stream.push(new TextDecoder().decode(start));
-    // What may be the first half of a secret stays in the stream.
-    return bytes > start.length ? text : text + stream.end();
-  }
+function redacted(text: string, { redact }: FileOptions): string {
+  const stream = redact();
+  return stream.push(text) + stream.end();
+}
 
-  omissions(): string {
-    const some =
-      this.omitted === 0
-        ? []
-        : [`${this.omitted} that this task may not read, without text, or too large`];
-    const more = this.#isComplete ? [] : [`those beyond the limit of ${relicLimits.files}`];
-    const all = [...some, ...more].join(", and ");
-    return all === "" ? "" : `Left out of these files: ${all}.`;
-  }
-
-  #shown(path: string): string {
-    const stream = this.#options.redact();
-    const redacted = stream.push(path) + stream.end();
-    // eslint-disable-next-line no-control-regex
-    return redacted.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?");
-  }
+function withoutControls(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?");
 }
 
 const separator = "\n\n";
-const longestOmissions = 160;
 
-function joined(parts: readonly string[]): string {
-  return parts.filter((part) => part !== "").join(separator);
-}
-
-async function excerpt(source: Source, characters: number): Promise<string> {
-  const files = await source.files();
+function excerpts(files: readonly FoundFile[], characters: number): readonly string[] {
   const table = tableOf(files, characters / 4);
   const parts = [table];
-  let room = characters - table.length - longestOmissions;
-  for (const [index, file] of files.entries()) {
+  let room = characters - table.length;
+  for (const [index, { name, text }] of files.entries()) {
+    const head = `${name}:1\n`;
     const share = Math.max(shortest, Math.floor(room / (files.length - index)));
-    const head = `${file.name}:1\n`;
     const space = Math.min(share, room) - head.length - separator.length;
     if (space < shortest / 2) break;
-    // More than is shown, so that a secret at the end is recognized.
-    const text = await file.text(space * 4 + 64 * 1024);
-    const beginning = wholeLines((text ?? "").trimEnd(), space);
+    const beginning = wholeLines(text.trimEnd(), space);
     if (beginning === "") continue;
     parts.push(head + beginning);
     room -= head.length + beginning.length + separator.length;
   }
-  return joined([...parts, source.omissions()]);
+  return parts;
 }
 
-async function search(
-  source: Source,
+/** Returns the passages that have the most words of the query first. A longer word may begin with one of the query. */
+async function passages(
+  files: readonly FoundFile[],
   words: readonly string[],
   characters: number,
-): Promise<string> {
-  const files = await source.files();
-  const passages = new PassageSearch(words);
+): Promise<readonly string[]> {
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${words.join("|")})`, "gu");
+  const found: { readonly passage: string; readonly count: number }[] = [];
   const breath = new Breath();
-  let left: number = relicLimits.total;
-  for (const file of files) {
-    const most = Math.min(relicLimits.file, left);
-    const text = await file.text(most);
-    if (text === undefined) continue;
-    if (file.bytes > most) source.omitted += 1;
-    left -= Math.min(file.bytes, most);
-    passages.add(file.name, text);
+  for (const { name, text } of files) {
+    for (const [line, lines] of passagesOf(text)) {
+      const passage = `${name}:${line}\n${lines}`;
+      const { size: count } = new Set(passage.toLowerCase().match(pattern));
+      if (count > 0) found.push({ passage, count });
+    }
     if (breath.isDue) await breath.take();
   }
-  const ranked = passages.ranked();
-  const omissions = source.omissions();
-  const room = characters - omissions.length - separator.length;
-  if (ranked.length > 0) return joined([...fitting(ranked, room), omissions]);
+  const ranked = found.toSorted((a, b) => b.count - a.count).map(({ passage }) => passage);
+  if (ranked.length > 0) return fitting(ranked, characters);
   const none = cut(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
-  return joined([none, tableOf(files, room - none.length - separator.length), omissions]);
+  return [none, tableOf(files, characters - none.length - separator.length)];
 }
 
-function fitting(passages: readonly Passage[], characters: number): readonly string[] {
+/** Short words are in every text, so they only count where there are no others. */
+function wordsOf(query: string): readonly string[] {
+  const all =
+    query
+      .slice(0, longestQuery)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}_]+/gu) ?? [];
+  const long = all.filter((word) => word.length > 2);
+  return [...new Set(long.length > 0 ? long : all)].slice(0, mostWords);
+}
+
+/** Cuts a text at its headings, and else at blank lines. */
+export function passagesOf(text: string): readonly (readonly [line: number, text: string])[] {
+  const passages: [line: number, text: string][] = [];
+  let lines: string[] = [];
+  let first = 1;
+  let length = 0;
+  let hasText = false;
+  const end = (): void => {
+    if (length > 0) passages.push([first, lines.join("\n").trimEnd()]);
+    [lines, length, hasText] = [[], 0, false];
+  };
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    for (const part of line.match(longParts) ?? [""]) {
+      const isBlank = part.trim() === "";
+      const isHeading = /^#{1,6}\s/.test(part);
+      const isLong = length + part.length > longestPassage;
+      if (isLong || (hasText && isHeading) || (isBlank && length > longestPassage / 2)) end();
+      if (isBlank && length === 0) continue;
+      if (length === 0) first = index + 1;
+      lines.push(part);
+      length += part.length + 1;
+      hasText ||= !isBlank && !isHeading;
+    }
+  }
+  end();
+  return passages;
+}
+
+const longParts = new RegExp(`.{1,${longestPassage - 1}}`, "gsu");
+
+function fitting(passages: readonly string[], characters: number): readonly string[] {
   const parts: string[] = [];
   let room = characters;
-  for (const { file, line, text } of passages) {
-    const head = `${file}:${line}\n`;
-    if (head.length + text.length > room && parts.length > 0) continue;
-    const part = head + wholeLines(text, Math.max(0, room - head.length));
+  for (const passage of passages) {
+    if (passage.length > room && parts.length > 0) continue;
+    const part = wholeLines(passage, Math.max(0, room));
     parts.push(part);
     room -= part.length + separator.length;
   }
@@ -240,26 +255,11 @@ function wholeLines(text: string, characters: number): string {
   return `${end > kept.length / 2 ? kept.slice(0, end) : kept}\n…`;
 }
 
-/** Undefined if it was replaced since it was judged, or can't be read. */
-async function startOf(
-  path: string,
-  bytes: number,
-): Promise<{ readonly size: number; readonly start: Uint8Array } | undefined> {
-  const handle = await openJudged(path);
+/** Undefined if the file was replaced since it was judged, is longer, or can't be read. */
+function contentOf(path: string, longest: number): Uint8Array | undefined {
   try {
-    if (handle === undefined) return undefined;
-    const { size } = await handle.stat();
-    const buffer = new Uint8Array(Math.min(bytes, size));
-    let length = 0;
-    while (length < buffer.length) {
-      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return { size, start: buffer.subarray(0, length) };
+    return readJudged(path, longest);
   } catch {
     return undefined;
-  } finally {
-    await handle?.close();
   }
 }

@@ -104,7 +104,7 @@ const cases: readonly (readonly [
     "a refused pass where one is required",
     required,
     [[refused(verdict("pass", ""))]],
-    /No task gave/,
+    /no task gave/,
   ],
   ["a verdict that is required", required, [[pass]], undefined],
   ["no verdict, and nothing about one in the entry", {}, [], undefined],

@@ -298,7 +298,7 @@ describe("a workflow whose prompts are never sent", () => {
       "## System\n\nFix all bugs.\n\n## User Fix\n\nGo.",
     );
     const said =
-      /a\.wf\.md:5:11: warning: PROMPT_SYSTEM starts an agent that is never asked: no PROMPT with a User prompt follows/;
+      /a\.wf\.md:5:11: warning: PROMPT_SYSTEM starts an agent that is never asked: there is no PROMPT with a User prompt/;
     const { code, stdout, stderr, requests, cwd } = await run(t, text, []);
     assert.deepEqual([code, requests.length], [0, 0], stdout);
     assert.match(stderr, said);

@@ -225,31 +225,6 @@ describe("previousTasks that can never hold", () => {
     );
   });
 
-  const loop = (body: object, more: object = {}): object => ({
-    kind: "Loop",
-    body,
-    postCondition: [true, ref("a")],
-    ...more,
-  });
-  const first: Readonly<Record<string, readonly [object, ...string[]]>> = {
-    "of a later one of the body": [seq(ref("b"), loop(seq(ref("t"), ref("a")))), "a"],
-    "of the postCondition": [seq(ref("b"), loop(ref("t"))), "a"],
-    "of itself": [seq(both, loop(ref("t"), { postCondition: [true, ref("t")] })), "t"],
-    "in a loop inside": [
-      seq(ref("b"), loop(seq(loop(ref("t")), ref("a")), { postCondition: [true, ref("b")] })),
-      "a",
-    ],
-  };
-  for (const [name, [work, ...previous]] of Object.entries(first)) {
-    it(`are one in the first pass of a loop: ${name}`, () => {
-      const warnings = warningsOf(entryOf(work, {}, after(...previous)));
-      assert.equal(warnings.length, 1, warnings.join("\n"));
-      assert.match(
-        warnings.join(),
-        /work.*\.body.*: Task "t" is not available in the first pass, which ends the loop: its previousTasks contains /,
-      );
-    });
-  }
   it("say that no task runs before the first", () => {
     assert.match(
       warningsOf(entryOf(seq(ref("t"), both), {}, after("a"))).join(),
@@ -268,62 +243,17 @@ describe("previousTasks that can never hold", () => {
       seq(ref("b"), { kind: "Alt", condition: ref("a"), falseWork: ref("t") }),
       "a",
     ],
-    "of a later one in a loop, or one before it": [
-      seq(ref("b"), loop(seq(ref("t"), ref("a")))),
-      "a",
-      "b",
-    ],
-    "of a later one in a loop, in a branch": [
-      seq(ref("b"), loop({ kind: "Alt", condition: ref("t"), falseWork: ref("a") })),
+    "of a later one in a loop": [
+      seq(ref("b"), { kind: "Loop", body: seq(ref("t"), ref("a")), atMost: 2 }),
       "a",
     ],
-    "of itself in a loop, or one before it": [seq(both, loop(ref("t"))), "t", "b"],
+    "of itself in a loop": [seq(both, { kind: "Loop", body: ref("t"), atMost: 2 }), "t"],
   };
   for (const [name, [work, ...previous]] of Object.entries(sometimes)) {
     it(`are none: ${name}`, () => {
       assert.deepEqual(warningsOf(entryOf(work, {}, after(...previous))), []);
     });
   }
-});
-
-describe("the first pass of a loop", () => {
-  it("has no $previous-result if nothing runs before it", () => {
-    const tasks = { p: { prompt: "$previous-result", model } };
-    const of = (work: object): string => warningsOf(entryOf(seq(work, both), {}, tasks)).join();
-    const loop = { kind: "Loop", body: ref("p"), atMost: 2 };
-    assert.match(
-      of(loop),
-      /work\.works\[0\]\.body: \$previous-result has no value in the first pass: nothing runs before it\.$/,
-    );
-    assert.equal(of({ ...loop, preCondition: [true, ref("a")] }), "");
-    assert.equal(of(seq(ref("a"), loop)), "");
-  });
-});
-
-describe("more items than atMost", () => {
-  it("are one, unless a sample is taken", () => {
-    const of = (more: object): string => {
-      const each = { kind: "Each", items: { values: [1, 2, 2, 3] }, work: ref("a"), ...more };
-      return warningsOf(entryOf(seq(each, ref("b")))).join();
-    };
-    assert.match(
-      of({ atMost: 2 }),
-      /works\[0\]\.items\.values: There are 3 items, and atMost is 2: the job fails before it begins\. \(raise atMost or set sample: true\)$/,
-    );
-    assert.equal(of({ atMost: 3 }) + of({}) + of({ atMost: 2, sample: true }), "");
-  });
-});
-
-describe("a report that the model can't have made", () => {
-  it("is the reason for a no before a prompt whose condition has held", () => {
-    const of = (prompt: string): string => {
-      const condition = "Call job_boolean_true or job_boolean_false.";
-      const tasks = { t: { prompt, model, availability: { condition } } };
-      return warningsOf(entryOf(seq(both, ref("t")), {}, tasks)).join();
-    };
-    assert.match(of("$reported-false-reason"), /mentions job_boolean_false\./);
-    assert.equal(of("$reported-true-reason"), "");
-  });
 });
 
 describe("warnings", () => {

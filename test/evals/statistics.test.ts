@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { fisherFall, holm, median, quantile, wilson } from "../../src/evals/statistics.ts";
+import { fisherFall, wilson } from "../../src/evals/statistics.ts";
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 5e-5, `${actual} is not ${expected}`);
@@ -68,22 +68,5 @@ describe("Fisher's one-sided test of a fall", () => {
         assert.ok(fisherFall(before, before) >= 0.5 - 1e-9);
       }),
     );
-  });
-});
-
-describe("Holm's correction", () => {
-  it("multiplies the smallest value by the count, and keeps the order", () => {
-    assert.deepEqual(holm([0.04, 0.01, 0.03]), [0.06, 0.03, 0.06]);
-    assert.deepEqual(holm([]), []);
-  });
-});
-
-describe("the median and the p95", () => {
-  it("are values of the list, but for a median of two", () => {
-    assert.equal(median([3, 1, 2]), 2);
-    assert.equal(median([4, 1, 2, 3]), 2.5);
-    assert.equal(quantile([...Array(100).keys()], 0.95), 94);
-    assert.equal(quantile([7], 0.95), 7);
-    assert.equal(median([]), 0);
   });
 });

@@ -82,16 +82,6 @@ describe("a tool that no task may call", () => {
 });
 
 describe("a task that can't do what it should", () => {
-  it("may call no tool, although it has the action protocol", () => {
-    const task = { model: { category: "fast" }, prompt: "x" };
-    const work = { kind: "Seq", works: ["a", "b"].map((taskId) => ({ kind: "Ref", taskId })) };
-    const tasks = { a: { ...task, ...all }, b: { ...task, protocol: "actions" } };
-    const said = /^entry\.tasks\["[ab]"\]\.protocol: This task may call no tool, [^\n]*$/;
-    const beside = entryWith({ tools: { build }, tasks, jobs: { j: { work } } });
-    for (const entry of [beside, entryWithTask({ protocol: "actions" })])
-      assert.match(of(entry).join("\n"), said);
-  });
-
   it("has criteria that name a tool which its permissions don't allow", () => {
     const criteria = { toolExecuted: ["job_boolean_true", "build", "docs/search"], ...retry };
     const task = { criteria, permissions: { tools: ["docs/*"] } };
@@ -102,17 +92,6 @@ describe("a task that can't do what it should", () => {
       /toolExecuted\[1\]: The criteria can't hold, because the task may not call "build"\./,
     );
     assert.deepEqual(of(entryWithTask({ criteria, ...all }, parts)), []);
-  });
-
-  it("has more iterations than model calls", () => {
-    const task = { protocol: "actions", ...all };
-    assert.deepEqual(of(entryWithTask({ ...task, iterations: 200 }, parts)), []);
-    assert.match(
-      of(entryWithTask({ ...task, iterations: 201 }, parts)).join("\n"),
-      /^entry\.tasks\["a"\]\.iterations: .* modelCalls is 200\.[^\n]*$/,
-    );
-    const limits = { modelCalls: 300 };
-    assert.deepEqual(of(entryWithTask({ ...task, iterations: 201 }, { ...parts, limits })), []);
   });
 });
 
@@ -160,14 +139,6 @@ describe("knowledge that no task uses", () => {
     ]);
     assert.equal(of(entryWithTask({}, more)).length, 4);
   });
-
-  it("and so is a name that is listed twice", () => {
-    const task = { protocol: "actions", relics: ["a", "b", "a"] };
-    assert.match(
-      of(entryWithTask(task, more)).join("\n"),
-      /^entry\.tasks\["a"\]\.relics\[2\]: "a" is listed twice\.$/,
-    );
-  });
 });
 
 describe("a declaration with a likely mistake", () => {
@@ -212,30 +183,5 @@ describe("a declaration with a likely mistake", () => {
     assert.match(lines({ tools: { build: tool } }), program);
     assert.match(lines({ mcpServers: { docs: { command: "npx -y docs" } } }), program);
     assert.equal(lines({ mcpServers: { docs: { command: "C:\\Program Files\\docs.exe" } } }), "");
-  });
-});
-
-describe("a denial without effect", () => {
-  const denied = (task: object, ...tools: string[]): string[] =>
-    of(entryWithTask({ permissions: { tools }, ...task }, parts)).flatMap(
-      (line) => /permissions\.tools\[(\d)\]: (.*)/.exec(line)?.slice(1).join(" ") ?? [],
-    );
-  const vain = (index: number, why = "nothing allows it"): string =>
-    `${index} This denial has no effect: ${why}.`;
-
-  it("is a warning", () => {
-    const protocol = "no task that it concerns has protocol: actions";
-    const others = denied({}, "*", "!build", "!docs/search", "!trap_card", "!delegate/*");
-    assert.deepEqual(others, [vain(3, protocol), vain(4, protocol)]);
-    const unallowed = denied({}, "build", "!docs/*", "!docs/search", "!bash");
-    assert.deepEqual(unallowed, [vain(1), vain(2), vain(3)]);
-    assert.deepEqual(denied({}, "!job_boolean_true"), [vain(0, "job tools can't be denied")]);
-  });
-
-  it("is none where it takes something away", () => {
-    const { tools } = { tools: ["!trap_card", "!task_manager", "!delegate", "!view"] };
-    assert.deepEqual(denied({ protocol: "actions" }, "*", ...tools), []);
-    const permissions = { preset: "workspace", tools: ["docs/*", "!docs/search", "!bash"] };
-    assert.deepEqual(denied({ permissions }), []);
   });
 });

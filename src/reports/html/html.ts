@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { ReportBoot, ReportRun } from "./boot.ts";
-import { escapeHtml, pageParts, type PageFiles } from "./page.ts";
+import { escapeHtml, pageParts, policyAndStyle, type PageFiles } from "./page.ts";
 
 const MAX_RUNS = 1000;
 
@@ -16,10 +16,9 @@ export function reportHtml(
 ): Iterable<string> {
   const script = inlineScript(page.script);
   const hash = createHash("sha256").update(script).digest("base64");
-  const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
   return pageParts({
     title: titleOf(boot.runs),
-    head: `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>\n${inlineStyle(page.style)}\n</style>`,
+    head: policyAndStyle(`script-src 'sha256-${hash}'`, page.style),
     boot,
     plain: `\n${plainReport(boot)}\n`,
     data: dataAndScript(events, script),
@@ -53,11 +52,6 @@ function inlineScript(script: string): string {
   if (/<\/script/i.test(text))
     throw new Error("The script of the page contains the end of a script.");
   return text;
-}
-
-function inlineStyle(style: string): string {
-  if (/<\/style/i.test(style)) throw new Error("The style of the page contains a tag.");
-  return style;
 }
 
 /** In parts of whole groups, so that all of them together are one text. */

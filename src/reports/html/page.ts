@@ -65,14 +65,25 @@ export function pageHtml(page: PageParts): string {
   return [...pageParts(page)].join("");
 }
 
-/** The same in parts, for data that would not fit into one text. */
+/** Writes the page in parts, for data that would not fit into one text. */
 export function* pageParts({
-  title,
-  head,
   boot,
   plain = "This page needs JavaScript.",
   data = [],
+  ...page
 }: PageParts): Iterable<string> {
+  const start = `<div id="app"></div>
+<noscript>${plain}</noscript>
+<script type="application/json" id="boot">${jsonInHtml(boot)}</script>
+`;
+  yield* htmlDocument({ ...page, body: [start] }, data);
+}
+
+/** Writes a document around its body. */
+export function* htmlDocument(
+  page: { readonly title: string; readonly head: string; readonly body: Iterable<string> },
+  data: Iterable<string> = [],
+): Iterable<string> {
   yield `<!doctype html>
 <html lang="en">
 <head>
@@ -81,18 +92,23 @@ export function* pageParts({
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="${icon}">
-<title>${escapeHtml(title)}</title>
-${head}
+<title>${escapeHtml(page.title)}</title>
+${page.head}
 </head>
 <body>
-<div id="app"></div>
-<noscript>${plain}</noscript>
-<script type="application/json" id="boot">${jsonInHtml(boot)}</script>
 `;
+  yield* page.body;
   yield* data;
   yield `</body>
 </html>
 `;
+}
+
+/** Writes the head of a file that stands alone: only these scripts run, and nothing else is loaded. */
+export function policyAndStyle(scripts: string, style: string): string {
+  if (/<\/style/i.test(style)) throw new Error("The style of the page contains a tag.");
+  const policy = `default-src 'none'; ${scripts}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
+  return `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>\n${style}\n</style>`;
 }
 
 /** JSON that can't end the element it is in, or start a comment; nor does it hold a workflow command. */

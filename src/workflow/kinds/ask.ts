@@ -1,12 +1,11 @@
 import type { ActivityOf } from "../model.ts";
-import { notAnswered, resultItself, succeeded, unanswered, type Kind } from "./kind.ts";
+import { notAnswered, succeeded, unanswered, type Kind } from "./kind.ts";
 
 export const ask: Kind<ActivityOf<"ask">> = {
   read: ({ text }) => (text === "" ? { kind: "ask" } : { kind: "ask", question: text }),
   facts: ({ question }) => ({
     label: question ?? "",
-    uses: [question === undefined ? resultItself : { as: "text", text: question }],
-    result: "set",
+    uses: question === undefined ? [] : [{ as: "text", text: question }],
   }),
   *run({ id, question: written }, run) {
     const { state } = run;

@@ -8,7 +8,6 @@ export const assign: Kind<ActivityOf<"assign">> = {
   facts: ({ value }) => ({
     label: value,
     uses: [{ as: isTemplate(value) ? "text" : "value", text: value }],
-    result: "set",
   }),
   *run({ value }, run) {
     const text = yield* run.value(value, isTemplate(value) ? value : undefined);

@@ -11,7 +11,6 @@ export const call: Kind<ActivityOf<"call">> = {
   facts: ({ path }) => ({
     label: isQuoted(path) ? `"${path}"` : path,
     uses: [],
-    result: "set",
   }),
   *run({ path, target }, run) {
     const most = run.limit("callDepth");

@@ -17,7 +17,6 @@ export const check: Kind<ActivityOf<"check">> = {
       { as: "compared", text: left },
       { as: "operand", text: right },
     ],
-    result: "kept",
   }),
   *run(activity, run) {
     const { left, operator, right } = activity.check;

@@ -5,7 +5,6 @@ import type { ActivityOf } from "../model.ts";
 import {
   failedWith,
   notAnswered,
-  resultItself,
   succeeded,
   unanswered,
   type Ended,
@@ -20,8 +19,7 @@ export const execute: Kind<Execute> = {
   read: ({ text }) => (text === "" ? { kind: "execute" } : { kind: "execute", command: text }),
   facts: ({ command }) => ({
     label: command ?? "",
-    uses: [command === undefined ? resultItself : { as: "command", text: command }],
-    result: "set",
+    uses: command === undefined ? [] : [{ as: "command", text: command }],
   }),
   *run(activity, run) {
     const scripts = scriptsOf(activity, run);

@@ -35,8 +35,6 @@ export interface ReadNode {
 export interface Facts {
   readonly label: string;
   readonly uses: readonly Use[];
-  /** What it makes of RESULT if it succeeds. */
-  readonly result: "kept" | "set" | "emptied";
 }
 
 export interface Use {
@@ -47,8 +45,6 @@ export interface Use {
    */
   readonly as: "text" | "assigned" | "value" | "prompt" | "compared" | "operand" | "command";
 }
-
-export const resultItself: Use = { as: "value", text: "RESULT" };
 
 export type Ended =
   /** `remark`: for readers. */

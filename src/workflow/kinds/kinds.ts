@@ -27,7 +27,7 @@ const kinds: { readonly [K in ActivityKind]: Kind<ActivityOf<K>> } = {
   on,
 };
 
-const nothing: Facts = { label: "", uses: [], result: "kept" };
+const nothing: Facts = { label: "", uses: [] };
 
 export function kindOf(kind: ActivityKind): Kind<Activity> {
   return kinds[kind];

@@ -10,7 +10,6 @@ export const prompt: Kind<ActivityOf<"prompt">> = {
   facts: (one) => ({
     label: one.prompt,
     uses: [{ as: "prompt", text: one.prompt }],
-    result: roleOf(one.prompt) === "system" ? "emptied" : "set",
   }),
   *run({ prompt: id }, run) {
     const text = yield* run.value(id);

@@ -1,7 +1,7 @@
 import { cut } from "../../events/cut.ts";
 import type { ActivityOf } from "../model.ts";
 import { namePattern } from "../value.ts";
-import { isResult, succeeded, unanswered, type Kind } from "./kind.ts";
+import { succeeded, unanswered, type Kind } from "./kind.ts";
 
 export const set: Kind<ActivityOf<"set">> = {
   read({ label, text, at, problems, need }) {
@@ -18,7 +18,6 @@ export const set: Kind<ActivityOf<"set">> = {
   facts: ({ name, value }) => ({
     label: `${name}=${value}`,
     uses: [{ as: "assigned", text: value }],
-    result: isResult(name) ? "set" : "kept",
   }),
   *run({ name, value }, run) {
     const text = yield* run.value(value, value);

@@ -4,8 +4,7 @@ import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
-import { isResult } from "../kinds/kind.ts";
-import { factsOf, kindOf } from "../kinds/kinds.ts";
+import { factsOf } from "../kinds/kinds.ts";
 import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
@@ -31,13 +30,13 @@ export function checkWorkflow(
     for (const { name } of parameters) names.add(name);
     for (const one of activities.values()) if (one.kind === "set") names.add(one.name);
   }
-  const sends = all.some(({ activities }) =>
-    [...activities.values()].some(({ kind }) => kind === "prompt"),
-  );
+  const activities = all.flatMap((one) => [...one.activities.values()]);
+  const sends = activities.some(({ kind }) => kind === "prompt");
+  const asks = activities.some(isQuestion);
   for (const file of all) {
     const check = new FileCheck(file, { names, files, problems, ...options });
     check.starts();
-    checkPaths(file, all, problems);
+    checkPaths(file, asks, problems);
     for (const activity of file.activities.values()) check.activity(activity);
     check.prompts();
     if (!sends) check.unsent();
@@ -215,102 +214,33 @@ function quoted(text: string): string {
   return JSON.stringify(clip(text, 80));
 }
 
-/** Where RESULT may come from when an activity begins, as bits. */
-const INPUT = 1;
-const EMPTIED = 2;
-const SET = 4;
-
-/** Takes time that grows with the number of edges. */
-function checkPaths(file: ReadFile, all: readonly ReadFile[], problems: Problems): void {
+/** Finds activities that can't be reached, in time that grows with the number of edges, and agents that are never asked. */
+function checkPaths(file: ReadFile, asks: boolean, problems: Problems): void {
   const activities = [...file.activities.values()];
   // Without a START everything would be unreachable.
   if (!activities.some(({ kind }) => kind === "start")) return;
-  const sources = new Map<Activity, number>();
-  const queue: Activity[] = [];
-  const come = (id: string | undefined, from: number): void => {
-    const one = id === undefined ? undefined : file.activities.get(id);
-    const known = (one && sources.get(one)) ?? 0;
-    if (one === undefined || (known | from) === known) return;
-    sources.set(one, known | from);
-    queue.push(one);
-  };
-  for (const { kind, id } of activities) {
-    if (kind === "start") come(id, file === all[0] ? INPUT : SET);
-    else if (kind === "on") come(id, SET);
-  }
+  const queue = activities.filter(({ kind }) => kind === "start" || kind === "on");
+  const reached = new Set(queue);
   for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
-    const before = sources.get(one) ?? 0;
-    const after = { kept: before, emptied: EMPTIED, set: SET }[factsOf(one).result];
-    come(one.next, after);
-    // A prompt that fails leaves RESULT as it was.
-    come(one.other, one.kind === "prompt" ? before | after : after);
+    for (const id of [one.next, one.other]) {
+      const next = id === undefined ? undefined : file.activities.get(id);
+      if (next === undefined || reached.has(next)) continue;
+      reached.add(next);
+      queue.push(next);
+    }
   }
-  const callsAsk = all.some(
-    (other) => other !== file && [...other.activities.values()].some(isQuestion),
-  );
-  const unasked = unaskedAgents(activities, callsAsk);
-  const hint = "write {{USER_INPUT}} for the user input of the run";
   for (const one of activities) {
     const { id, at, kind } = one;
-    const from = sources.get(one);
     const place = { file: file.file, at };
-    if (from === undefined) {
+    if (!reached.has(one)) {
       if (kind !== "success" && kind !== "failed") problems.warn(place, `${id} can't be reached.`);
-      continue;
-    }
-    if (unasked.has(one)) {
-      const reason = `${id} starts an agent that is never asked: no PROMPT with a User prompt follows.`;
+    } else if (!asks && one.kind === "prompt" && roleOf(one.prompt) === "system") {
+      const reason = `${id} starts an agent that is never asked: there is no PROMPT with a User prompt.`;
       problems.warn(place, reason);
     }
-    if (from >= SET || !usesResult(one, file)) continue;
-    if (from === EMPTIED) {
-      const reason = `RESULT is empty in ${id}: a System prompt has emptied it, and nothing has set it since.`;
-      problems.warn(place, reason, kind === "prompt" ? hint : undefined);
-    } else if (kind === "prompt") {
-      const reason = `RESULT in ${id} is not an answer yet: it is the user input of the run, or what a CALL passes.`;
-      problems.warn(place, reason, hint);
-    }
   }
-}
-
-/** The System prompts that no question follows. Walks back from each question, up to where an agent starts. */
-function unaskedAgents(all: readonly Activity[], callsAsk: boolean): ReadonlySet<Activity> {
-  const on = (event: "success" | "failed"): string | undefined =>
-    all.find((one) => one.kind === "on" && one.event === event)?.id;
-  const [onSuccess, onFailed] = [on("success"), on("failed")];
-  const before = new Map<string, Activity[]>();
-  for (const one of all) {
-    const { kind, next = kind === "failed" ? onFailed : onSuccess } = one;
-    const { other = kindOf(kind).decides && onFailed } = one;
-    for (const id of [next, other]) {
-      const those = before.get(id ?? "") ?? [];
-      those.push(one);
-      before.set(id ?? "", those);
-    }
-  }
-  const unasked = new Set(
-    all.filter((one) => one.kind === "prompt" && roleOf(one.prompt) === "system"),
-  );
-  const seen = new Set<Activity>();
-  const queue = all.filter((one) => isQuestion(one) || (one.kind === "call" && callsAsk));
-  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
-    for (const previous of before.get(one.id) ?? []) {
-      if (seen.has(previous)) continue;
-      seen.add(previous);
-      if (!unasked.delete(previous)) queue.push(previous);
-    }
-  }
-  return unasked;
 }
 
 function isQuestion(one: Activity): boolean {
   return one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user";
-}
-
-function usesResult(one: Activity, { prompts }: ReadFile): boolean {
-  return factsOf(one).uses.some(({ as, text }) => {
-    if (as === "operand") return false;
-    if (isResult(text) && as !== "text" && as !== "prompt") return true;
-    return /\{\{(?:RESULT|CONTENT)\}\}/.test(prompts.get(text)?.text ?? text);
-  });
 }

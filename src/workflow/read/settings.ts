@@ -137,12 +137,10 @@ function agentToolProblems(
   if (toolPermissions === undefined) return unknown;
   const allowed = toolPermissions(effective);
   const offered = toolPermissions({ tools: agentTools });
-  const allows = ({ allowsServer, allowsTool }: typeof allowed, name: string): boolean =>
-    name.endsWith("/*") ? allowsServer(name.slice(0, -2)) : allowsTool(name);
   const isDeclared = (name: string): boolean =>
     Object.hasOwn(known.tools, name) || (name.includes("/") && check(name) === undefined);
   const denied = agentTools.flatMap((name, index) => {
-    if (!isDeclared(name) || allows(allowed, name)) return [];
+    if (!isDeclared(name) || allowed(name)) return [];
     const reason = `The agents may not call ${JSON.stringify(name)}: permissions.tools doesn't allow it.`;
     const hint = `name it in permissions: { tools: [${quoted(name)}] }`;
     return [warning(["agentTools", index], reason, hint)];
@@ -152,7 +150,7 @@ function agentToolProblems(
     ...Object.keys(mcpServers).map((name) => ["mcpServers", name, `${name}/*`, "server"] as const),
   ];
   const unoffered = own
-    .filter(([, , pattern]) => !allows(offered, pattern))
+    .filter(([, , pattern]) => !offered(pattern))
     .map(([field, name, pattern, what]) => {
       const hint = `name it in agentTools: [${quoted(pattern)}]`;
       return warning([field, name], `No agent is offered this ${what}.`, hint);
