@@ -247,6 +247,10 @@ describe("previousTasks that can never hold", () => {
       seq(ref("b"), { kind: "Loop", body: seq(ref("t"), ref("a")), atMost: 2 }),
       "a",
     ],
+    "of the preCondition of a loop, which may end it": [
+      seq({ kind: "Loop", preCondition: [true, ref("a")], body: ref("b"), atMost: 2 }, ref("t")),
+      "a",
+    ],
     "of itself in a loop": [seq(both, { kind: "Loop", body: ref("t"), atMost: 2 }), "t"],
   };
   for (const [name, [work, ...previous]] of Object.entries(sometimes)) {
