@@ -101,7 +101,7 @@ function recordedChange(
 ): RehearsalFile["change"] {
   if (change === undefined || (workspace !== undefined && script?.change === undefined))
     return undefined;
-  const { base, head, files, diff } = change;
+  const { base, head, files, notes = [], diff } = change;
   const kept =
     diff.length > MAX_DIFF ? `${cut(diff, MAX_DIFF)}\n(The rest was not recorded.)\n` : diff;
   return {
@@ -112,6 +112,7 @@ function recordedChange(
       path: redactor.text(file.path),
       ...defined({ previousPath: file.previousPath && redactor.text(file.previousPath) }),
     })),
+    ...(notes.length > 0 && { notes: notes.map((note) => redactor.text(note)) }),
     diff: redactor.text(kept),
   };
 }

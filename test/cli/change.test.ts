@@ -30,6 +30,7 @@ async function repository(t: TestContext): Promise<Workspace> {
   await workspace.write("src/a.ts", "one\ntwo\n");
   await workspace.git("commit", "--quiet", "--all", "--message=Two");
   await workspace.write("src/new.ts", "three\n");
+  await workspace.git("init", "--quiet", "nested");
   return workspace;
 }
 
@@ -60,15 +61,16 @@ describe("the change on the command line", () => {
     const args = ["review", "--base", "main", "--uncommitted", "--record", "r.rehearsal.yml"];
     const { code, stdout, stderr, prompts, seen } = await run(t, workspace, ...args);
     assert.equal(code, 0, stderr);
-    const start = `Review ${base}..${head}:\nmodified src/a.ts +1 -0\nadded src/new.ts +1 -0\nDiff: /`;
+    const start = `Review ${base}..${head}:\nmodified src/a.ts +1 -0\nadded src/new.ts +1 -0\nLeft out: "nested" (a git repository of its own).\nDiff: /`;
     assert.ok(prompts[0]?.startsWith(start), prompts[0]);
     assert.match(seen, /\+two[^]*\+three/);
-    assert.match(stdout, /2 changed files \(\w{12}…\w{12} and uncommitted work\)/);
+    assert.match(stdout, /2 changed files \(\w{12}…\w{12} and uncommitted work\)\. Left out: "nested"/);
     assert.match(stdout, /#1 docs +skipped/);
     const recording = await workspace.read("r.rehearsal.yml");
     const { path: cwd } = await makeWorkspace(t, { "e.yml": entry, "r.rehearsal.yml": recording });
     await cliExits(0, ["rehearse", "r.rehearsal.yml"], { cwd });
     assert.match(recording, /status: added/);
+    assert.match(recording, /notes:\n +- 'Left out: "nested"/);
   });
 
   it("skips a job that it has nothing for, and is not asked for by one that doesn't use it", async (t) => {

@@ -101,7 +101,7 @@ function scriptOf(value: RehearsalFile, file: string, reading: Reading): Script 
 }
 
 function changeOf(
-  { base, head, files, diff = "" }: NonNullable<RehearsalFile["change"]>,
+  { base, head, files, notes, diff = "" }: NonNullable<RehearsalFile["change"]>,
   reading: Reading,
 ): NonNullable<Script["change"]> {
   if (files === undefined) {
@@ -118,6 +118,7 @@ function changeOf(
       base: base ?? "1".repeat(40),
       head: head ?? "2".repeat(40),
       files: files.map((one) => ({ ...unchanged, ...one })),
+      ...defined({ notes }),
       diff,
     },
   };

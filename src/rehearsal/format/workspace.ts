@@ -67,6 +67,7 @@ export const change = {
     base: text("The base: its name in the workspace, or with `files` what $change-base is."),
     head: text("With `files`: what $change-head is."),
     files: list("The changed files, as data. An empty list is an empty change.", changedFile),
+    notes: list("With `files`: what is not shown of them, in sentences.", { type: "string" }),
     diff: text("With `files`: the content of the file $change-diff. Default: empty."),
   },
 } as const;
