@@ -41,12 +41,20 @@ const LIMIT_MS = 10_000;
 const WAITS_MS = [1_000, 3_000];
 /** The longest wait. If GitHub asks for a longer one, the run reports it and gives up. */
 const LONGEST_WAIT_MS = 60_000;
+/** How long a delivery waits, from its first request that writes. */
+const DELIVERY_MS = 15 * 60_000;
+/** Of a delivery, which GitHub asks to wait. */
+const DELIVERY_ATTEMPTS = 10;
+/** GitHub asks for at least this wait where it names none. */
+const SECONDARY_LIMIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
 
 /** Every method rejects with an Error whose message can be shown to users. */
 export function createGithubApi(options: GithubApiOptions): GithubApi {
   const { clock = systemClock, log = () => {} } = options;
   let client: Promise<Client> | undefined;
+  let deliveryEnds: number | undefined;
+  const beginDelivery = (): void => void (deliveryEnds ??= clock.now() + DELIVERY_MS);
   const send = async (
     route: string,
     values: Values,
@@ -57,7 +65,9 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     const { signal } = limit;
     try {
       const response = await request(route, { owner, repo, ...values, request: { signal } });
-      const failure = route === GRAPHQL ? graphqlFailure(response, clock.now()) : undefined;
+      const failure =
+        brokenOff(response) ??
+        (route === GRAPHQL ? graphqlFailure(response, clock.now()) : undefined);
       return failure === undefined ? { data: response.data } : { failure };
     } catch (error) {
       return { failure: failureOf(error, limit.isOver, clock.now()) };
@@ -66,15 +76,19 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     }
   };
   const ask = async (route: string, values: Values, times?: "once"): Promise<unknown> => {
-    for (let attempt = 1; ; attempt += 1) {
+    const tries = { faults: 0, limits: 0 };
+    for (;;) {
       const answer = await send(route, values);
       if ("data" in answer) return answer.data;
       const { message, retryAfter = 0, status } = answer.failure;
       const isUncertain = new GithubFailure(message, status).isUncertain;
-      const attempts = times === "once" && isUncertain ? 1 : answer.failure.attempts;
+      const kind = deliveryEnds !== undefined && retryAfter > 0 ? "limits" : "faults";
+      const attempt = (tries[kind] += 1);
+      const most = kind === "limits" ? DELIVERY_ATTEMPTS : answer.failure.attempts;
+      const attempts = times === "once" && isUncertain ? 1 : most;
       const wait = Math.max(retryAfter, WAITS_MS[attempt - 1] ?? 0);
-      const asked =
-        retryAfter > LONGEST_WAIT_MS ? `, and asked to wait ${seconds(retryAfter)}` : "";
+      const longest = Math.max(LONGEST_WAIT_MS, (deliveryEnds ?? 0) - clock.now());
+      const asked = retryAfter > longest ? `, and asked to wait ${seconds(retryAfter)}` : "";
       if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
         const text = `${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`;
         throw status === 404 ? new NotFoundError(text, status) : new GithubFailure(text, status);
@@ -85,8 +99,12 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
   };
   return {
     get: (route, values) => ask(route, values),
-    write: ask,
+    write(route, values, times) {
+      beginDelivery();
+      return ask(route, values, times);
+    },
     async graphql(query, variables) {
+      beginDelivery();
       return at(await ask(GRAPHQL, { query, variables }), "data");
     },
     async permissionOf(username) {
@@ -122,14 +140,23 @@ const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
   ["RATE_LIMITED", 429],
 ]);
 
-/** GraphQL answers 200, also to what it refuses. */
+/** Where a connection ends within an answer, Octokit passes on the text that it has, or none. */
+function brokenOff({ data, headers }: ApiResponse): Failure | undefined {
+  const isJson = /\bjson\b/.test(String(headers?.["content-type"]));
+  if (!isJson || typeof data !== "string") return undefined;
+  return { message: "GitHub's answer broke off", attempts: WAITS_MS.length + 1 };
+}
+
+/** GraphQL answers 200, also to what it refuses, and to its own faults. */
 function graphqlFailure({ data, headers }: ApiResponse, now: number): Failure | undefined {
   const errors = at(data, "errors");
   const [error] = isList(errors) ? errors : [];
   if (error === undefined) return undefined;
   const message = at(error, "message");
-  const status = graphqlStatus.get(at(error, "type")) ?? 422;
-  const retryAfter = status === 429 ? waitOf(headers ?? {}, now) : undefined;
+  const isFault = /something went wrong|timed? ?out/i.test(String(message));
+  const status = graphqlStatus.get(at(error, "type")) ?? (isFault ? 502 : 422);
+  const retryAfter =
+    status === 429 ? (waitOf(headers ?? {}, now) ?? SECONDARY_LIMIT_MS) : undefined;
   return {
     message: `GitHub answered ${status} (${String(message)})`,
     attempts: attemptsFor(status, false),
@@ -186,8 +213,9 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
     return { message: `GitHub is unreachable (${text})`, attempts: WAITS_MS.length + 1 };
   }
   const headers = at(error, "response", "headers");
-  const retryAfter = waitOf(isRecord(headers) ? headers : {}, now);
-  const limited = retryAfter !== undefined || /rate limit|abuse/i.test(text);
+  const named = waitOf(isRecord(headers) ? headers : {}, now);
+  const limited = named !== undefined || /rate limit|abuse/i.test(text);
+  const retryAfter = named ?? (/secondary|abuse/i.test(text) ? SECONDARY_LIMIT_MS : undefined);
   return {
     message: `GitHub answered ${status} (${text})`,
     attempts: attemptsFor(status, limited),

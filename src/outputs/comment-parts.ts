@@ -2,6 +2,7 @@ import type { Origin } from "../events/output-shapes.ts";
 import { defined } from "../document/guards.ts";
 import { clip } from "../events/cut.ts";
 import { codeText } from "./findings-table.ts";
+import { withoutInstructions } from "./harmless-text.ts";
 import { blobs } from "./line-address.ts";
 import { markerOf, type Marker } from "./markers.ts";
 import { safeMarkdown, writtenCell } from "./safe-markdown.ts";
@@ -26,7 +27,7 @@ export function markerLine(
 
 /** Paragraphs that have something in them, after the marker. */
 export function bodyOf(marker: string, parts: readonly string[]): string {
-  return [marker, ...parts.filter((part) => part !== "")].join("\n\n");
+  return withoutInstructions([marker, ...parts.filter((part) => part !== "")].join("\n\n"));
 }
 
 export function runLink(

@@ -1,12 +1,18 @@
 import type { CollectedOutputs } from "./collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import { GithubFailure, type DiffFile, type NewReview, type OwnThread } from "./github-port.ts";
+import {
+  GithubFailure,
+  type DiffFile,
+  type Made,
+  type NewReview,
+  type OwnThread,
+} from "./github-port.ts";
 import { fenceOf } from "../document/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";
 import { codeText, countsText, findingsTable, severitySigns } from "./findings-table.ts";
 import { headLines } from "./line-address.ts";
-import { harmlessCode } from "./harmless-text.ts";
+import { harmlessCode, withoutInstructions } from "./harmless-text.ts";
 import { safeCell } from "./safe-markdown.ts";
 
 const needs = "`pull-requests: write`";
@@ -43,19 +49,33 @@ export async function deliverReview(
       delivering,
       { ...writing, preview },
       async () => {
-        try {
-          return await github.createReview(number, { head, ...review });
-        } catch (error) {
-          if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
-          // GitHub takes no comment at one of the lines: all findings go into the body.
-          const body = reviewOf({ ...about, findings: fresh, isInDiff: () => false });
-          return github.createReview(number, { head, ...body });
+        const made = await unlessInvalid(github.createReview(number, { head, ...review }));
+        if (made !== undefined) return made;
+        // GitHub doesn't say which of the lines it refuses, so each of them is sent by itself.
+        const there = new Set(
+          (await github.ownThreads(number)).flatMap(({ body }) => ours(body, "finding")?.key ?? []),
+        );
+        for (const comment of review.comments) {
+          const key = ours(comment.body, "finding")?.key ?? "";
+          const one = { head, body: "", comments: [comment] };
+          if (there.has(key)) continue;
+          if ((await unlessInvalid(github.createReview(number, one))) !== undefined) there.add(key);
         }
+        const rest = reviewOf({ ...about, findings: fresh, isInDiff: () => false, there });
+        return github.createReview(number, { head, ...rest });
       },
       async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
     );
   });
   return [made, ...resolved];
+}
+
+/** Undefined: GitHub refuses what it says. */
+async function unlessInvalid(sent: Promise<Made>): Promise<Made | undefined> {
+  return sent.catch((error: unknown) => {
+    if (error instanceof GithubFailure && error.status === 422) return undefined;
+    throw error;
+  });
 }
 
 async function resolveGone(
@@ -102,16 +122,18 @@ interface ReviewContent extends Publisher {
   readonly findings: readonly Finding[];
   /** Whether one hunk of the diff shows all these lines of the head. */
   readonly isInDiff: LinesInDiff;
+  /** The fingerprints of findings that have a comment already. Default: none. */
+  readonly there?: ReadonlySet<string>;
 }
 
 const MAX_COMMENT = 30_000;
 const MAX_NAME = 100;
 
 export function reviewOf(content: ReviewContent): Review {
-  const { findings, isInDiff, origin } = content;
+  const { findings, isInDiff, origin, there = new Set() } = content;
   const comments: NewReview["comments"][number][] = [];
   const others: Finding[] = [];
-  for (const finding of findings) {
+  for (const finding of findings.filter(({ fingerprint }) => !there.has(fingerprint))) {
     const { path } = finding;
     const { from, to } = headLines(finding, origin) ?? { from: 0, to: 0 };
     if (from > 0 && isInDiff(path, from, to)) {
@@ -128,7 +150,7 @@ export function reviewOf(content: ReviewContent): Review {
   const { text: table } = findingsTable(others, { target: origin, room });
   const body = bodyOf(marker, [
     `Job ${codeText(content.job, MAX_NAME)} found ${countsText(findings) || "nothing"}.`,
-    others.length > 0 && comments.length > 0 ? "Not in the lines of the diff:" : "",
+    others.length > 0 && comments.length + there.size > 0 ? "Not in the lines of the diff:" : "",
     table,
     `<sub>${runLink(origin, "run")}</sub>`,
   ]);
@@ -149,7 +171,7 @@ function commentBody(finding: Finding, publisher: Publisher, isWhole: boolean): 
 /** A button applies it, so it must be what it looks like, and replace just the lines of the comment. */
 function suggestionBlock(suggestion: string, isWhole: boolean): string {
   const code = harmlessCode(suggestion);
-  const isApplied = isWhole && code === suggestion.replace(/\r\n?/g, "\n");
+  const isApplied = isWhole && withoutInstructions(code) === suggestion.replace(/\r\n?/g, "\n");
   if (code.length > MAX_COMMENT / 2) return "_The suggestion is too long to be shown._";
   const fence = fenceOf(code);
   // An empty one deletes the lines.

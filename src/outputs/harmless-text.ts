@@ -39,6 +39,20 @@ const references: readonly (readonly [RegExp, string])[] = [
   [/(mailto|xmpp):/gi, "$1:\u2060"],
 ];
 
+/** Words for which GitHub skips workflows, and lines that bots take for commands. Paths have a second slash. */
+const instructions: readonly (readonly [RegExp, string])[] = [
+  [/\[(?=(?:skip (?:ci|actions)|ci skip|no ci|actions skip)\])/gi, "[\u2060"],
+  [/^(\s*skip-checks)(?=\s*:)/gim, "$1\u2060"],
+  [/^([ \t]*)\/(?=[a-z][\w-]*(?:[ \t]|$))/gim, "$1\u2060/"],
+];
+
+/** For what others read as it is: also in code, as commit messages and bots have no Markdown. */
+export function withoutInstructions(text: string): string {
+  let result = text;
+  for (const [instruction, broken] of instructions) result = result.replace(instruction, broken);
+  return result;
+}
+
 /** No mention, reference or address is left that GitHub would link. */
 export function withoutReferences(text: string): string {
   let result = text;
@@ -51,5 +65,5 @@ const MAX_TITLE = 256;
 /** It becomes the subject of a commit when a pull request is squashed, where `fixes #1` closes an issue. */
 export function safeTitle(text: string): string {
   const title = harmless(text.slice(0, 2 * MAX_TITLE)).trim();
-  return cut(withoutReferences(title.replace(/\s+/g, " ")), MAX_TITLE);
+  return cut(withoutInstructions(withoutReferences(title.replace(/\s+/g, " "))), MAX_TITLE);
 }

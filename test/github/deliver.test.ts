@@ -90,16 +90,25 @@ describe("the report and the review", () => {
     );
   });
 
-  it("GitHub takes no comment at a line: all findings go into the body", async (t) => {
+  it("GitHub takes no comment at a line: its finding goes into the body, and the others keep their lines", async (t) => {
     const repository = await start(t, {
       breaks: ({ path, body }) =>
-        path.endsWith("/reviews") && Object(body["comments"]).length > 0
+        path.endsWith("/reviews") && JSON.stringify(body["comments"]).includes('"line":3')
           ? { status: 422 }
           : undefined,
     });
-    const [, review] = await delivered(repository, { findings: [one] });
+    const findings = [one, finding("two", 3), finding("three", 4)];
+    const [, review] = await delivered(repository, { findings });
     assert.equal(review?.status, "done");
-    assert.match(repository.reviews[0]?.body ?? "", /src\/a\.ts/);
+    assert.deepEqual(
+      repository.threads.map(({ body }) => /(\w+) is wrong/.exec(body)?.[1]),
+      ["one", "three"],
+    );
+    const body = repository.reviews.at(-1)?.body ?? "";
+    assert.match(body, /Not in the lines of the diff:[^]*src\/a\.ts:3/);
+    assert.doesNotMatch(body, /one is wrong|three is wrong/);
+    const [, again] = await delivered(repository, { findings });
+    assert.equal(again?.reason, "no new findings");
   });
 
   it("what GitHub has done without an answer is not done again", async (t) => {
@@ -133,7 +142,8 @@ describe("the report and the review", () => {
     const errors = [{ type: "RATE_LIMITED", message: "API rate limit exceeded" }];
     const limits = [
       { status: 200, answer: { errors } },
-      { status: 403, headers: { "retry-after": "2" } },
+      { status: 403, headers: { "retry-after": "61" } },
+      { status: 200, answer: { errors: [{ message: "Something went wrong while executing" }] } },
     ];
     const repository = await start(t, {
       breaks: ({ method }) => (method === "POST" ? limits.shift() : undefined),
@@ -142,6 +152,28 @@ describe("the report and the review", () => {
     assert.equal(report?.status, "done");
     assert.deepEqual([repository.comments.length, limits.length], [1, 0]);
   });
+});
+
+it("a text skips no workflow and is no command of a bot, wherever it is written", async (t) => {
+  const repository = await start(t);
+  const words = ["skip ci", "ci skip", "no ci", "skip actions", "actions skip"];
+  const body = `${words.map((word) => `[${word}]`).join(" ")}\n\n/approve\n\n\`\`\`\n/merge now\n/usr/bin/env\n\`\`\`\n\nskip-checks: true`;
+  await delivered(repository, {
+    report: body,
+    findings: [{ ...one, message: body, suggestion: "/approve" }],
+    proposals: [
+      { kind: "comment", number: 7, body },
+      { kind: "issue", title: "Fix [skip ci]", body },
+      { ...pull, title: "/approve [no ci]", body },
+    ],
+  });
+  const all = JSON.stringify(repository.calls);
+  assert.ok(repository.calls.length > 5);
+  for (const word of words) assert.ok(!all.includes(`[${word}]`), word);
+  assert.doesNotMatch(all, /(?:\\n|")\s*\/(?:approve|merge)/);
+  assert.doesNotMatch(all, /(?:\\n|")\s*skip-checks:/);
+  assert.match(all, /\/usr\/bin\/env/);
+  assert.doesNotMatch(all, /```suggestion/);
 });
 
 describe("nothing is written", () => {

@@ -65,7 +65,10 @@ export async function startGithubServer(
         : { status: broken.status, body: broken.body ?? '{"message":"scripted"}' };
     const type = Buffer.isBuffer(body) ? "application/zip" : "application/json";
     response.writeHead(status, { "content-type": type, ...broken?.headers });
-    response.end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+    const text = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    // An answer that is shorter than announced is cut off.
+    if (Number(broken?.headers?.["content-length"] ?? 0) <= text.length) response.end(text);
+    else response.write(text, () => response.destroy());
   });
   return { url: await listen(test, server), requests };
 }
