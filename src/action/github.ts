@@ -10,6 +10,7 @@ import {
   omittedFromOutputs,
   outputsOf,
   reasonAnnotations,
+  renderSummary,
   type GithubCore,
   type GithubOptions,
   type OutputName,
@@ -18,6 +19,7 @@ import {
 import { systemClock } from "../platform/system-clock.ts";
 import { breakOldMarker, inline, logLine } from "../reports/github/escape.ts";
 import { chartOf } from "../reports/flow-chart.ts";
+import type { Delivery } from "../outputs/delivery.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
@@ -36,11 +38,13 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   const { loaded } = prepared;
   const { journal, journalArtifact, rehearsal, reportFile } = options;
   const view = createRunView();
+  const chart: GithubOptions["chart"] = (shown) =>
+    chartOf(shown, (workId) => chartDetail(shown, workId));
   const reporter = createGithubReporter({
     ...options,
     clock: systemClock,
     lineOf: (taskId) => loaded.locateTask(taskId).line,
-    chart: (shown) => chartOf(shown, (workId) => chartDetail(shown, workId)),
+    chart,
   });
   const outputs: Reporter = { name: "outputs", report: (event) => applyEvent(view, event) };
   return {
@@ -48,6 +52,8 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
     outputs: (): Outputs =>
       outputsOf(view, defined({ journal, journalArtifact, rehearsal, reportFile })),
     omissions: () => omittedFromOutputs(view, defined({ reportFile })),
+    summary: (deliveries: readonly Delivery[]): string =>
+      renderSummary(view, { ...options, chart, deliveries }),
     /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
     finish: () => reporter.finish(),
   };
@@ -136,7 +142,10 @@ export function endOf(
     failures,
     isTrusted,
     failOn,
+    refusal,
   }: Pick<Inputs, "failOn"> & {
+    /** Why refused deliveries fail the step; empty: they don't. */
+    readonly refusal: string;
     readonly failures: readonly string[];
     readonly isTrusted: boolean;
   },
@@ -150,9 +159,11 @@ export function endOf(
         const reason = failures.join("\n");
         return { outputs: { ...outputs, result: "failure", reason }, ending: "failed" };
       }
-      return judgement.kind === "failed"
-        ? { outputs: { ...outputs, reason: judgement.reason }, ending: passes }
-        : { outputs, ending: "passed" };
+      if (judgement.kind === "failed")
+        return { outputs: { ...outputs, reason: judgement.reason }, ending: passes };
+      return refusal === ""
+        ? { outputs, ending: "passed" }
+        : { outputs: { ...outputs, reason: refusal }, ending: "failed" };
     case "failed":
       return { outputs, ending: passes };
     case "canceled":
