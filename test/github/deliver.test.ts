@@ -265,7 +265,7 @@ describe("nothing is written", () => {
       assert.deepEqual([...repository.branches.keys()], []);
     });
 
-  it("of a branch that an earlier attempt has made, or whose pull request may be there", async (t) => {
+  it("but a branch stays that an earlier attempt has made, or whose pull request may be there", async (t) => {
     const run: Run = { proposals: [pull], outputs: { proposals: { pull_request: {} } } };
     for (const later of [403, 502]) {
       const answers = [502, 502, 502, later, later, later, later];
