@@ -126,7 +126,7 @@ async function delivered(view: RunView, job: string, outputs: Outputs): Promise<
     },
     addLabels: (_number, labels) =>
       show("Label of the issue", labels.map((label) => `<mark>${label}</mark>`).join(" ")),
-    commit: () => Promise.resolve({}),
+    commit: () => Promise.resolve({ isNew: true }),
     createPullRequest: ({ title, body, branch }) =>
       show(`Draft pull request from <code>${branch}</code>`, `## ${title}\n\n${body}`),
   };

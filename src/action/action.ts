@@ -27,6 +27,7 @@ import { needsSandbox } from "../run/callers.ts";
 import { knownSecrets } from "../run/secrets.ts";
 import { UsageError } from "../run/options.ts";
 import { version } from "../generated/version.ts";
+import { deliveryPage } from "../reports/github/deliveries.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";
@@ -47,7 +48,7 @@ import {
   severalRehearsals,
   type Rehearsals,
 } from "./rehearsals.ts";
-import { deliverFromJournal, handOn, originOfRun } from "./deliver.ts";
+import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
@@ -144,8 +145,12 @@ class Step {
     this.#entryFile = paths.entry;
     this.#rehearsal = paths.rehearse;
     if (inputs.mode === "deliver") {
-      const delivered = await deliverFromJournal(setting, paths, this.#redactor.text);
-      return this.#setOutputs(delivered) ? "passed" : "failed";
+      const done = await deliverFromJournal(setting, paths, this.#redactor.text);
+      const { deliveries } = done;
+      const summarize = (): Promise<void> => this.#summarize(deliveryPage(deliveries));
+      const reason = await tellDeliveries(setting, deliveries, summarize);
+      const isWritten = this.#setOutputs({ ...done.outputs, reason });
+      return isWritten && reason === "" ? "passed" : "failed";
     }
     // Before the key: a fork's pull request has none, and should report why nothing runs.
     const several = await severalRehearsals(setting);
@@ -212,7 +217,11 @@ class Step {
       const foreign = stepFiles.problem();
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
-      const handedOn = await handOn(setting, paths, prepared, report, this.#redactor.text);
+      const done = await handOn(setting, paths, prepared, report, this.#redactor.text);
+      const { handedOn, deliveries } = done;
+      const { summary } = this.#githubRun;
+      const summarize = (): Promise<void> => this.#summarize(summary(deliveries));
+      const refusal = await tellDeliveries(setting, deliveries, summarize);
       const outputs = { ...this.#githubRun.outputs(), ...handedOn };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
       if (paths.rehearse !== undefined)
@@ -222,7 +231,7 @@ class Step {
       if (judgement.kind === "passed" && judgement.warning !== undefined)
         this.#warn(judgement.warning);
       const isTrusted = foreign === undefined;
-      const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn });
+      const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
       const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
       sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending));
       return ending;

@@ -11,7 +11,8 @@ import { asksForDelivery, deliver } from "../outputs/deliver.ts";
 import { skipped, type Delivery } from "../outputs/delivery.ts";
 import { offlinePort } from "../outputs/github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { deliveriesMarkdown, deliveryLine } from "../reports/github/deliveries.ts";
+import { annotate, reasonAnnotations } from "../reports/github/github-reporter.ts";
+import { deliveryLine, refusedOf } from "../reports/github/deliveries.ts";
 import { jobReport } from "../reports/run-json.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
@@ -40,17 +41,19 @@ export async function handOn(
   prepared: PreparedRun,
   report: RunReport,
   redact: (text: string) => string,
-): Promise<Partial<Outputs>> {
+): Promise<{ readonly handedOn: Partial<Outputs>; readonly deliveries: readonly Delivery[] }> {
   const { journal } = paths;
   const { mode, shard } = setting.inputs;
   // A journal that is gone by now is said to be incomplete.
   const digest = journal === undefined ? "" : await digestOf(journal).catch(() => "");
   const outputs = { "journal-digest": digest };
-  if (mode === "plan") return { ...outputs, ...(await outputsOfPlan(setting, paths, report)) };
-  if (shard !== undefined) return outputs;
+  if (mode === "plan") {
+    const more = await outputsOfPlan(setting, paths, report);
+    return { handedOn: { ...outputs, ...more }, deliveries: [] };
+  }
+  if (shard !== undefined) return { handedOn: outputs, deliveries: [] };
   const deliveries = await deliveriesOf(setting, paths, prepared, report.view, redact);
-  await tellDeliveries(setting, deliveries);
-  return { ...outputs, deliveries: deliveriesText(deliveries) };
+  return { handedOn: { ...outputs, deliveries: deliveriesText(deliveries) }, deliveries };
 }
 
 async function deliveriesOf(
@@ -78,7 +81,7 @@ export async function deliverFromJournal(
   setting: Setting,
   paths: Paths,
   redact: (text: string) => string,
-): Promise<Outputs> {
+): Promise<{ readonly outputs: Outputs; readonly deliveries: readonly Delivery[] }> {
   const { inputs, environment } = setting;
   const { api } = apiOf(setting);
   try {
@@ -92,21 +95,30 @@ export async function deliverFromJournal(
       api,
       redact,
     });
-    await tellDeliveries(setting, deliveries);
-    return outputsOfRun(view, { result: "success", reason: "", deliveries });
+    const outputs = outputsOfRun(view, { result: "success", reason: "", deliveries });
+    return { outputs, deliveries };
   } catch (error) {
     if (error instanceof JournalRefused) throw new Stop("failure", [error.message]);
     throw error;
   }
 }
 
-async function tellDeliveries(
+/** Returns why refused deliveries fail the step; empty: they don't. */
+export async function tellDeliveries(
   { core, inputs }: Setting,
   deliveries: readonly Delivery[],
-): Promise<void> {
+  summarize: () => Promise<void>,
+): Promise<string> {
   for (const delivery of deliveries) sayLine(core, `Delivery: ${deliveryLine(delivery)}`);
-  if (deliveries.length > 0 && inputs.summary !== "off")
-    await core.addSummary(deliveriesMarkdown(deliveries));
+  const refused = refusedOf(deliveries);
+  const shown = inputs.annotations === "all" ? reasonAnnotations("warning", refused) : [];
+  for (const annotation of shown) annotate(core, annotation);
+  if (deliveries.length > 0 && inputs.summary !== "off") await summarize();
+  if (refused.length === 0 || inputs.failOn !== "refused") return "";
+  const counts = `${refused.length} of ${deliveries.length}`;
+  const reason = `Refused deliveries: ${counts} (\`fail-on: refused\`).\n${refused.join("\n")}`;
+  sayLine(core, reason);
+  return reason;
 }
 
 async function digestOf(path: string): Promise<string> {

@@ -11,6 +11,7 @@ import {
   omittedFromOutputs,
   outputsOf,
   reasonAnnotations,
+  renderSummary,
   type GithubCore,
   type GithubOptions,
   type OutputName,
@@ -23,6 +24,7 @@ import { resultText } from "../reports/github/layout.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { breakOldMarker, inline, logLine } from "../reports/github/escape.ts";
 import { chartOf } from "../reports/flow-chart.ts";
+import type { Delivery } from "../outputs/delivery.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
@@ -41,12 +43,14 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   const { loaded, jobName } = prepared;
   const { journal, journalArtifact } = options;
   const view = createRunView();
+  const chart: GithubOptions["chart"] = (shown) =>
+    chartOf(shown, (workId) => chartDetail(shown, workId));
   const reporter = createGithubReporter({
     ...options,
     clock: systemClock,
     lineOf: (taskId) => loaded.locateTask(taskId).line,
     ...defined({ jobLine: loaded.locate(["jobs", jobName]).line }),
-    chart: (shown) => chartOf(shown, (workId) => chartDetail(shown, workId)),
+    chart,
   });
   const outputs: Reporter = { name: "outputs", report: (event) => applyEvent(view, event) };
   const reportFile = (): string | undefined =>
@@ -66,6 +70,8 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
       return `${clockText(durationMs(view))} ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
     },
     omissions: () => omittedFromOutputs(view, defined({ reportFile: reportFile() })),
+    summary: (deliveries: readonly Delivery[]): string =>
+      renderSummary(view, { ...options, chart, deliveries }),
     /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
     finish: () => reporter.finish(),
   };
@@ -154,7 +160,10 @@ export function endOf(
     failures,
     isTrusted,
     failOn,
+    refusal,
   }: Pick<Inputs, "failOn"> & {
+    /** Why refused deliveries fail the step; empty: they don't. */
+    readonly refusal: string;
     readonly failures: readonly string[];
     readonly isTrusted: boolean;
   },
@@ -168,9 +177,11 @@ export function endOf(
         const reason = failures.join("\n");
         return { outputs: { ...outputs, result: "failure", reason }, ending: "failed" };
       }
-      return judgement.kind === "failed"
-        ? { outputs: { ...outputs, reason: judgement.reason }, ending: passes }
-        : { outputs, ending: "passed" };
+      if (judgement.kind === "failed")
+        return { outputs: { ...outputs, reason: judgement.reason }, ending: passes };
+      return refusal === ""
+        ? { outputs, ending: "passed" }
+        : { outputs: { ...outputs, reason: refusal }, ending: "failed" };
     case "failed":
       return { outputs, ending: passes };
     case "canceled":

@@ -53,7 +53,7 @@ export const inputValues = {
   "in-place": ["false", "true"],
   summary: ["full", "compact", "off"],
   annotations: ["all", "errors", "off"],
-  "fail-on": ["failure", "never"],
+  "fail-on": ["failure", "refused", "never"],
   mode: ["run", "plan", "merge", "deliver"],
   "on-missing": ["fail", "continue"],
   staged: ["false", "true"],

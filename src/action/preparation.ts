@@ -87,7 +87,9 @@ export interface Sources {
 
 export function apiOf({ environment, inputs, core, signal }: Setting) {
   // A token for models may lack the permission to look up users.
-  const token = environment["GITHUB_TOKEN"] || inputs.gitHubToken;
+  const builtIn = environment["GITHUB_TOKEN"];
+  // Where no model is asked, the input is the token to deliver with.
+  const token = (inputs.mode === "deliver" && inputs.gitHubToken) || builtIn || inputs.gitHubToken;
   const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
   const say = (line: string): void => sayLine(core, line);
   return { api: createGithubApi({ token, repository, apiUrl, log: say, signal }), token, say };

@@ -13,7 +13,6 @@ export interface RunnerCore extends GithubCore {
   setSecret(value: string): void;
   saveState(name: string, value: string): void;
   getState(name: string): string;
-  addSummary(markdown: string): Promise<void>;
 }
 
 export const runnerCore: RunnerCore = {
@@ -23,9 +22,6 @@ export const runnerCore: RunnerCore = {
   error: (message, properties) => core.error(message, properties),
   warning: (message, properties) => core.warning(message, properties),
   notice: (message, properties) => core.notice(message, properties),
-  async addSummary(markdown) {
-    await core.summary.emptyBuffer().addRaw(markdown).write();
-  },
   async writeSummary(markdown) {
     await core.summary.emptyBuffer().addRaw(markdown).write({ overwrite: true });
   },

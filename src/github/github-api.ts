@@ -219,7 +219,8 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
   return {
     message: `GitHub answered ${status} (${text})`,
     attempts: attemptsFor(status, limited),
-    status,
+    // A limit may come as 403, which otherwise is a missing permission.
+    status: limited && status === 403 ? 429 : status,
     ...defined({ retryAfter }),
   };
 }

@@ -26,9 +26,16 @@ export function createGithubPort(
   const [owner = "", name = ""] = repository.split("/");
   const write = async (route: string, values: object, times?: "once"): Promise<Made> =>
     defined({ url: textAt(await api.write(route, { ...values }, times), "html_url") });
-  const mutate = async (query: string, values: object): Promise<Made> => {
-    await api.graphql(query, { ...values });
-    return {};
+  /** GitHub may answer without an error although it has done nothing: `done`, a field of `object`, tells. */
+  const mutate = async (
+    mutation: string,
+    input: string,
+    [object, done]: readonly [object: string, done: string],
+    id: string,
+  ): Promise<Made> => {
+    const query = `mutation($id: ID!) { ${mutation}(input: { ${input} }) { ${object} { ${done} } } }`;
+    if (at(await api.graphql(query, { id }), mutation, object, done) === true) return {};
+    throw new GithubFailure(`GitHub answered ${mutation}, but has not done it`, 403);
   };
 
   /** Of a part of the repository, or of all of it. The newest come first. */
@@ -87,7 +94,7 @@ export function createGithubPort(
     return found;
   }
 
-  async function commit({ base, branch, message, files }: NewCommit): Promise<Made> {
+  async function commit({ base, branch, message, files }: NewCommit) {
     const tree = [];
     for (const { path, mode, content, encoding } of files) {
       if (content === null) {
@@ -113,14 +120,13 @@ export function createGithubPort(
     );
     const ref = `heads/${branch}`;
     try {
-      return await write("POST /repos/{owner}/{repo}/git/refs", {
-        ref: `refs/${ref}`,
-        sha: commit,
-      });
+      await write("POST /repos/{owner}/{repo}/git/refs", { ref: `refs/${ref}`, sha: commit });
+      return { isNew: true };
     } catch (error) {
-      if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
+      if (!(error instanceof GithubFailure) || !/already exists/i.test(error.message)) throw error;
       // An earlier attempt of this run has made it: the name is of this run alone.
-      return write(`PATCH /repos/{owner}/{repo}/git/refs/${ref}`, { sha: commit, force: true });
+      await write(`PATCH /repos/{owner}/{repo}/git/refs/${ref}`, { sha: commit, force: true });
+      return { isNew: false };
     }
   }
 
@@ -237,14 +243,13 @@ export function createGithubPort(
       }),
     minimize: (id) =>
       mutate(
-        "mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { clientMutationId } }",
-        { id },
+        "minimizeComment",
+        "subjectId: $id, classifier: OUTDATED",
+        ["minimizedComment", "isMinimized"],
+        id,
       ),
     resolveThread: (id) =>
-      mutate(
-        "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { clientMutationId } }",
-        { id },
-      ),
+      mutate("resolveReviewThread", "threadId: $id", ["thread", "isResolved"], id),
     addLabels: (issue_number, labels) =>
       write("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", { issue_number, labels }),
     requestReviewers: (pull_number, all) =>
@@ -256,6 +261,7 @@ export function createGithubPort(
     close: (issue_number) =>
       write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
     commit,
+    deleteBranch: (branch) => write(`DELETE /repos/{owner}/{repo}/git/refs/heads/${branch}`, {}),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Origin, Proposal } from "../events/output-shapes.ts";
 import { isBranch, notProposable } from "./check-proposal.ts";
 import type { CollectedProposal } from "./collect.ts";
 import { attempt, refused, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import type { Made, OwnItem } from "./github-port.ts";
+import { GithubFailure, type GithubPort, type Made, type OwnItem } from "./github-port.ts";
 import { safeTitle } from "./harmless-text.ts";
 import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comment-parts.ts";
 import { safeCell } from "./safe-markdown.ts";
@@ -143,8 +143,14 @@ async function planOf(
         preview: `${title} (${branch})\n\n${text}\n\n${names}`,
         isMarked: true,
         async send() {
-          await github.commit({ base, branch, message: title, files });
-          return github.createPullRequest({ title, body: text, branch, isDraft: draft });
+          const { isNew } = await github.commit({ base, branch, message: title, files });
+          try {
+            return await github.createPullRequest({ title, body: text, branch, isDraft: draft });
+          } catch (error) {
+            // Without an answer, there may be a pull request, which would close.
+            if (!isNew || !(error instanceof GithubFailure) || error.isUncertain) throw error;
+            throw await withoutBranch(github, branch, error);
+          }
         },
       },
     ];
@@ -179,6 +185,21 @@ async function planOf(
       const close = { preview: text, send: () => github.close(number) };
       return proposal.reason === undefined ? [close] : [comment, close];
     }
+  }
+}
+
+/** The refusal of a pull request, whose branch nobody needs then. */
+async function withoutBranch(
+  github: GithubPort,
+  branch: string,
+  { message, status }: GithubFailure,
+): Promise<GithubFailure> {
+  try {
+    await github.deleteBranch(branch);
+    return new GithubFailure(message, status);
+  } catch (error) {
+    if (!(error instanceof GithubFailure)) throw error;
+    return new GithubFailure(`${message}. Its branch ${branch} stays: ${error.message}`, status);
   }
 }
 

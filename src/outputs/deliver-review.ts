@@ -91,7 +91,10 @@ async function resolveGone(
   for (const { nodeId, body, isResolved } of threads) {
     const key = delivering.ours(body, "finding")?.key;
     if (key === undefined || isResolved || current.has(key)) continue;
-    const writing = { what: `a finding that is gone from #${number}, resolved`, needs };
+    const writing = {
+      what: `a finding that is gone from #${number}, resolved`,
+      needs: "`contents: write` and `pull-requests: write`",
+    };
     const resolve = (): Promise<Delivery> =>
       write(delivering, writing, () => delivering.github.resolveThread(nodeId));
     deliveries.push(await attempt(delivering, writing, resolve));

@@ -8,6 +8,7 @@ import { deliverProposal, withKeys } from "./deliver-proposal.ts";
 import { deliverReview } from "./deliver-review.ts";
 import {
   deadlineOf,
+  reasonOf,
   refused,
   skipped,
   type Deliverable,
@@ -98,7 +99,10 @@ async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | 
     return skipped("everything", `outdated: the head of #${number} is ${sha} by now, not ${head}`);
   } catch (error) {
     if (!(error instanceof GithubFailure)) throw error;
-    return refused("everything", `the head of #${number} is unknown: ${error.message}`);
+    return refused(
+      "everything",
+      `the head of #${number} is unknown: ${reasonOf(error, "`pull-requests: read`")}`,
+    );
   }
 }
 

@@ -85,6 +85,35 @@ export function refused(what: string, reason: string): Delivery {
   return { what, status: "refused", reason };
 }
 
+const rateLimit = "a rate limit of GitHub is reached, so re-run the job later";
+
+/** Why GitHub refuses something, by the words of its answer: the first one that fits. */
+const causes: readonly (readonly [words: RegExp, cause: string])[] = [
+  [
+    /not permitted to create or approve/i,
+    "the setting “Allow GitHub Actions to create and approve pull requests” is off (Settings → Actions → General of the repository or its organization)",
+  ],
+  [/rate limit|abuse|submitted too quickly/i, rateLimit],
+  [
+    /protected|rule violation|ruleset|locked branch|branch is locked|through a pull request/i,
+    "a branch protection or ruleset forbids it",
+  ],
+  [/\block(ed|s)?\b/i, "the conversation is locked"],
+  [/archived/i, "the repository is archived"],
+  [/bad credentials/i, "the token is not valid, or has expired"],
+  [
+    /without `?workflows?`? (permission|scope)/i,
+    "needs `workflows: write`, which only the token of an App or a person can have",
+  ],
+];
+
+export function reasonOf({ message, status }: GithubFailure, needs: string): string {
+  const [, known] = causes.find(([words]) => words.test(message)) ?? [];
+  const isForbidden = status === 403 || status === 404;
+  const cause = status === 429 ? rateLimit : (known ?? (isForbidden ? `needs ${needs}` : ""));
+  return cause === "" ? message : `${cause}: ${message}`;
+}
+
 /** What GitHub refuses is said, and the next delivery is tried. */
 export async function attempt(
   { options, deadline }: Delivering,
@@ -97,7 +126,6 @@ export async function attempt(
     return await deliver();
   } catch (error) {
     if (!(error instanceof GithubFailure)) throw error;
-    const isForbidden = error.status !== undefined && [401, 403, 404].includes(error.status);
-    return refused(what, isForbidden ? `needs ${needs}: ${error.message}` : error.message);
+    return refused(what, reasonOf(error, needs));
   }
 }

@@ -82,8 +82,9 @@ export interface GithubPort {
   addLabels(number: number, labels: readonly string[]): Promise<Made>;
   requestReviewers(pullRequest: number, reviewers: readonly string[]): Promise<Made>;
   close(number: number): Promise<Made>;
-  /** On a branch that is made, or that is set to it. */
-  commit(commit: NewCommit): Promise<Made>;
+  /** On a branch that is made (`isNew`), or that is set to it. */
+  commit(commit: NewCommit): Promise<{ readonly isNew: boolean }>;
+  deleteBranch(branch: string): Promise<Made>;
 }
 
 /** GitHub has refused a request, or has not answered it. */
@@ -104,7 +105,7 @@ export class GithubFailure extends Error {
 /** For a rehearsal, which asks nobody: a repository in which nothing was written yet, and in which nothing is. */
 export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
   const none = (): Promise<readonly never[]> => Promise.resolve([]);
-  const never = (): Promise<Made> =>
+  const never = (): Promise<never> =>
     Promise.reject(new GithubFailure("a rehearsal writes nothing"));
   return {
     headOf: () => Promise.resolve({ sha: head }),
@@ -125,5 +126,6 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
     requestReviewers: never,
     close: never,
     commit: never,
+    deleteBranch: never,
   };
 }

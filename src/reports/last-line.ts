@@ -13,7 +13,9 @@ export interface Exit {
 }
 
 /** How a job ended, what the exit code means where that differs, and the verdict. `head`: such as `job x succeeded`. */
-export function lastLine(view: RunView, head: string, { passes, reason, words }: Exit): string {
+export function lastLine(view: RunView, head: string, exit: Exit): string {
+  const { passes, words } = exit;
+  const [reason = ""] = exit.reason.split("\n", 1);
   const { verdict } = collectOutputs(view);
   const isOther = reason !== "" && reason !== endText(view);
   const ended =

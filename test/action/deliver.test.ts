@@ -46,18 +46,25 @@ interface StepSetting {
   readonly runId?: string;
   readonly attempt?: string;
   readonly inputs?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 function step(
   t: TestContext,
   { workspace, github }: World,
-  { event = "pull-request-target", runId = "99", attempt = "1", inputs = {} }: StepSetting,
+  {
+    event = "pull-request-target",
+    runId = "99",
+    attempt = "1",
+    inputs = {},
+    env = {},
+  }: StepSetting,
 ): Promise<StepResult> {
   return runStep(t, {
     workspace: workspace.path,
     event,
     apiUrl: github.url,
-    env: { GITHUB_RUN_ID: runId, GITHUB_RUN_ATTEMPT: attempt },
+    env: { GITHUB_RUN_ID: runId, GITHUB_RUN_ATTEMPT: attempt, ...env },
     inputs: { entry: "deliver.yml", "github-token": "ghs_0123456789abcdef", ...inputs },
   });
 }
@@ -145,6 +152,74 @@ describe("mode: deliver", () => {
     const changed = await step(t, here, { inputs });
     assert.match(changed.outputs["reason"] ?? "", /The journal out\/run\.jsonl is damaged/);
     assert.deepEqual([changed.code, comments.length, reviews.length], [1, 1, 1]);
+  });
+
+  it("says what was refused in a warning and below the heading, and fails for it on request", async (t) => {
+    const locked = { status: 403, answer: { message: "Unable to comment: issue is locked." } };
+    const here = await world(t, {
+      headRepository: 2002,
+      writes: ["issues"],
+      breaks: ({ method, path }) =>
+        method === "POST" && path.endsWith("/comments") ? locked : undefined,
+    });
+    const digest = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+    const inputs = { ...journal, "journal-digest": digest };
+    // The token to deliver with counts, whatever the environment has.
+    const env = { GITHUB_TOKEN: "ghs_another" };
+    here.github.tokens.clear();
+    const lenient = await step(t, here, { inputs, env });
+    assert.equal(lenient.code, 0, lenient.raw);
+    assert.deepEqual([...here.github.tokens], ["token ghs_0123456789abcdef"]);
+    const causes = [
+      "report comment on #7: refused: the conversation is locked: GitHub answered 403",
+      "review of #7: refused: needs `pull-requests: write`: GitHub answered 403",
+    ];
+    const warnings = lenient.commands.filter(({ name }) => name === "warning");
+    assert.equal(warnings.length, 2, lenient.raw);
+    const [heading = "", ...lines] = lenient.summary.split(/\n+/);
+    assert.equal(heading, "## Delivery");
+    for (const [index, cause] of causes.entries()) {
+      assert.ok(warnings[index]?.message.startsWith(cause), warnings[index]?.message);
+      assert.match(lines[index] ?? "", /^\*\*Not delivered:\*\* (report comment|review)/);
+    }
+    const strict = await step(t, here, { inputs: { ...inputs, "fail-on": "refused" } });
+    const { result, reason } = strict.outputs;
+    assert.deepEqual([strict.code, result], [1, "success"], strict.raw);
+    assert.match(reason ?? "", /^Refused deliveries: 2 of 3 \(`fail-on: refused`\)\.\nreport/);
+    assert.match(strict.outputs["deliveries"] ?? "", /refused/);
+  });
+
+  it("does so in the step of the job itself, too", async (t) => {
+    const entry = JSON.stringify({
+      models: { driving: "m" },
+      outputs: { report: { comment: "sticky" } },
+      permissions: { preset: "workspace", sandbox: "off" },
+      tasks: {},
+      jobs: { main: { work: { kind: "Run", run: "echo hello" } } },
+    });
+    const workspace = await makeRepository(t, { "deliver.yml": entry });
+    const commit = (await workspace.git("rev-parse", "HEAD")).trim();
+    const files = { [`${commit}:deliver.yml`]: entry };
+    const github = await GithubRepository.start(t, { head, diff, files, writes: [] });
+    const here = { workspace, github, commit };
+    for (const failOn of ["failure", "refused", "never"]) {
+      const inputs = { "fail-on": failOn };
+      const result = await step(t, here, { event: "pull-request", inputs });
+      assert.equal(result.code, failOn === "refused" ? 1 : 0, result.raw);
+      const [heading, second] = result.summary.split(/\n+/);
+      assert.match(heading ?? "", /^## ✓/);
+      assert.match(
+        second ?? "",
+        /^\*\*Not delivered:\*\* report comment on .*pull-requests: write/,
+      );
+      assert.match(result.summary, /### Delivered\n\n- ✗ report comment/);
+      const warnings = result.commands.filter(({ name }) => name === "warning");
+      assert.match(warnings.at(-1)?.message ?? "", /^report comment on #7: refused: needs/);
+      assert.equal(
+        /Refused deliveries: 1 of 1/.test(result.outputs["reason"] ?? ""),
+        failOn === "refused",
+      );
+    }
   });
 
   it("writes nothing if the base has no such job", async (t) => {

@@ -137,7 +137,7 @@ describe("the inputs", () => {
         '`provider-type` must be one of openai, azure, anthropic, not "azur" (did you mean "azure"?).',
         '`summary` must be one of full, compact, off, not "Full" (did you mean "full"?).',
         '`annotations` must be one of all, errors, off, not "none".',
-        '`fail-on` must be one of failure, never, not "always".',
+        '`fail-on` must be one of failure, refused, never, not "always".',
         '`allowed-bots` has the line "*[bot]". A line must be a login, for example dependabot[bot], without wildcards.',
         '`allow-untrusted` must be one of false, true, not "yes".',
         '`timeout-minutes` must be a number greater than 0, not "soon".',

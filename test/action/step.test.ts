@@ -275,7 +275,7 @@ describe("a step that can't run a job", () => {
     assert.equal(quiet.summary, "");
     assert.match(
       quiet.log,
-      /^Not started: `fail-on` must be one of failure, never, not "always"\.$/m,
+      /^Not started: `fail-on` must be one of failure, refused, never, not "always"\.$/m,
     );
   });
 

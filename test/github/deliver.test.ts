@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { Proposal } from "../../src/events/output-shapes.ts";
 import { markerOf, readMarker } from "../../src/outputs/markers.ts";
+import type { RepositoryOptions } from "../rig/github-repository.ts";
 import {
   delivered,
   file,
@@ -18,6 +19,16 @@ import {
   statuses,
   written,
 } from "./rig.ts";
+
+const refusing =
+  (
+    status: number,
+    end: string,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): NonNullable<RepositoryOptions["breaks"]> =>
+  ({ method, path }) =>
+    method === "POST" && path.endsWith(end) ? { status, headers, answer: { message } } : undefined;
 
 describe("the report and the review", () => {
   it("are one comment and one review, and a re-run changes just the comment", async (t) => {
@@ -229,6 +240,116 @@ describe("nothing is written", () => {
     const deliveries = await delivered(repository, { findings: [one] });
     assert.match(shown(deliveries)[0] ?? "", /\|refused\|needs `pull-requests: write`: GitHub/);
     assert.equal(deliveries[1]?.status, "done");
+  });
+
+  const conversation = "Unable to create comment because issue is locked.";
+  const rules = "Repository rule violations found\n\nCannot create ref.";
+  const causes: readonly (readonly [
+    string,
+    Partial<RepositoryOptions>,
+    "comment" | "pull",
+    RegExp,
+  ])[] = [
+    [
+      "a token without `contents`",
+      { writes: ["pull-requests"] },
+      "pull",
+      /^needs `contents: write`/,
+    ],
+    ["a token that only reads", { writes: [] }, "comment", /^needs `issues: write`, on a pull/],
+    ["the setting", { mayProposePulls: false }, "pull", /^the setting “Allow GitHub Actions to cr/],
+    [
+      "a locked conversation",
+      { breaks: refusing(403, "/comments", conversation) },
+      "comment",
+      /^the conversation is locked: GitHub answered 403/,
+    ],
+    [
+      "a rate limit without words",
+      { breaks: refusing(403, "/comments", "Forbidden", { "retry-after": "900" }) },
+      "comment",
+      /^a rate limit of GitHub is reached.*asked to wait 900 s/,
+    ],
+    [
+      "a ruleset for branches",
+      { breaks: refusing(422, "/git/refs", rules) },
+      "pull",
+      /^a branch protection or ruleset forbids it: .*violations found/,
+    ],
+    [
+      "an old token",
+      { breaks: refusing(401, "/comments", "Bad credentials") },
+      "comment",
+      /^the tok/,
+    ],
+  ];
+  for (const [name, options, kind, reason] of causes)
+    it(`refused because of ${name}, which is said`, async (t) => {
+      const repository = await start(t, options);
+      const proposal: Proposal = kind === "pull" ? pull : { kind: "comment", body: "x" };
+      const [made, ...others] = await delivered(repository, {
+        proposals: [proposal],
+        outputs: { proposals: { pull_request: {}, comment: {} } },
+      });
+      assert.deepEqual([made?.status, others], ["refused", []]);
+      assert.match(made?.reason ?? "", reason);
+      // A branch without a pull request helps nobody.
+      assert.deepEqual([...repository.branches.keys()], []);
+    });
+
+  it("but a branch stays that an earlier attempt has made, or whose pull request may be there", async (t) => {
+    const run: Run = { proposals: [pull], outputs: { proposals: { pull_request: {} } } };
+    for (const later of [403, 502]) {
+      const answers = [502, 502, 502, later, later, later, later];
+      const repository = await start(t, {
+        breaks: ({ method, path }) =>
+          method === "POST" && path.endsWith("/pulls")
+            ? { status: answers.shift() ?? later }
+            : undefined,
+      });
+      const [first] = await delivered(repository, run);
+      const [second] = await delivered(repository, { ...run, origin: { attempt: 2 } });
+      assert.deepEqual([first?.status, second?.status], ["refused", "refused"]);
+      assert.equal(repository.branches.size, 1, String(later));
+    }
+  });
+
+  it("and a branch that can't be deleted is named", async (t) => {
+    const repository = await start(t, {
+      mayProposePulls: false,
+      breaks: ({ method }) => (method === "DELETE" ? { status: 422 } : undefined),
+    });
+    const [made] = await delivered(repository, {
+      proposals: [pull],
+      outputs: { proposals: { pull_request: {} } },
+    });
+    const [branch = ""] = repository.branches.keys();
+    assert.match(
+      made?.reason ?? "",
+      /^the setting .*Its branch agent-jobs\/update-77-\w+ stays: Git/,
+    );
+    assert.ok(made?.reason?.includes(branch));
+  });
+
+  it("of a thread without `contents: write`, which is named, or if GitHub hasn't resolved it", async (t) => {
+    const answer = { data: { resolveReviewThread: { thread: { isResolved: false } } } };
+    const worlds: readonly Partial<RepositoryOptions>[] = [
+      { writes: ["pull-requests"] },
+      {
+        breaks: ({ body }) =>
+          String(body["query"]).startsWith("mutation") ? { status: 200, answer } : undefined,
+      },
+    ];
+    for (const options of worlds) {
+      const repository = await start(t, options);
+      await delivered(repository, { findings: [one] });
+      const next = await delivered(repository, { origin: { workflowRun: "78" } });
+      assert.match(
+        shown(next)[2] ?? "",
+        /gone from #7, resolved\|refused\|needs `contents: write` and/,
+      );
+      assert.equal(repository.threads[0]?.isResolved, false);
+    }
   });
 
   it("without a token, which is said", async (t) => {

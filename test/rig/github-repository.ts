@@ -38,6 +38,18 @@ export interface Call {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+type Permission = "contents" | "issues" | "pull-requests";
+
+/** What a request needs: all of one of the lists. */
+const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
+  [/resolveReviewThread/, [["contents", "pull-requests"]]],
+  [/minimizeComment/, [["issues"], ["pull-requests"]]],
+  [/ \/repos\/octo\/shop\/git\//, [["contents"]]],
+  [/ \/repos\/octo\/shop\/pulls/, [["pull-requests"]]],
+  [/^POST \/repos\/octo\/shop\/issues$/, [["issues"]]],
+  [/ \/repos\/octo\/shop\/issues\//, [["issues"], ["pull-requests"]]],
+];
+
 export interface RepositoryOptions {
   /** Of pull request 7. */
   readonly head: string;
@@ -47,6 +59,10 @@ export interface RepositoryOptions {
   readonly diff?: Readonly<Record<string, string>>;
   /** `REF:PATH` → content. */
   readonly files?: Readonly<Record<string, string>>;
+  /** What the token may write, as `permissions` of a job names it. Default: everything. */
+  readonly writes?: readonly Permission[];
+  /** Default: true. */
+  readonly mayProposePulls?: boolean;
   /** What is answered in place of what would be done. `isDone`: it is done all the same. */
   readonly breaks?: (call: Call) =>
     | {
@@ -70,6 +86,7 @@ export class GithubRepository {
   readonly closed: number[] = [];
   /** Branch → path → text or bytes of what was committed. */
   readonly branches = new Map<string, Readonly<Record<string, Buffer | null>>>();
+  readonly tokens = new Set<unknown>();
   /** The path of every request. */
   readonly asked: string[] = [];
   /** Those that change something. */
@@ -99,6 +116,7 @@ export class GithubRepository {
         const text = Buffer.concat(parts).toString("utf8");
         const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
         const path = decodeURIComponent(incoming.url ?? "");
+        repository.tokens.add(incoming.headers.authorization);
         const call = { method: incoming.method ?? "", path, body };
         const { status, answer, headers } = repository.#answer(call);
         response.writeHead(status, { "content-type": "application/json", ...headers });
@@ -125,14 +143,34 @@ export class GithubRepository {
         : call.method !== "GET";
     this.asked.push(call.path);
     if (isWrite) this.calls.push(call);
+    const forbidden = isWrite ? this.#forbidden(call) : undefined;
+    if (forbidden !== undefined) return forbidden;
     const broken = this.#options.breaks?.(call);
     if (broken?.isDone === true) this.#do(call);
     if (broken !== undefined) return { answer: { message: "scripted" }, ...broken };
     const answer = this.#do(call);
-    if (answer === "exists") return { status: 422, answer: { message: "It exists already." } };
+    if (answer === "exists")
+      return { status: 422, answer: { message: "Reference already exists" } };
     return answer === undefined
       ? { status: 404, answer: { message: "Not Found" } }
       : { status: call.method === "POST" ? 201 : 200, answer };
+  }
+
+  #forbidden({ method, path, body }: Call) {
+    const { writes, mayProposePulls = true } = this.#options;
+    const isGraphql = path === "/graphql";
+    const request = isGraphql ? String(body["query"]) : `${method} ${path}`;
+    const [, lists = []] = needed.find(([words]) => words.test(request)) ?? [];
+    if (writes !== undefined && !lists.some((list) => list.every((one) => writes.includes(one)))) {
+      const message = "Resource not accessible by integration";
+      const errors = [{ type: "FORBIDDEN", message }];
+      return isGraphql
+        ? { status: 200, answer: { data: {}, errors } }
+        : { status: 403, answer: { message } };
+    }
+    if (mayProposePulls || request !== "POST /repos/octo/shop/pulls") return undefined;
+    const message = "GitHub Actions is not permitted to create or approve pull requests.";
+    return { status: 403, answer: { message } };
   }
 
   #do({ method, path, body }: Call): unknown {
@@ -217,6 +255,7 @@ export class GithubRepository {
       default:
     }
     const [, moved] = /^\/git\/refs\/heads\/(.+)$/.exec(rest) ?? [];
+    if (method === "DELETE" && moved !== undefined) return this.branches.delete(moved) && made;
     if (method === "PATCH" && moved !== undefined && this.branches.has(moved)) {
       this.branches.set(moved, this.#filesOf(text("sha")));
       return made;
@@ -270,9 +309,12 @@ export class GithubRepository {
     if (asked.startsWith("mutation")) {
       const comment = this.comments.find((one) => `C${one.id}` === id);
       const thread = this.threads.find((one) => one.id === id);
-      if (asked.includes("minimizeComment") && comment !== undefined) comment.isMinimized = true;
-      if (asked.includes("resolveReviewThread") && thread !== undefined) thread.isResolved = true;
-      return {};
+      if (asked.includes("minimizeComment")) {
+        if (comment !== undefined) comment.isMinimized = true;
+        return { minimizeComment: { minimizedComment: comment ?? null } };
+      }
+      if (thread !== undefined) thread.isResolved = true;
+      return { resolveReviewThread: { thread: thread ?? null } };
     }
     const viewer = (author: string): object => ({ viewerDidAuthor: author === this.me });
     const page = (nodes: readonly object[]): object => {

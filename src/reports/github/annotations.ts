@@ -14,6 +14,7 @@ import {
   type WorkView,
 } from "../../events/view.ts";
 import { collectOutputs } from "../../outputs/collect.ts";
+import { asksForDelivery } from "../../outputs/deliver.ts";
 import { headLines } from "../../outputs/line-address.ts";
 import { judgementOf, verdictLine } from "../../outputs/verdict.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
@@ -42,6 +43,8 @@ export interface AnnotationOptions {
 }
 
 const PER_LEVEL = 10;
+/** Warnings that are left to the deliveries, which come after the run. */
+const OF_DELIVERIES = 3;
 const MAX_MESSAGE = 4096;
 const MAX_TITLE = 200;
 
@@ -74,6 +77,7 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   ];
   return mostImportant(
     all.filter(({ level }) => level === "error" || options.annotations === "all"),
+    asksForDelivery(view.plan?.outputs ?? {}) ? PER_LEVEL - OF_DELIVERIES : PER_LEVEL,
   );
 }
 
@@ -103,7 +107,7 @@ export function reasonAnnotations(level: Level, reasons: readonly string[]): Ann
 }
 
 /** Each once, with how often it came; the tenth of more says how many others there are. */
-function mostImportant(all: readonly Annotation[]): Annotation[] {
+function mostImportant(all: readonly Annotation[], warnings = PER_LEVEL): Annotation[] {
   const counts = new Map<string, { readonly annotation: Annotation; count: number }>();
   for (const annotation of all) {
     const key = JSON.stringify(annotation);
@@ -118,8 +122,9 @@ function mostImportant(all: readonly Annotation[]): Annotation[] {
   );
   return levels.flatMap((level) => {
     const own = distinct.filter((annotation) => annotation.level === level);
-    if (own.length <= PER_LEVEL) return own;
-    const shown = own.slice(0, PER_LEVEL - 1);
+    const most = level === "warning" ? warnings : PER_LEVEL;
+    if (own.length <= most) return own;
+    const shown = own.slice(0, most - 1);
     const title = `And ${plural(own.length - shown.length, `more ${level}`)}`;
     const message = `GitHub shows only ${PER_LEVEL} annotations of each kind: the log has the others.`;
     return [...shown, { level, title, message }];

@@ -1,6 +1,7 @@
 import type { Delivery } from "../../outputs/delivery.ts";
 import { oneLine } from "../text.ts";
 import { fenced, inline } from "./escape.ts";
+import type { Section } from "./layout.ts";
 
 const words: Readonly<Record<Delivery["status"], readonly [sign: string, word: string]>> = {
   done: ["✓", "done"],
@@ -14,9 +15,28 @@ export function deliveryLine({ what, status, reason, url }: Delivery): string {
   return oneLine(`${what}: ${words[status][1]}${why}${url === undefined ? "" : ` (${url})`}`, 1000);
 }
 
+export function refusedOf(deliveries: readonly Delivery[]): readonly string[] {
+  return deliveries.filter(({ status }) => status === "refused").map(deliveryLine);
+}
+
+const MAX_REFUSED = 10;
+
+/** They stand below the heading of the page, since nobody looks for them. */
+export function refusedMarkdown(deliveries: readonly Delivery[]): readonly string[] {
+  const all = refusedOf(deliveries).map((line) => `**Not delivered:** ${inline(line, 1000)}`);
+  const left = all.length - MAX_REFUSED;
+  return left > 0 ? [...all.slice(0, MAX_REFUSED), `…and ${left} more, listed below.`] : all;
+}
+
+/** Of a step that does nothing else. */
+export function deliveryPage(deliveries: readonly Delivery[]): string {
+  const { heading, text } = deliveriesSection(deliveries);
+  return ["## Delivery", ...refusedMarkdown(deliveries), heading, text, ""].join("\n\n");
+}
+
 const MAX_PREVIEWS = 100_000;
 
-export function deliveriesMarkdown(deliveries: readonly Delivery[]): string {
+export function deliveriesSection(deliveries: readonly Delivery[]): Section {
   let room = MAX_PREVIEWS;
   const items = deliveries.map((delivery) => {
     const line = `- ${words[delivery.status][0]} ${inline(deliveryLine(delivery), 1000)}`;
@@ -26,5 +46,5 @@ export function deliveriesMarkdown(deliveries: readonly Delivery[]): string {
     const text = fenced(preview, "text").replaceAll("\n", "\n  ");
     return `${line}\n  <details>\n  <summary>Preview</summary>\n\n  ${text}\n\n  </details>`;
   });
-  return `\n### Delivered\n\n${items.join("\n")}\n`;
+  return { name: "the deliveries", rank: 2, heading: "### Delivered", text: items.join("\n") };
 }

@@ -12,6 +12,8 @@ import { blobs } from "../../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "../../outputs/safe-markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../../outputs/verdict.ts";
 import { changeText, harmless, plural } from "../text.ts";
+import type { Delivery } from "../../outputs/delivery.ts";
+import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
   amountText,
@@ -45,6 +47,8 @@ export interface SummaryOptions {
   readonly chart: (view: RunView) => string;
   readonly journal?: string;
   readonly rehearsal?: string;
+  /** Once they are known: the page is written again then. */
+  readonly deliveries?: readonly Delivery[];
 }
 
 /** In bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
@@ -56,9 +60,15 @@ const MAX_MISSING = 20;
 /** Never more than 1 MiB; empty for `off`. */
 export function renderSummary(view: RunView, options: SummaryOptions): string {
   if (options.summary === "off") return "";
-  const always = [...headline(view, options.entryFile), rehearsalNote(view, options.rehearsal)];
+  const { deliveries = [] } = options;
+  const [title = "", ...facts] = headline(view, options.entryFile);
+  const refused = refusedMarkdown(deliveries);
+  const always = [title, ...refused, ...facts, rehearsalNote(view, options.rehearsal)];
   const room = always.reduce((left, text) => left - Buffer.byteLength(text), LIMIT - NOTE);
-  const { texts, missing } = fitting(sectionsOf(view, options), room);
+  const { texts, missing } = fitting(
+    [...sectionsOf(view, options), deliveriesSection(deliveries)],
+    room,
+  );
   const all = [...always, ...texts, noteOf(missing, options)];
   return `${all.filter((text) => text !== "").join("\n\n")}\n`;
 }

@@ -6,6 +6,7 @@ import {
   chooseAnnotations,
   diagnosticAnnotations,
 } from "../../../src/reports/github/github-reporter.ts";
+import type { Outputs } from "../../../src/entry/outputs.ts";
 import * as arbitrary from "../../events/samples.ts";
 import { createTerminalReporter } from "../../../src/reports/terminal/terminal-reporter.ts";
 import { ManualClock } from "../terminal/screen.ts";
@@ -144,6 +145,18 @@ test("what failed first is said first; of more than ten, the tenth says how many
   assert.equal(more.length, 10);
   assert.equal(more[0]?.title, "TASK FAILED: task-13");
   assert.equal(more.at(-1)?.title, "And 5 more errors");
+});
+
+test("a job that publishes leaves room for three warnings about deliveries", () => {
+  const findings = Array.from({ length: 12 }, (_, index) =>
+    finding({ message: `${index} is wrong.`, fingerprint: `f${index}` }),
+  );
+  const warningsOf = (outputs: Outputs): readonly string[] =>
+    chooseAnnotations(samples.viewOf({ events: runWith({ findings, outputs }) }), options)
+      .filter(({ level }) => level === "warning")
+      .map(({ title }) => title);
+  assert.equal(warningsOf({}).length, 10);
+  assert.equal(warningsOf({ findings: { review: "comment" } }).length, 7);
 });
 
 test("at most ten of each level, each within 4096 characters, whatever happened", () => {
