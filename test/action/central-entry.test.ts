@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository } from "../rig/github-repository.ts";
+import { runCli } from "../rig/cli.ts";
 import { eventSha, runStep } from "../rig/runner.ts";
 import type { GithubServerOptions } from "../rig/github-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
@@ -212,6 +213,18 @@ describe("an entry of another repository, with its commit", () => {
           ({ name, message }) => name === "add-mask" && message === "ghs_forentriesonly",
         ),
       );
+    }
+  });
+
+  it("is not read by the command line, which says so", async (t) => {
+    const { path: cwd } = await makeWorkspace(t);
+    for (const args of [
+      ["run", central, "ask"],
+      ["validate", central],
+    ]) {
+      const { code, stdout, stderr } = await runCli(args, { cwd });
+      assert.equal(code, 2);
+      assert.match(stdout + stderr, /only the GitHub Action reads an entry of another repository/);
     }
   });
 
