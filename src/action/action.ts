@@ -49,7 +49,7 @@ import {
   type Rehearsals,
 } from "./rehearsals.ts";
 import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
-import { isInside } from "./workspace-paths.ts";
+import { isBelow, isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
@@ -83,7 +83,7 @@ class Step {
   #inputs: Inputs | undefined;
   #entryFile = "";
   #rehearsal: string | undefined;
-  #baseFolder: string | undefined;
+  #copies: string | undefined;
   #githubRun: GithubRun | undefined;
   #saveUnfinished: (() => Promise<void>) | undefined;
   #endsAtOnce = false;
@@ -106,8 +106,8 @@ class Step {
     } catch (error) {
       return await this.#endWithoutRun(error);
     } finally {
-      if (this.#baseFolder !== undefined) {
-        await rm(this.#baseFolder, { recursive: true, force: true }).catch(() => undefined);
+      if (this.#copies !== undefined) {
+        await rm(this.#copies, { recursive: true, force: true }).catch(() => undefined);
       }
     }
   }
@@ -156,9 +156,9 @@ class Step {
     const several = await severalRehearsals(setting);
     const journals = await journalsOf(setting);
     const sources = await trustedSources(setting, paths, several?.deciding ?? journals);
-    this.#baseFolder = sources.baseFolder;
+    this.#copies = sources.copies;
     if (several !== undefined) {
-      if (sources.baseFolder !== undefined) throw new Stop("failure", [severalBesideBase]);
+      if (!sources.isBelieved) throw new Stop("failure", [severalBesideBase]);
       checkHarmless(sources, inputs);
       return await this.#rehearse(several, setting);
     }
@@ -179,7 +179,7 @@ class Step {
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
-      const distrusted = sources.baseFolder === undefined ? undefined : workspace;
+      const distrusted = sources.isBelieved ? undefined : workspace;
       const runtimePath = await this.#runtime(setting, distrusted);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
@@ -328,14 +328,14 @@ class Step {
 
   #shown(diagnostic: Diagnostic): Diagnostic {
     const { file, reason, hint } = diagnostic;
-    const base = this.#baseFolder;
+    const copies = this.#copies;
     const clean = {
       ...diagnostic,
       reason: this.#redactor.text(reason),
       ...(hint === undefined ? {} : { hint: this.#redactor.text(hint) }),
     };
-    if (file === undefined || base === undefined) return clean;
-    return { ...clean, file: relative(base, resolve(file)).replaceAll("\\", "/") };
+    if (file === undefined || copies === undefined || !isBelow(copies, resolve(file))) return clean;
+    return { ...clean, file: relative(copies, resolve(file)).replaceAll("\\", "/") };
   }
 
   /** Later steps decide by them: a step whose outputs can't be written does not pass. */

@@ -9,6 +9,8 @@ import type { Environment } from "./inputs.ts";
 export interface Checkout {
   readonly root: string;
   readonly commit: string | undefined;
+  /** `owner/repo` of each remote, in lower case. */
+  readonly remotes: readonly string[];
 }
 
 export async function checkoutOf(
@@ -20,10 +22,17 @@ export async function checkoutOf(
       const repository = GitRepository.at(root, { environment });
       const isHere = repository?.root === realPathOf(root);
       const head = isHere ? await repository.git(["rev-parse", "HEAD"]).catch(() => "") : "";
-      return { root, commit: sha(head.trim()) };
+      const settings = isHere ? await repository.settings().catch(() => undefined) : undefined;
+      const remotes = (settings?.remotes ?? []).map(repositoryIn);
+      return { root, commit: sha(head.trim()), remotes };
     }
     if (root === dirname(root)) return undefined;
   }
+}
+
+function repositoryIn(address: string): string {
+  const [, name = address] = /([^/:]+\/[^/:]+?)(?:\.git)?\/*$/.exec(address) ?? [];
+  return name.toLowerCase();
 }
 
 /** What can't be looked at may be a checkout: an outer one is not asked in its place. */

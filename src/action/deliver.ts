@@ -20,7 +20,7 @@ import { deliveriesText, outputsOf as outputsOfRun } from "../reports/github/ste
 import { sayLine, type Outputs } from "./github.ts";
 import { legOf } from "./leg.ts";
 import { outputsOfPlan } from "./journals.ts";
-import { apiOf, type Paths, type Setting } from "./preparation.ts";
+import { apiOf, centralFiles, type Paths, type Setting } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 
 /** Where the run belongs. The API is only asked if the job publishes something there, and never by a rehearsal. */
@@ -58,7 +58,7 @@ export async function handOn(
 
 async function deliveriesOf(
   setting: Setting,
-  { entry, rehearse }: Paths,
+  { entry: path, rehearse }: Paths,
   { entry: loaded, jobName: job }: PreparedRun,
   view: RunView,
   redact: (text: string) => string,
@@ -68,6 +68,7 @@ async function deliveriesOf(
   if (!asksForDelivery(outputs)) return [];
   if (origin === undefined)
     return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
+  const entry = centralFiles(setting)?.name ?? path;
   const about = { view, outputs, origin, entry, job, report: jobReport(view) };
   const staged = rehearse !== undefined || setting.inputs.staged;
   const port =
@@ -88,6 +89,7 @@ export async function deliverFromJournal(
     const { view, deliveries } = await deliverJournal({
       journal: paths.fromJournal ?? "",
       entry: paths.entry,
+      central: centralFiles(setting),
       job: inputs.job,
       digest: inputs.journalDigest,
       staged: inputs.staged,

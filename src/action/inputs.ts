@@ -27,6 +27,7 @@ import {
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
 import { clip } from "../events/cut.ts";
+import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
 
 export const asInput: WriteName = (name) => `\`${name}\``;
@@ -80,6 +81,8 @@ function inputsFrom(read: Reader, environment: Environment) {
     fromJournal: read.text("from-journal"),
     journalDigest: read.text("journal-digest"),
     entry: read.text("entry") ?? "",
+    central: read.parsed("entry", parseCentral),
+    entryToken: read.text("entry-token"),
     job: read.text("job"),
     userInput: read.text("user-input"),
     userInputFile: read.text("user-input-file"),
@@ -144,6 +147,10 @@ export function readInputs(environment: Environment): ReadInputs {
   if (isDelivery !== (read.text("from-journal") !== undefined))
     problems.push("`mode: deliver` and `from-journal` need each other.");
   const inputs = inputsFrom(read, environment);
+  if (inputs.central !== undefined && inputs.record !== undefined)
+    problems.push(
+      "`record` can't be used with an entry of another repository: a recording names the file of its entry. Record the run in a checkout of that repository.",
+    );
   problems.push(...problemsOfPart(inputs));
   return { inputs, problems };
 }
@@ -181,7 +188,8 @@ function gitHubToken(environment: Environment): string | undefined {
 
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
-  return [inputVariable("github-token"), inputVariable("provider-api-key"), "GITHUB_TOKEN"]
+  const inputs = ["github-token", "entry-token", "provider-api-key"] as const;
+  return [...inputs.map(inputVariable), "GITHUB_TOKEN"]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
 }

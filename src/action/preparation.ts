@@ -1,7 +1,7 @@
 import { defined } from "../document/guards.ts";
-import { mkdir, mkdtemp, realpath, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { sayLine } from "./github.ts";
 import { limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
@@ -11,14 +11,20 @@ import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep, eventChange } from "./step-change.ts";
 import { namedTexts } from "./given-texts.ts";
-import { createGithubApi, NotFoundError, type GithubApi } from "../github/github-api.ts";
+import {
+  filesOfBase,
+  filesOfCentral,
+  type CentralFiles,
+  type CommitFiles,
+} from "../github/commit-files.ts";
+import { createGithubApi } from "../github/github-api.ts";
+import { copyEntry, copyFile, nameInRepository } from "./copied-files.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import { legOf } from "./leg.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 
 export interface Setting {
@@ -58,7 +64,7 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
     problems.push(checked.problem);
     return "";
   };
-  const entry = await check("entry", inputs.entry);
+  const entry = inputs.central === undefined ? await check("entry", inputs.entry) : inputs.entry;
   const paths: { [Field in PathField]?: string } = {};
   for (const [field, name] of pathInputs) {
     const value = inputs[field];
@@ -80,16 +86,26 @@ export interface Sources {
   readonly workTree: WorkTree;
   readonly entryFile: string;
   readonly rehearse: string | undefined;
-  readonly baseFolder: string | undefined;
+  /** Holds copies of files that the API was asked for. */
+  readonly copies: string | undefined;
+  /** Whether files of the work tree may decide about the run. */
+  readonly isBelieved: boolean;
   /** Why the job has to be harmless. Undefined if it may do what its entry says. */
   readonly distrust: string | undefined;
 }
 
-export function apiOf({ environment, inputs, core, signal }: Setting) {
+/** For an entry of another repository. Undefined: the entry is a file of this one. */
+export function centralFiles(setting: Setting): CentralFiles | undefined {
+  const { central, entryToken } = setting.inputs;
+  return central && filesOfCentral(apiOf(setting, entryToken).api, central, asInput("entry-token"));
+}
+
+export function apiOf({ environment, inputs, core, signal }: Setting, other?: string) {
   // A token for models may lack the permission to look up users.
   const builtIn = environment["GITHUB_TOKEN"];
   // Where no model is asked, the input is the token to deliver with.
-  const token = (inputs.mode === "deliver" && inputs.gitHubToken) || builtIn || inputs.gitHubToken;
+  const own = (inputs.mode === "deliver" && inputs.gitHubToken) || builtIn || inputs.gitHubToken;
+  const token = other ?? own;
   const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
   const say = (line: string): void => sayLine(core, line);
   return { api: createGithubApi({ token, repository, apiUrl, log: say, signal }), token, say };
@@ -145,7 +161,8 @@ export async function trustedSources(
   }
   const { baseRef } = decision;
   const distrust = decision.kind === "limited" ? decision.reason : undefined;
-  const missing = await missingEntry(setting.workspace, paths.entry);
+  const central = centralFiles(setting);
+  const missing = central ? undefined : await missingEntry(setting.workspace, paths.entry);
   // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
@@ -154,17 +171,13 @@ export async function trustedSources(
   ) {
     throw new Stop("failure", [missing]);
   }
-  if (baseRef === undefined) {
+  const isBelieved = baseRef === undefined;
+  if (isBelieved) {
     const commit = sha(environment["GITHUB_SHA"]);
     const workTree: WorkTree =
       commit === undefined ? { kind: "own" } : { kind: "at-commit", commit };
-    return {
-      entryFile: paths.entry,
-      rehearse: paths.rehearse,
-      baseFolder: undefined,
-      workTree,
-      distrust,
-    };
+    const files = await copied(setting, paths, { central });
+    return { ...files, workTree, isBelieved, distrust };
   }
   await refuseRuntimeOfCheckout(setting);
   if (paths.resume !== undefined || inputs.journals.length > 0) {
@@ -175,8 +188,42 @@ export async function trustedSources(
   }
   const work = await commitsOf(setting, await workFolders(setting, paths));
   const kind = areAt(work, baseRef) ? "at-commit" : "elsewhere";
-  const files = await fromBase(setting, paths, api, baseRef);
-  return { ...files, workTree: { kind, commit: baseRef }, distrust };
+  const base = filesOfBase(api, baseRef, howToReadTheBase);
+  const files = await copied(setting, paths, { central, base });
+  return { ...files, workTree: { kind, commit: baseRef }, isBelieved, distrust };
+}
+
+const howToReadTheBase =
+  "The checkout may contain untrusted files, so this file is read from a commit of the repository through GitHub's API. " +
+  "The commit must contain the file, and the token needs `contents: read`. To use the file of the checkout, check out the " +
+  "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
+
+/** The entry and the rehearsal, in a folder of their own unless the work tree has them. */
+async function copied(
+  setting: Setting,
+  { entry, rehearse }: Paths,
+  { central, base }: { readonly central: CentralFiles | undefined; readonly base?: CommitFiles },
+): Promise<Pick<Sources, "entryFile" | "rehearse" | "copies">> {
+  const { environment, inputs } = setting;
+  const source = central ?? base;
+  if (source === undefined) return { entryFile: entry, rehearse, copies: undefined };
+  const temporary = environment["RUNNER_TEMP"] || tmpdir();
+  const copies = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
+  const { api, say } = apiOf(setting);
+  const copying = { folder: copies, params: inputs.params, say };
+  const named = async (path: string) => ({
+    path,
+    name: await nameInRepository(setting, api, path),
+  });
+  const entryFile = await copyEntry(
+    { ...copying, files: source },
+    central === undefined ? await named(entry) : { path: central.name, name: central.path },
+  );
+  const script =
+    rehearse === undefined || base === undefined
+      ? rehearse
+      : await copyFile({ ...copying, files: base }, await named(rehearse));
+  return { entryFile, rehearse: script, copies };
 }
 
 const SHOWN_ENTRIES = 10;
@@ -228,12 +275,13 @@ async function checkedOut(
   const { workspace, inputs } = setting;
   const { entry, rehearse, resume } = paths;
   const work = await commitsOf(setting, await workFolders(setting, paths));
-  const named = [entry, rehearse, resume, ...deciding]
+  const isCentral = inputs.central !== undefined;
+  const named = [isCentral ? undefined : entry, rehearse, resume, ...deciding]
     .filter((file) => file !== undefined)
     .map((file) => resolve(workspace, file));
-  const files = await commitsOf(setting, await foldersOf(named));
+  const files = [...work, ...(await commitsOf(setting, await foldersOf(named)))];
   // With several commits, the files are not believed, and nothing needs to be read in them.
-  if (new Set([...work, ...files]).size > 1) return { work, files };
+  if (isCentral || new Set(files).size > 1) return { work, files };
   const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
   return { work, files: [...files, ...(await commitsOf(setting, await foldersOf(found)))] };
 }
@@ -255,97 +303,6 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
   }
 }
 
-/** More than this is a mistake, and GitHub answers no more than a thousand requests in an hour. */
-const MAX_REACHED = 100;
-
-/** The entry, the rehearsal, and every file that they name, as they are at the base, in a folder of their own. */
-async function fromBase(
-  setting: Setting,
-  { entry, rehearse }: Paths,
-  api: GithubApi,
-  ref: string,
-): Promise<Pick<Sources, "entryFile" | "rehearse" | "baseFolder">> {
-  const { environment, core, workspace, inputs } = setting;
-  const temporary = environment["RUNNER_TEMP"] || tmpdir();
-  const baseFolder = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
-  const copy = async (path: string, name: string): Promise<string> => {
-    const target = join(baseFolder, path);
-    const content = await api.readFile(name, ref);
-    await mkdir(dirname(target), { recursive: true });
-    await writeFile(target, content);
-    sayLine(core, `Read from the base, ${ref}: ${name}.`);
-    return target;
-  };
-  const refuse = async (path: string, name: string, error: unknown): Promise<never> => {
-    const why = errorMessage(error);
-    throw new Stop("failure", [
-      `${path} can't be read from the base (commit ${ref}${name === path ? "" : `, there ${name}`}): ${why}. ${howToReadTheBase} ${await entriesThere(workspace)}`,
-    ]);
-  };
-  const copyNamed = async (path: string): Promise<string> => {
-    const name = await nameInRepository(setting, path);
-    return copy(path, name).catch((error) => refuse(path, name, error));
-  };
-  const entryFile = await copyNamed(entry);
-  await copyReached();
-  return {
-    entryFile,
-    rehearse: rehearse === undefined ? undefined : await copyNamed(rehearse),
-    baseFolder,
-  };
-
-  /** Nothing of the workspace is asked about these: what they are called follows from the entry's name in the repository. */
-  async function copyReached(): Promise<void> {
-    const depth = (await nameInRepository(setting, entry)).split("/");
-    const root = resolve(entryFile, ...depth.map(() => ".."));
-    // Bounds what a workflow may reach, as in the repository.
-    await mkdir(join(root, ".git"));
-    const known = new Set<string>();
-    for (;;) {
-      const missing = reachedFiles(entryFile, inputs.params).missing.filter(
-        (one) => !known.has(one),
-      );
-      if (missing.length === 0) return;
-      for (const file of missing) {
-        known.add(file);
-        const name = relative(root, file).replaceAll(sep, "/");
-        const path = relative(baseFolder, file).replaceAll(sep, "/");
-        if (!isBelow(root, file)) {
-          throw new Stop("failure", [`${entry} names a file outside of its repository.`]);
-        }
-        if (known.size > MAX_REACHED) {
-          throw new Stop("failure", [
-            `${entry} names more than ${MAX_REACHED} files, which are too many to be read from the base (commit ${ref}).`,
-          ]);
-        }
-        try {
-          await copy(path, name);
-        } catch (error) {
-          // A value `file:` may name one that the run makes, and all others are reported where they are named.
-          if (!(error instanceof NotFoundError)) await refuse(path, name, error);
-          sayLine(core, `Not at the base, ${ref}: ${name}.`);
-        }
-      }
-    }
-  }
-}
-
-const howToReadTheBase =
-  "The checkout may contain untrusted files, so this file is read from a commit of the repository through GitHub's API. " +
-  "The commit must contain the file, and the token needs `contents: read`. To use the file of the checkout, check out the " +
-  "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
-
-/** A path of the workspace relative to the repository's root: a checkout may be in a folder (`path:` of actions/checkout). */
-async function nameInRepository(
-  { workspace, environment }: Setting,
-  path: string,
-): Promise<string> {
-  const absolute = resolve(workspace, path);
-  const checkout = await checkoutOf(dirname(absolute), environment);
-  if (checkout === undefined || !isBelow(workspace, checkout.root)) return path;
-  return relative(checkout.root, absolute).replaceAll(sep, "/");
-}
-
 const lists: ReadonlyMap<string, "params" | "answers" | "inputs"> = new Map([
   ["param", "params"],
   ["answer", "answers"],
@@ -363,13 +320,14 @@ export function runOptions(
   const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
   const { api: github, say } = apiOf(setting);
   const { userInputFile: _, entry: _entry, ...files } = paths;
-  const { entryFile, rehearse, baseFolder, workTree } = sources;
+  const { entryFile, rehearse, isBelieved, workTree } = sources;
   // A rehearsal may name its own folder, which for a copy of the base would be next to the copy.
-  const fallback = rehearse === undefined || baseFolder !== undefined ? workspace : undefined;
+  const fallback = rehearse === undefined || !isBelieved ? workspace : undefined;
   const workingDirectory = paths.workingDirectory ?? fallback;
   return {
     ...files,
     entryFile,
+    entryName: paths.entry,
     environment,
     models,
     env,
@@ -384,7 +342,7 @@ export function runOptions(
     base,
     leg: legOf(environment, inputs),
     serversApart: workTree.kind === "elsewhere",
-    remembers: baseFolder === undefined && sources.distrust === undefined,
+    remembers: isBelieved && sources.distrust === undefined,
     ...(rehearse !== undefined && { inPlace: inputs.inPlace, honorExpectations: true }),
     ...defined({ provider, gitHubToken: provider === undefined ? gitHubToken : undefined }),
   };

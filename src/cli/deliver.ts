@@ -1,5 +1,6 @@
 import { defined } from "../document/guards.ts";
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
+import { filesOfCentral, parseCentral } from "../github/commit-files.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { deliveryLine } from "../reports/github/deliveries.ts";
 import { UsageError } from "../run/options.ts";
@@ -15,6 +16,8 @@ export async function deliver(
 ): Promise<ExitCode> {
   if (entry === undefined)
     throw new UsageError("--entry is missing: it names the entry that says what may be done.");
+  const parsed = parseCentral(entry);
+  if (parsed.kind === "wrong") throw new UsageError(`--entry ${parsed.problem}.`);
   const environment = process.env;
   const {
     GITHUB_TOKEN: token,
@@ -27,10 +30,12 @@ export async function deliver(
     ...defined({ apiUrl }),
     log: (line) => output.printError(line),
   });
+  const central = parsed.value && filesOfCentral(api, parsed.value, "GITHUB_TOKEN");
   try {
     const { deliveries } = await deliverJournal({
       journal,
       entry,
+      central,
       job,
       digest,
       staged: staged === true,

@@ -19,6 +19,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { jobReport } from "../reports/run-json.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
+import { filesOfBase, type CentralFiles, type CommitFiles } from "./commit-files.ts";
 import { NotFoundError, type GithubApi } from "./github-api.ts";
 import { originOf } from "./origin.ts";
 import { at, payloadOf, sha } from "./webhook-event.ts";
@@ -28,6 +29,8 @@ export interface JournalToDeliver {
   readonly journal: string;
   /** The entry file in the repository, with slashes. */
   readonly entry: string;
+  /** If the entry is in another repository. */
+  readonly central?: CentralFiles | undefined;
   /** Default: the only one of the entry. */
   readonly job?: string | undefined;
   /** SHA-256 of the bytes of the journal, in hex. */
@@ -46,7 +49,8 @@ const largestJournal = 200_000_000;
 export async function deliverJournal(
   asked: JournalToDeliver,
 ): Promise<{ readonly view: RunView; readonly deliveries: readonly Delivery[] }> {
-  const { environment, api, staged, entry } = asked;
+  const { environment, api, staged, central } = asked;
+  const entry = central?.name ?? asked.entry;
   const here = await originOf(environment, api);
   if (here === undefined)
     throw new JournalRefused(
@@ -55,7 +59,10 @@ export async function deliverJournal(
   const { view, digest } = readRun(asked.journal);
   const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
   const origin = await trustedOrigin(view.plan?.origin, here, payload, digest, asked);
-  const outputs = await outputsOfBase(asked, view.jobName, baseOf(payload, here, environment));
+  const files =
+    central ??
+    filesOfBase(api, baseOf(payload, here, environment), "The token needs `contents: read`.");
+  const outputs = await outputsOfEntry(asked, view.jobName, files);
   const isNamed = typeof outputs !== "string";
   // The journal has its own, which nobody has checked.
   if (view.plan !== undefined) view.plan = { ...view.plan, outputs: isNamed ? outputs : {} };
@@ -192,33 +199,36 @@ function baseOf(payload: unknown, { event }: Origin, environment: Environment): 
   return base;
 }
 
-async function outputsOfBase(
-  { entry, job: asked, api }: JournalToDeliver,
+async function outputsOfEntry(
+  { entry: named, job: asked, central }: JournalToDeliver,
   job: string,
-  ref: string,
+  { read, called, commit, help }: CommitFiles,
 ): Promise<Outputs | string> {
+  const entry = central?.path ?? named;
   let content: Uint8Array;
   try {
-    content = await api.readFile(entry, ref);
+    content = await read(entry);
   } catch (error) {
-    if (error instanceof NotFoundError) return `${entry} is not in the base (commit ${ref})`;
+    // A file of another repository has been named with its commit, so it is there.
+    if (error instanceof NotFoundError && central === undefined)
+      return `${entry} is not in the base (commit ${commit})`;
     throw new JournalRefused(
-      `${entry} can't be read from the base (commit ${ref}): ${errorMessage(error)}. The token needs \`contents: read\`.`,
+      `${entry} can't be read from ${called} (commit ${commit}): ${errorMessage(error)}. ${help}`,
     );
   }
-  const loaded = await withPrompts(content, entry, (path) => api.readFile(path, ref));
+  const loaded = await withPrompts(content, entry, read);
   if (loaded.kind === "rejected") {
     const [first] = loaded.diagnostics;
     throw new JournalRefused(
-      `The entry of the base (commit ${ref}) is not valid: ${first === undefined ? entry : diagnosticLine(first)}`,
+      `The entry of ${called} (commit ${commit}) is not valid: ${first === undefined ? entry : diagnosticLine(first)}`,
     );
   }
   const { jobs } = loaded.entry;
-  if (!Object.hasOwn(jobs, job)) return `${entry} of the base has no job ${JSON.stringify(job)}`;
-  const named = asked ?? onlyJob(jobs, entry);
-  if (named !== job)
+  if (!Object.hasOwn(jobs, job)) return `${entry} of ${called} has no job ${JSON.stringify(job)}`;
+  const wanted = asked ?? onlyJob(jobs, entry);
+  if (wanted !== job)
     throw new JournalRefused(
-      `The journal is of job ${JSON.stringify(job)}, and ${JSON.stringify(named)} is to be delivered.`,
+      `The journal is of job ${JSON.stringify(job)}, and ${JSON.stringify(wanted)} is to be delivered.`,
     );
   return outputsOf(loaded.entry, job) ?? {};
 }

@@ -17,8 +17,8 @@ export interface GithubApi {
   readonly graphql: (query: string, values: Values) => Promise<unknown>;
   permissionOf(login: string): Promise<string>;
   isForkPullRequest(number: number): Promise<boolean>;
-  /** The bytes of a file at a commit; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
-  readFile(path: string, ref: string): Promise<Uint8Array>;
+  /** The bytes of a file at a commit, also of another repository; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
+  readFile(path: string, ref: string, repository?: string): Promise<Uint8Array>;
 }
 
 /** GitHub has no such thing, or does not show it to this token. */
@@ -121,10 +121,15 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
       });
       return !sameRepository(at(data, "head", "repo"), at(data, "base", "repo"));
     },
-    async readFile(path, ref) {
-      // `{+path}` would leave `..` and `?` alone; the caller gives names that have none, this makes sure.
-      const encoded = path.split("/").map(encodeURIComponent).join("/");
-      const data = await ask(`GET /repos/{owner}/{repo}/contents/${encoded}`, { ref });
+    async readFile(path, ref, repository) {
+      const names = path.split("/");
+      // In an address, they would lead to another part of the API.
+      if (names.includes("..") || names.includes("."))
+        throw new Error("it is outside of the repository");
+      const encoded = names.map(encodeURIComponent).join("/");
+      const [owner, repo] = repository?.split("/") ?? [];
+      const values = { ref, ...defined({ owner, repo }) };
+      const data = await ask(`GET /repos/{owner}/{repo}/contents/${encoded}`, values);
       if (at(data, "type") !== "file") throw new Error("it is not a regular file");
       const content = textAt(data, "content");
       if (at(data, "encoding") !== "base64" || content === undefined)

@@ -55,6 +55,8 @@ interface Settings {
   readonly excludesFile: string | undefined;
   readonly attributesFile: string | undefined;
   readonly filters: readonly Filter[];
+  /** Their addresses. */
+  readonly remotes: readonly string[];
 }
 
 const plainSettings =
@@ -380,6 +382,7 @@ async function readSettings(
     excludesFile: fileOf("core.excludesfile", "ignore"),
     attributesFile: fileOf("core.attributesfile", "attributes"),
     filters: [...filters].map(([name, settings]) => ({ name, settings })),
+    remotes: all.flatMap(([key, value]) => (/^remote\..+\.url$/s.test(key) ? [value] : [])),
   };
 }
 

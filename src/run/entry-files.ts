@@ -129,7 +129,10 @@ export async function readText(file: string): Promise<Uint8Array> {
     if (error instanceof DiagnosticsError) throw error;
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") {
-      throw refuse("The file doesn't exist.", `looked for ${resolve(file)}`);
+      const hint = /@[0-9a-f]{40,}$/.test(file)
+        ? "only the GitHub Action reads an entry of another repository: check out that commit, and name the file"
+        : `looked for ${resolve(file)}`;
+      throw refuse("The file doesn't exist.", hint);
     }
     if (code === "EACCES" || code === "EPERM")
       throw refuse("Can't read the file: permission denied.");

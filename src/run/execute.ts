@@ -139,7 +139,7 @@ async function runOn(
       {
         ...runSpec(host, {
           ...prepared,
-          entryFile: loaded.file,
+          entryFile: options.entryName ?? loaded.file,
           ask,
           serversApart,
           origin: options.origin,

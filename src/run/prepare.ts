@@ -60,6 +60,8 @@ import {
 export interface RunOptions
   extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions, ContinueOptions {
   readonly entryFile: string;
+  /** Names the entry in the journal and reports, if its file is only a copy. */
+  readonly entryName?: string;
   readonly jobName?: string;
   readonly userInput?: string;
   readonly inputs?: Inputs;

@@ -31,7 +31,14 @@ describe("the commit that is checked out", () => {
       ["apart", "apart", second],
       ["library", "library", await head(library)],
     ] as const) {
-      const expected = { root: join(path, root), commit };
+      const urls = new Map([
+        ["shallow", path],
+        ["apart", path],
+        ["library", library.path],
+      ]);
+      const url = urls.get(folder);
+      const remotes = url === undefined ? [] : [url.split("/").slice(-2).join("/").toLowerCase()];
+      const expected = { root: join(path, root), commit, remotes };
       assert.deepEqual(await checkedOut(join(path, folder)), expected, folder);
     }
   });
@@ -56,11 +63,12 @@ describe("the commit that is checked out", () => {
     for (const [index, [file, text]] of states.entries()) {
       const root = join(outer.path, `in${index}`);
       await outer.write(join(`in${index}`, ".git", file), text);
-      assert.deepEqual(await checkedOut(join(root, "deeper")), { root, commit: undefined });
+      const found = await checkedOut(join(root, "deeper"));
+      assert.deepEqual(found, { root, commit: undefined, remotes: [] });
     }
     const root = join(outer.path, "link");
     await mkdir(root);
     await symlink(".git", join(root, ".git"));
-    assert.deepEqual(await checkedOut(root), { root, commit: undefined });
+    assert.deepEqual(await checkedOut(root), { root, commit: undefined, remotes: [] });
   });
 });

@@ -91,6 +91,8 @@ export interface Tried {
   readonly result: StepResult;
   /** What GitHub was asked. */
   readonly asked: readonly string[];
+  /** With which tokens. */
+  readonly tokens: readonly string[];
   readonly modelRequests: number;
   /** What the model was asked. */
   readonly prompts: readonly string[];
@@ -136,6 +138,7 @@ export async function tryEvent(
   return {
     result,
     asked: api.requests.map((request) => request.path),
+    tokens: api.requests.map(({ authorization }) => authorization),
     modelRequests: model.requests.length,
     prompts: model.requests.map(({ prompt }) => prompt),
   };

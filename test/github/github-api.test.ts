@@ -130,5 +130,9 @@ describe("a question to GitHub", { concurrency: 1 }, () => {
     for (const name of ["link", "folder"])
       await assert.rejects(api.readFile(name, "main"), /not a regular file/);
     await assert.rejects(api.readFile("large", "main"), /larger than/);
+    const asked = server.requests.length;
+    for (const name of ["../pulls/1", "a/../../x", "./a"])
+      await assert.rejects(api.readFile(name, "main"), /outside of the repository/);
+    assert.equal(server.requests.length, asked);
   });
 });

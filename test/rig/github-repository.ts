@@ -57,7 +57,7 @@ export interface RepositoryOptions {
   readonly headRepository?: number;
   /** What the diff of pull request 7 shows. */
   readonly diff?: Readonly<Record<string, string>>;
-  /** `REF:PATH` → content. */
+  /** `REF:PATH`, in another repository `OWNER/REPO@REF:PATH`, → content. */
   readonly files?: Readonly<Record<string, string>>;
   /** What the token may write, as `permissions` of a job names it. Default: everything. */
   readonly writes?: readonly Permission[];
@@ -276,8 +276,9 @@ export class GithubRepository {
       return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
     if (method === "GET" && rest.startsWith("/git/commits/"))
       return { tree: { sha: "e".repeat(40) } };
-    const [, file, ref] = /^\/contents\/(.+)\?ref=(\w+)$/.exec(rest) ?? [];
-    const content = files[`${ref}:${file}`];
+    const [, repo, file, ref] =
+      /^\/repos\/([^/]+\/[^/]+)\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
+    const content = files[`${repo === "octo/shop" ? "" : `${repo}@`}${ref}:${file}`];
     if (content === undefined) return undefined;
     const encoded = Buffer.from(content).toString("base64");
     return { type: "file", encoding: "base64", content: encoded };

@@ -14,7 +14,7 @@ export interface GithubRequest {
 export interface GithubServerOptions {
   /** Login → permission; anybody else has none. */
   readonly permissions?: Readonly<Record<string, string>>;
-  /** `REF:PATH` → content, or what the contents API says of something that is not a file. */
+  /** `REF:PATH`, in another repository `OWNER/REPO@REF:PATH`, → content, or what the contents API says of something that is not a file. */
   readonly files?: Readonly<Record<string, string | object>>;
   /** Number → whether its head is in another repository. */
   readonly pullRequests?: Readonly<Record<number, "fork" | "same" | "deleted">>;
@@ -82,8 +82,10 @@ function answer(
   if (login !== undefined) {
     return { status: 200, body: { permission: permissions[login] ?? "none", user: { login } } };
   }
-  const [, file, ref] = /^\/repos\/octo\/shop\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
-  const found = file === undefined ? undefined : files[`${ref}:${file}`];
+  const [, repo, file, ref] =
+    /^\/repos\/([^/]+\/[^/]+)\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
+  const place = repo === "octo/shop" ? "" : `${repo}@`;
+  const found = file === undefined ? undefined : files[`${place}${ref}:${file}`];
   if (typeof found === "string") {
     const content = Buffer.from(unconfinedFile(file ?? "", found)).toString("base64");
     return { status: 200, body: { type: "file", encoding: "base64", path: file, content } };

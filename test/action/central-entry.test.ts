@@ -1,0 +1,277 @@
+/** Entries of other repositories: one that is checked out is refused, one that is named with its commit is read there. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { GithubRepository } from "../rig/github-repository.ts";
+import { runCli } from "../rig/cli.ts";
+import { eventSha, runStep } from "../rig/runner.ts";
+import type { GithubServerOptions } from "../rig/github-server.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+import { assertNothingRan, entry, rehearsal, tryEvent, type Test } from "./rig.ts";
+
+const commit = "a".repeat(40);
+const central = `org/agents/teams/review.yml@${commit}`;
+const maintainer = { permissions: { maintainer: "write", stranger: "write" } } as const;
+
+/** The prompt is a file, and the other job a workflow that includes what another one calls. */
+const theirs = `models: { driving: m }
+permissions: { shell: [touch *], write: ["**"] }
+tasks:
+  ask: { model: { category: driving }, prompt: { file: ../prompts/ask.md } }
+jobs:
+  ask: { work: { kind: Ref, taskId: ask } }
+  flow: { work: { kind: Flow, file: ../flows/main.wf.md } }
+`;
+const atCommit = (files: Readonly<Record<string, string>>, repository = "org/agents") =>
+  Object.fromEntries(
+    Object.entries(files).map(([name, text]) => [`${repository}@${commit}:${name}`, text]),
+  );
+const organisation = atCommit({
+  "teams/review.yml": theirs,
+  "prompts/ask.md": "prompt of the organisation",
+  "flows/main.wf.md": workflowText('START --> CALL_A[["called.wf.md"]] --> SUCCESS'),
+  "flows/called.wf.md": workflowText('START --> EXECUTE_A["touch ran-theirs"]'),
+});
+/** Files of the repository itself, by the names that the entry uses. */
+const own = {
+  "teams/review.yml": theirs,
+  "prompts/ask.md": "prompt of the repository",
+  "flows/main.wf.md": workflowText('START --> EXECUTE_A["touch ran-own"]'),
+};
+
+const tried = (
+  t: Test,
+  entryInput: string,
+  github: GithubServerOptions,
+  more: Readonly<Record<string, string>> = {},
+  workspace?: Workspace,
+  env: Readonly<Record<string, string>> = {},
+) =>
+  tryEvent(t, "pull-request", {
+    github: { ...maintainer, ...github },
+    given: { entry: entryInput, "user-input": "", journal: "journal.jsonl", ...more },
+    env,
+    ...(workspace && { workspace }),
+  });
+
+const reasonOf = ({ result }: { result: { outputs: Readonly<Record<string, string>> } }): string =>
+  result.outputs["reason"] ?? "";
+
+describe("an entry in a checkout of another repository", () => {
+  /** As `actions/checkout` with `repository: org/agents` and `path: agents` leaves it, beside the repository. */
+  async function twoCheckouts(t: Test, remote: string, path = "agents") {
+    const workspace = await makeRepository(t, own);
+    const sha = (await workspace.git("rev-parse", "HEAD")).trim();
+    const inside = path === "" ? workspace.path : join(workspace.path, path);
+    await workspace.write(
+      join(path, "teams/review.yml"),
+      theirs.replace("tasks", "# Theirs\ntasks"),
+    );
+    if (path !== "") await workspace.git("init", "--quiet", path);
+    await workspace.git("-C", inside, "add", ".");
+    await workspace.git("-C", inside, "commit", "--quiet", "--message=Theirs");
+    await workspace.git("-C", inside, "remote", "add", "origin", remote);
+    const head = (await workspace.git("-C", inside, "rev-parse", "HEAD")).trim();
+    const files = Object.fromEntries(
+      Object.entries(own).map(([name, text]) => [`${sha}:${name}`, text]),
+    );
+    return { workspace, files, head, env: { GITHUB_SHA: sha } };
+  }
+
+  for (const [name, path, remote] of [
+    ["in a folder", "agents", "https://github.com/org/agents"],
+    ["at the root, by SSH", "", "git@github.com:Org/Agents.git"],
+  ] as const)
+    it(`is refused, and not replaced by a file of the repository (${name})`, async (t) => {
+      const { workspace, files, env } = await twoCheckouts(t, remote, path);
+      const file = join(path, "teams/review.yml");
+      const attempt = await tried(t, file, { files }, { job: "ask" }, workspace, env);
+      assertNothingRan(attempt, "failure");
+      const expected = `${file} is in a checkout of another repository, org/agents, and is not used`;
+      assert.ok(reasonOf(attempt).startsWith(expected), reasonOf(attempt));
+      assert.match(reasonOf(attempt), /write `entry: org\/agents\/PATH@SHA`/);
+    });
+
+  it("is still the repository's own file where a fork, or another commit of it, is checked out", async (t) => {
+    for (const [remote, isFork] of [
+      ["https://github.com/octo/shop.git/", false],
+      ["https://github.com/stranger/shop", true],
+    ] as const) {
+      const { workspace, files, head, env } = await twoCheckouts(t, remote, "pr");
+      const answers = isFork ? { [`/repos/octo/shop/commits/${head}`]: { sha: head } } : {};
+      const attempt = await tried(
+        t,
+        "pr/teams/review.yml",
+        { files, answers },
+        { job: "ask" },
+        workspace,
+        env,
+      );
+      assert.deepEqual(attempt.prompts, ["prompt of the repository"], attempt.result.raw);
+    }
+  });
+});
+
+describe("an entry of another repository, with its commit", () => {
+  it("is read there with its prompts, by the token for it, and named in journal and summary", async (t) => {
+    const workspace = await makeWorkspace(t, own);
+    const more = { job: "ask", "entry-token": "ghs_forentriesonly" };
+    const attempt = await tried(t, central, { files: organisation }, more, workspace);
+    assert.equal(attempt.result.code, 0, attempt.result.raw);
+    assert.deepEqual(attempt.prompts, ["prompt of the organisation"]);
+    assert.match(await workspace.read("journal.jsonl"), new RegExp(`"entryFile":"${central}"`));
+    assert.match(attempt.result.summary, /org\/agents\/teams\/review\.yml/);
+    assert.deepEqual(attempt.tokens.slice(-2), [
+      "token ghs_forentriesonly",
+      "token ghs_forentriesonly",
+    ]);
+    assert.equal(attempt.tokens[0], "token ghs_0123456789abcdef");
+    assert.match(attempt.result.log, /Read from org\/agents, a{40}: prompts\/ask\.md\./);
+  });
+
+  it("has the workflows of its repository, in whatever work tree, and its programs work in the checkout", async (t) => {
+    const workspace = await makeRepository(t, own);
+    const sha = (await workspace.git("rev-parse", "HEAD")).trim();
+    await workspace.git("commit", "--quiet", "--allow-empty", "--message=Other");
+    for (const GITHUB_SHA of [undefined, sha]) {
+      const more = { job: "flow" };
+      const env = GITHUB_SHA === undefined ? {} : { GITHUB_SHA };
+      const attempt = await tried(t, central, { files: organisation }, more, workspace, env);
+      assert.equal(attempt.result.code, 0, attempt.result.raw);
+      await workspace.git("ls-files", "--error-unmatch", "--others", "ran-theirs");
+      await assert.rejects(workspace.read("ran-own"));
+    }
+  });
+
+  it("is rehearsed by a rehearsal of the repository, and reports its own problems at its own place", async (t) => {
+    const files = atCommit({ "hello.yml": entry });
+    const attempt = await tried(
+      t,
+      `org/agents/hello.yml@${commit}`,
+      { files },
+      { rehearse: "entries/hello.rehearsal.yml", "user-input": "a newcomer" },
+      await makeWorkspace(t, { "entries/hello.rehearsal.yml": rehearsal }),
+    );
+    assert.equal(
+      attempt.result.outputs["reported-document"],
+      "docs/greeting.md",
+      attempt.result.raw,
+    );
+    const broken = atCommit({ "hello.yml": entry.replace("taskId: greet", "taskId: gret") });
+    const invalid = await tried(t, `org/agents/hello.yml@${commit}`, { files: broken });
+    assert.match(reasonOf(invalid), /^The entry is not valid: org\/agents\/hello\.yml:\d+/);
+  });
+
+  it("is refused without a full commit SHA, or if it is no path of a repository", async (t) => {
+    for (const [given, reason] of [
+      [
+        "org/agents/review.yml@main",
+        /full commit SHA of 40 digits, not "main": a branch or a tag can/,
+      ],
+      ["org/agents/review.yml@v1.2.3", /not "v1\.2\.3"/],
+      ["org/agents/review.yml@feature/x", /not "feature\/x"/],
+      [`org/agents/review.yml@${commit.slice(0, 12)}`, /a short SHA can get ambiguous/],
+      ["org/agents/review.yml@", /not ""/],
+      [`review.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`org/agents@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`org/agents/../../x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`https://github.com/org/agents/x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+    ] as const) {
+      const attempt = await tried(t, given, { files: organisation });
+      assertNothingRan(attempt, "failure");
+      assert.match(reasonOf(attempt), reason);
+      assert.deepEqual(attempt.asked, []);
+    }
+    const recorded = await tried(t, central, {}, { record: "new.rehearsal.yml" });
+    assert.match(reasonOf(recorded), /`record` can't be used with an entry of another repository/);
+    // A file may have an @ in its name.
+    const workspace = await makeWorkspace(t, {
+      "packages/@shop/a.yml": theirs,
+      "packages/prompts/ask.md": "mine",
+      "packages/flows/main.wf.md": own["flows/main.wf.md"],
+    });
+    const attempt = await tried(t, "packages/@shop/a.yml", {}, { job: "ask" }, workspace);
+    assert.deepEqual(attempt.prompts, ["mine"], attempt.result.raw);
+  });
+
+  it("names the permission and the input for a token if GitHub doesn't show it, and masks that token", async (t) => {
+    for (const status of [404, 403, 401]) {
+      const broken = Array.from({ length: 4 }, (_, index) =>
+        index === 0 ? undefined : { status },
+      );
+      const attempt = await tried(t, central, { broken }, { "entry-token": "ghs_forentriesonly" });
+      assertNothingRan(attempt, "failure");
+      assert.match(
+        reasonOf(attempt),
+        /^org\/agents\/teams\/review\.yml can't be read from org\/agents \(commit a{40}, there teams\/review\.yml\): GitHub answered 40.*`contents: read` for org\/agents.*Give `entry-token` a token/,
+      );
+      assert.ok(
+        attempt.result.commands.some(
+          ({ name, message }) => name === "add-mask" && message === "ghs_forentriesonly",
+        ),
+      );
+    }
+  });
+
+  it("is not read by the command line, which says so", async (t) => {
+    const { path: cwd } = await makeWorkspace(t);
+    for (const args of [
+      ["run", central, "ask"],
+      ["validate", central],
+    ]) {
+      const { code, stdout, stderr } = await runCli(args, { cwd });
+      assert.equal(code, 2);
+      assert.match(stdout + stderr, /only the GitHub Action reads an entry of another repository/);
+    }
+  });
+
+  it("is not read for a stranger", async (t) => {
+    const attempt = await tryEvent(t, "pull-request-fork", { given: { entry: central } });
+    assertNothingRan(attempt, "skipped");
+    assert.deepEqual(attempt.asked, []);
+  });
+
+  it("says what `mode: deliver` may do, under a name that outlives the commit", async (t) => {
+    const fixtures = fileURLToPath(new URL("../../../test/fixtures/outputs/", import.meta.url));
+    const read = (name: string): Promise<string> => readFile(join(fixtures, name), "utf8");
+    const script = await read("deliver.rehearsal.yml");
+    const workspace = await makeWorkspace(t, {
+      "deliver.rehearsal.yml": script,
+      "src/a.ts": "one\ntwo\nthree\n",
+    });
+    const head = "c".repeat(40);
+    const files = atCommit({ "deliver.yml": await read("deliver.yml") });
+    const scripts = { [`${eventSha}:deliver.rehearsal.yml`]: script };
+    const github = await GithubRepository.start(t, { head, files: { ...files, ...scripts } });
+    const step = (inputs: Readonly<Record<string, string>>) =>
+      runStep(t, {
+        workspace: workspace.path,
+        event: "pull-request-target",
+        apiUrl: github.url,
+        env: { GITHUB_RUN_ID: "99", GITHUB_RUN_ATTEMPT: "1" },
+        inputs: {
+          entry: `org/agents/deliver.yml@${commit}`,
+          "github-token": "ghs_0123456789abcdef",
+          ...inputs,
+        },
+      });
+    const ran = await step({ rehearse: "deliver.rehearsal.yml", journal: "run.jsonl" });
+    assert.equal(ran.code, 0, ran.raw);
+    const digest = { "journal-digest": ran.outputs["journal-digest"] ?? "" };
+    const deliver = { mode: "deliver", "from-journal": "run.jsonl", ...digest };
+    const gone = `org/agents/gone.yml@${commit}`;
+    const missing = await step({ ...deliver, entry: gone });
+    assert.match(
+      missing.outputs["reason"] ?? "",
+      /gone\.yml can't be read from org\/agents.*`entry-token`/,
+    );
+    const delivered = await step(deliver);
+    assert.equal(delivered.code, 0, delivered.raw);
+    const body = github.comments[0]?.body ?? "";
+    assert.match(body, /entry=org%2Fagents%2Fdeliver\.yml /);
+    assert.doesNotMatch(body, /a{40}/);
+  });
+});
