@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-WCIVR2GA.js";import"./chunk-KD45XEVM.js";import"./chunk-LLWTYHYN.js";import"./chunk-YK773LY3.js";import"./chunk-SJW2C65U.js";import"./chunk-VX5U2SVK.js";import"./chunk-MPFBZEX3.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-NXZ6PJB2.js";import"./chunk-JB6VCCIB.js";import"./chunk-CMNIZLIB.js";import"./chunk-HPDVDGQR.js";import"./chunk-REWIMFYR.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-KD45XEVM.js";import{i as m}from"./chunk-YK773LY3.js";import{a as r}from"./chunk-VX5U2SVK.js";import{c as e}from"./chunk-HTVFF54C.js";import"./chunk-JB6VCCIB.js";import"./chunk-HPDVDGQR.js";import"./chunk-REWIMFYR.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
