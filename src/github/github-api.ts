@@ -37,14 +37,14 @@ export interface GithubApiOptions {
 
 const GRAPHQL = "POST /graphql";
 const LIMIT_MS = 10_000;
-/** Before the second attempt and the third. */
-const WAITS_MS = [1_000, 3_000];
+/** For what may pass. The first wait takes a second, and each further one three times as long. */
+const ATTEMPTS = 3;
 /** The longest wait. If GitHub asks for a longer one, the run reports it and gives up. */
 const LONGEST_WAIT_MS = 60_000;
 /** How long a delivery waits, from its first request that writes. */
 const DELIVERY_MS = 15 * 60_000;
-/** Of a delivery, which GitHub asks to wait. */
-const DELIVERY_ATTEMPTS = 10;
+/** The same for a delivery. `limits`: if GitHub asks to wait. */
+const DELIVERY_ATTEMPTS = { faults: 5, limits: 10 } as const;
 /** GitHub asks for at least this wait where it names none. */
 const SECONDARY_LIMIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
@@ -84,10 +84,12 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
       const isUncertain = new GithubFailure(message, status).isUncertain;
       const kind = deliveryEnds !== undefined && retryAfter > 0 ? "limits" : "faults";
       const attempt = (tries[kind] += 1);
-      const most = kind === "limits" ? DELIVERY_ATTEMPTS : answer.failure.attempts;
+      const isPatient = deliveryEnds !== undefined && answer.failure.attempts === ATTEMPTS;
+      const most = isPatient ? DELIVERY_ATTEMPTS[kind] : answer.failure.attempts;
       const attempts = times === "once" && isUncertain ? 1 : most;
-      const wait = Math.max(retryAfter, WAITS_MS[attempt - 1] ?? 0);
-      const longest = Math.max(LONGEST_WAIT_MS, (deliveryEnds ?? 0) - clock.now());
+      const wait = Math.max(retryAfter, 1_000 * 3 ** (attempt - 1));
+      const longest =
+        deliveryEnds === undefined ? LONGEST_WAIT_MS : Math.max(0, deliveryEnds - clock.now());
       const asked = retryAfter > longest ? `, and asked to wait ${seconds(retryAfter)}` : "";
       if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
         const text = `${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`;
@@ -149,7 +151,7 @@ const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
 function brokenOff({ data, headers }: ApiResponse): Failure | undefined {
   const isJson = /\bjson\b/.test(String(headers?.["content-type"]));
   if (!isJson || typeof data !== "string") return undefined;
-  return { message: "GitHub's answer broke off", attempts: WAITS_MS.length + 1 };
+  return { message: "GitHub's answer broke off", attempts: ATTEMPTS };
 }
 
 /** GraphQL answers 200, also to what it refuses, and to its own faults. */
@@ -215,24 +217,25 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
   // Octokit also reports 500 for a request without a response. Only a response has headers.
   const status = at(error, "response", "status");
   if (typeof status !== "number") {
-    return { message: `GitHub is unreachable (${text})`, attempts: WAITS_MS.length + 1 };
+    return { message: `GitHub is unreachable (${text})`, attempts: ATTEMPTS };
   }
   const headers = at(error, "response", "headers");
   const named = waitOf(isRecord(headers) ? headers : {}, now);
-  const limited = named !== undefined || /rate limit|abuse/i.test(text);
-  const retryAfter = named ?? (/secondary|abuse/i.test(text) ? SECONDARY_LIMIT_MS : undefined);
+  const limited = named !== undefined || /rate limit|abuse|submitted too quickly/i.test(text);
+  const isSecondary = /secondary|abuse|submitted too quickly/i.test(text);
+  const retryAfter = named ?? (isSecondary ? SECONDARY_LIMIT_MS : undefined);
   return {
     message: `GitHub answered ${status} (${text})`,
     attempts: attemptsFor(status, limited),
-    // A limit may come as 403, which otherwise is a missing permission.
-    status: limited && status === 403 ? 429 : status,
+    // A limit may come as 403 or 422, which otherwise are a missing permission and a wrong value.
+    status: limited && (status === 403 || status === 422) ? 429 : status,
     ...defined({ retryAfter }),
   };
 }
 
 /** A new token is sometimes not known yet, so a refused request is sent once more. */
 function attemptsFor(status: number, limited: boolean): number {
-  if (limited || status === 408 || status === 429 || status >= 500) return WAITS_MS.length + 1;
+  if (limited || status === 408 || status === 429 || status >= 500) return ATTEMPTS;
   return status === 401 || status === 403 ? 2 : 1;
 }
 

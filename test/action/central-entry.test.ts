@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository } from "../rig/github-repository.ts";
+import { asReal } from "../rig/journal.ts";
 import { runCli } from "../rig/cli.ts";
 import { eventSha, runStep } from "../rig/runner.ts";
 import type { GithubServerOptions } from "../rig/github-server.ts";
@@ -260,7 +261,7 @@ describe("an entry of another repository, with its commit", () => {
       });
     const ran = await step({ rehearse: "deliver.rehearsal.yml", journal: "run.jsonl" });
     assert.equal(ran.code, 0, ran.raw);
-    const digest = { "journal-digest": ran.outputs["journal-digest"] ?? "" };
+    const digest = { "journal-digest": await asReal(join(workspace.path, "run.jsonl")) };
     const deliver = { mode: "deliver", "from-journal": "run.jsonl", ...digest };
     const gone = `org/agents/gone.yml@${commit}`;
     const missing = await step({ ...deliver, entry: gone });

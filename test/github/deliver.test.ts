@@ -155,6 +155,10 @@ describe("the report and the review", () => {
       { status: 200, answer: { errors } },
       { status: 403, headers: { "retry-after": "61" } },
       { status: 200, answer: { errors: [{ message: "Something went wrong while executing" }] } },
+      { status: 200, answer: { errors: [{ message: "Something went wrong while executing" }] } },
+      { status: 200, answer: { errors: [{ message: "Something went wrong while executing" }] } },
+      { status: 200, answer: { errors: [{ message: "Something went wrong while executing" }] } },
+      { status: 422, answer: { message: "It was submitted too quickly" } },
     ];
     const repository = await start(t, {
       breaks: ({ method }) => (method === "POST" ? limits.shift() : undefined),
@@ -266,9 +270,9 @@ describe("nothing is written", () => {
     ],
     [
       "a rate limit without words",
-      { breaks: refusing(403, "/comments", "Forbidden", { "retry-after": "900" }) },
+      { breaks: refusing(403, "/comments", "Forbidden", { "retry-after": "901" }) },
       "comment",
-      /^a rate limit of GitHub is reached.*asked to wait 900 s/,
+      /^a rate limit of GitHub is reached.*asked to wait 901 s/,
     ],
     [
       "a ruleset for branches",
