@@ -23,16 +23,20 @@ export async function checkoutOf(
       const isHere = repository?.root === realPathOf(root);
       const head = isHere ? await repository.git(["rev-parse", "HEAD"]).catch(() => "") : "";
       const settings = isHere ? await repository.settings().catch(() => undefined) : undefined;
-      const remotes = (settings?.remotes ?? []).map(repositoryIn);
+      const remotes = (settings?.remotes ?? []).flatMap(repositoryIn);
       return { root, commit: sha(head.trim()), remotes };
     }
     if (root === dirname(root)) return undefined;
   }
 }
 
-function repositoryIn(address: string): string {
-  const [, name = address] = /([^/:]+\/[^/:]+?)(?:\.git)?\/*$/.exec(address) ?? [];
-  return name.toLowerCase();
+/** None for a folder of this machine: an address has a host. */
+function repositoryIn(address: string): readonly string[] {
+  const [, name] =
+    /^(?:[a-z+]+:\/\/[^/]+\/|[^/:]+:(?!\/\/))(?:.*\/)?([^/:]+\/[^/:]+?)(?:\.git)?\/*$/i.exec(
+      address,
+    ) ?? [];
+  return name === undefined ? [] : [name.toLowerCase()];
 }
 
 /** What can't be looked at may be a checkout: an outer one is not asked in its place. */
