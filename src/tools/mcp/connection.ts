@@ -13,10 +13,11 @@ import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { errorCode } from "../../platform/system-error.ts";
 import { boundedFetch, failBrokenStreams, longestMessage, ServerProgram } from "./transports.ts";
+import { Absence, absenceKind, statusOf } from "./absence.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";
-import type { CallContext, ToolOutcome, ToolProgress } from "../tool.ts";
+import { failed, type CallContext, type ToolOutcome, type ToolProgress } from "../tool.ts";
 import { cutStart } from "../../events/cut.ts";
 
 interface ConnectOptions {
@@ -73,6 +74,7 @@ export class Connection {
   #client: Client;
   #program: ServerProgram | undefined;
   #leave: () => Promise<unknown> = () => Promise.resolve();
+  #hasSession: () => boolean = () => false;
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
   #tools: Promise<readonly ServerTool[]> | undefined;
@@ -102,14 +104,11 @@ export class Connection {
         throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
-      const reason = limit.isOver
-        ? connection.#withErrors(
-            `It did not start within ${options.startMs / 1000} s (startSeconds).`,
-          )
-        : connection.#described(error);
-      connection.#ended ??= reason;
+      const late = `It did not start within ${options.startMs / 1000} s (startSeconds).`;
+      const failure = connection.#failureOf(limit.isOver ? new Error(late) : error);
+      connection.#ended ??= failure.message;
       await connection.close();
-      throw new Error(reason, { cause: error });
+      throw failure;
     } finally {
       limit.end();
     }
@@ -133,12 +132,11 @@ export class Connection {
       throw new Error(this.#ended);
     } catch (error) {
       if (this.#tools === tools) this.#tools = undefined;
-      const reason = this.#described(error);
-      if (this.#isConnectionError(error)) this.#ended ??= reason;
-      throw new Error(reason, { cause: error });
+      throw this.#failureOf(error, "Its tools can't be listed: ");
     }
   }
 
+  /** Rejects with an `Absence` if the server has not carried out the call. */
   async call(
     tool: ServerTool,
     params: Readonly<Record<string, unknown>>,
@@ -161,10 +159,12 @@ export class Connection {
       return await outcomeOf(result, stream);
     } catch (error) {
       if (signal.aborted) return { kind: "timed_out" };
-      const isLost = this.#isConnectionError(error);
-      const reason = this.#described(error);
-      if (isLost) this.#ended ??= reason;
-      return { kind: "failed", reason };
+      const failure = this.#failureOf(error);
+      if (!(failure instanceof Absence)) return failed(failure.message);
+      const { readOnlyHint, idempotentHint } = tool.annotations ?? {};
+      if (failure.kind !== "broken" || readOnlyHint === true || idempotentHint === true)
+        throw failure;
+      return failed(`${failure.message}\nIt is unknown whether the call was carried out.`);
     }
   }
 
@@ -229,6 +229,7 @@ export class Connection {
       },
     });
     failBrokenStreams(transport);
+    this.#hasSession = () => transport.sessionId !== undefined;
     this.#leave = async () => {
       await within(transport.terminateSession(), this.#options.graceMs, systemClock);
     };
@@ -310,6 +311,17 @@ export class Connection {
     throw new Error(`its list of tools has more than ${mostPages} pages`);
   }
 
+  /** Ends the connection if it is lost: an `Absence` if another one may help. */
+  #failureOf(error: unknown, what = ""): Error {
+    const reason = what + this.#described(error);
+    const isLost = this.#isConnectionError(error);
+    if (isLost) this.#ended ??= reason;
+    const kind =
+      isLost && this.#address.kind === "url" ? absenceKind(error, this.#hasSession()) : undefined;
+    if (kind !== undefined) return new Absence(kind, reason, { cause: error });
+    return new Error(reason, { cause: error });
+  }
+
   #isConnectionError(error: unknown): boolean {
     // What the server answered, even an error, shows that it is there. The rest is about how to reach it.
     const { ProtocolError, SdkError, SdkErrorCode } = this.#package;
@@ -328,7 +340,10 @@ export class Connection {
     if (this.#program?.ended !== undefined && this.#closing === undefined)
       return this.#endOfServer();
     const { text: redact } = this.#options.redactor;
-    return this.#withErrors(redactedBeginning(messageOf(error), longestText, redact));
+    const address = this.#address;
+    const isOfAddress = address.kind === "url" && this.#isConnectionError(error);
+    const text = isOfAddress ? addressError(address.url, error) : messageOf(error);
+    return this.#withErrors(redactedBeginning(text, longestText, redact));
   }
 
   #withErrors(reason: string): string {
@@ -345,6 +360,19 @@ function progressOf(
     percent: total > 0 ? Math.min(100, Math.max(0, (progress / total) * 100)) : undefined,
     message: message && redactedBeginning(message, longestText, redact),
   });
+}
+
+function addressError(text: string, error: unknown): string {
+  const url = urlOf(text);
+  // These may be secrets.
+  if (url !== undefined) url.username = url.password = url.search = url.hash = "";
+  const status = statusOf(error);
+  const how = status === undefined ? "" : `HTTP ${status}: `;
+  const old =
+    status === 405
+      ? "\nIt may speak the older transport with only server-sent events, which is not supported. Use the address of Streamable HTTP: often /mcp, not /sse."
+      : "";
+  return `${url?.href ?? text}: ${how}${messageOf(error)}${old}`;
 }
 
 /** With its causes, where the reason is: `fetch failed` alone says nothing. */
