@@ -1,4 +1,5 @@
 /** Whether a failed request to an address is worth another try: the server isn't there, or doesn't know the session any more. */
+import { urlOf } from "../../document/guards.ts";
 import { errorCode } from "../../platform/system-error.ts";
 
 /**
@@ -40,7 +41,7 @@ export function absenceKind(error: unknown, hasSession: boolean): AbsenceKind | 
 }
 
 /** Of an answer over HTTP. */
-export function statusOf(error: unknown): number | undefined {
+function statusOf(error: unknown): number | undefined {
   for (const one of causesOf(error)) {
     if ("status" in one && typeof one.status === "number") return one.status;
   }
@@ -56,4 +57,25 @@ function causesOf(error: unknown, depth = 0): readonly Error[] {
 export function pauseBefore({ kind }: Absence, tries: number): number | undefined {
   if (kind === "forgotten") return tries === 1 ? 0 : undefined;
   return Math.min(5_000, 125 * 2 ** Math.min(tries, 10));
+}
+
+export function addressError(text: string, error: unknown): string {
+  const url = urlOf(text);
+  // These may be secrets.
+  if (url !== undefined) url.username = url.password = url.search = url.hash = "";
+  const status = statusOf(error);
+  const how = status === undefined ? "" : `HTTP ${status}: `;
+  const old =
+    status === 405
+      ? "\nIt may speak the older transport with only server-sent events, which is not supported. Use the address of Streamable HTTP: often /mcp, not /sse."
+      : "";
+  return `${url?.href ?? text}: ${how}${messageOf(error)}${old}`;
+}
+
+/** With its causes, where the reason is: `fetch failed` alone says nothing. */
+export function messageOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
+  const cause = messageOf(error.cause, depth + 1);
+  const text = error.message || (errorCode(error) ?? "");
+  return cause === "" || text.includes(cause) ? text : `${text}: ${cause}`;
 }

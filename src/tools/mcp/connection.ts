@@ -1,19 +1,20 @@
 /** One MCP server: up until `ended` is set, and never again; every call settles then; nothing is left after `close`. */
-import { defined, urlOf } from "../../document/guards.ts";
+import { defined, isList, isRecord, urlOf } from "../../document/guards.ts";
 import type * as Package from "@modelcontextprotocol/client";
 import type {
   CallToolResult,
   Client,
   ProgressNotification,
+  StandardSchemaV1,
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
-import { errorCode } from "../../platform/system-error.ts";
-import { boundedFetch, failBrokenStreams, longestMessage, ServerProgram } from "./transports.ts";
-import { Absence, absenceKind, statusOf } from "./absence.ts";
+import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
+import { Absence, absenceKind, addressError, messageOf } from "./absence.ts";
+import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";
@@ -34,6 +35,10 @@ interface ConnectOptions {
 }
 
 type ClientPackage = typeof Package;
+
+const anything: StandardSchemaV1<unknown, unknown> = {
+  "~standard": { version: 1, vendor: "agent-jobs", validate: (value) => ({ value }) },
+};
 
 let changes = 0;
 
@@ -77,7 +82,7 @@ export class Connection {
   #hasSession: () => boolean = () => false;
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
-  #tools: Promise<readonly ServerTool[]> | undefined;
+  #tools: Promise<ServerList> | undefined;
   /** The list was read at the start, and nobody has asked for it since. */
   #isFresh = false;
 
@@ -118,7 +123,7 @@ export class Connection {
     return this.#ended;
   }
 
-  async tools(): Promise<readonly ServerTool[]> {
+  async tools(): Promise<ServerList> {
     // At an address nobody says when the list has changed.
     if (this.#address.kind === "url" && !this.#isFresh) this.#tools = undefined;
     this.#isFresh = false;
@@ -208,7 +213,6 @@ export class Connection {
       sandbox,
       env: { ...environment, ...env },
       graceMs,
-      messages: new this.#package.ReadBuffer({ maxBufferSize: longestMessage }),
     });
     this.#program = program;
     await this.#client.connect(program, { timeout: noTimeout });
@@ -261,12 +265,11 @@ export class Connection {
     });
   }
 
-  async #allTools(): Promise<readonly ServerTool[]> {
+  async #allTools(): Promise<ServerList> {
     const capabilities = this.#client.getServerCapabilities();
     const listed = capabilities?.tools === undefined ? [] : await this.#listedTools();
-    if (capabilities?.resources === undefined) return listed;
-    const names = new Set(listed.map(({ name }) => name));
-    return [...listed, ...[listResources, readResource].filter(({ name }) => !names.has(name))];
+    const own = capabilities?.resources === undefined ? [] : [listResources, readResource];
+    return checkedTools(listed, own, this.#package.specTypeSchemas.Tool);
   }
 
   async #resources(
@@ -295,18 +298,24 @@ export class Connection {
     return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
   }
 
-  async #listedTools(): Promise<readonly ServerTool[]> {
-    const tools: ServerTool[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < mostPages; page += 1) {
-      // Not `listTools`: it prints what a server sends to our stderr.
+  /** Nobody has checked them, so that an odd one is no reason to do without the others. */
+  async #listedTools(): Promise<readonly unknown[]> {
+    // Some servers answer a cursor that they don't know with the first page.
+    const tools = new Map<string, unknown>();
+    const cursors = new Set<unknown>();
+    let cursor: unknown;
+    while (cursors.size <= mostPages) {
       const list = await this.#client.request(
         { method: "tools/list", params: defined({ cursor }) },
+        anything,
         { timeout: noTimeout },
       );
-      for (const tool of list.tools) tools.push(tool);
-      cursor = list.nextCursor;
-      if (cursor === undefined) return tools;
+      const page = isRecord(list) ? list["tools"] : undefined;
+      if (!isList(page)) throw new Error("its answer to tools/list has no list of tools");
+      for (const tool of page) tools.set(JSON.stringify(tool), tool);
+      cursor = isRecord(list) ? list["nextCursor"] : undefined;
+      if (cursor === undefined || cursors.has(cursor)) return [...tools.values()];
+      cursors.add(cursor);
     }
     throw new Error(`its list of tools has more than ${mostPages} pages`);
   }
@@ -360,25 +369,4 @@ function progressOf(
     percent: total > 0 ? Math.min(100, Math.max(0, (progress / total) * 100)) : undefined,
     message: message && redactedBeginning(message, longestText, redact),
   });
-}
-
-function addressError(text: string, error: unknown): string {
-  const url = urlOf(text);
-  // These may be secrets.
-  if (url !== undefined) url.username = url.password = url.search = url.hash = "";
-  const status = statusOf(error);
-  const how = status === undefined ? "" : `HTTP ${status}: `;
-  const old =
-    status === 405
-      ? "\nIt may speak the older transport with only server-sent events, which is not supported. Use the address of Streamable HTTP: often /mcp, not /sse."
-      : "";
-  return `${url?.href ?? text}: ${how}${messageOf(error)}${old}`;
-}
-
-/** With its causes, where the reason is: `fetch failed` alone says nothing. */
-function messageOf(error: unknown, depth = 0): string {
-  if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
-  const cause = messageOf(error.cause, depth + 1);
-  const text = error.message || (errorCode(error) ?? "");
-  return cause === "" || text.includes(cause) ? text : `${text}: ${cause}`;
 }

@@ -5,10 +5,7 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Tool as ServerTool } from "@modelcontextprotocol/client";
-import { defined } from "../../document/guards.ts";
 import { type McpServer, defaultStartSeconds } from "../../entry/model.ts";
-import { redactedValue } from "../../redaction/redacted-value.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { unlessAborted } from "../../platform/waiting.ts";
@@ -19,8 +16,8 @@ import { systemClock } from "../../platform/system-clock.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Absence, pauseBefore } from "./absence.ts";
 import { Connection } from "./connection.ts";
-import { redactedBeginning } from "../redacted-data.ts";
-import { failed, type CallContext, type Tool } from "../tool.ts";
+import { listingOf } from "./listing.ts";
+import { failed, type CallContext } from "../tool.ts";
 import type { McpHost, ServerStart, ServerTools } from "../toolbox.ts";
 import { type ServerAddress, addressOf } from "./variables.ts";
 
@@ -287,66 +284,4 @@ class ServersOfRun implements McpHost {
     this.#used.set(server, used);
     return used;
   }
-}
-
-interface OfferedTool {
-  readonly definition: ServerTool;
-  readonly offered: Omit<Tool, "run">;
-}
-
-/** As the protocol asks for. A slash would be taken for another server. */
-const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
-/** UTF-16 units. */
-const longestDescription = 4_096;
-const longestName = 80;
-
-function listingOf(
-  server: string,
-  definitions: readonly ServerTool[],
-  only: readonly string[] | undefined,
-  redact: (text: string) => string,
-): { readonly tools: readonly OfferedTool[]; readonly problems: readonly string[] } {
-  const tools = new Map<string, OfferedTool>();
-  const left = new Map<string, string[]>();
-  const leave = (why: string, name: string): void => {
-    const shown = JSON.stringify(redactedBeginning(name, longestName, redact));
-    left.set(why, [...(left.get(why) ?? []), shown]);
-  };
-  for (const definition of definitions) {
-    const { name } = definition;
-    if (only !== undefined && !only.includes(name)) continue;
-    if (!offerable.test(name))
-      leave("its name must consist of at most 128 letters, digits, _, - and .", name);
-    else if (tools.has(name)) leave("there is another one of the same name", name);
-    else if (definition.execution?.taskSupport === "required")
-      leave("it requires the protocol's tasks, which are not supported", name);
-    else tools.set(name, { definition, offered: offered(server, definition, redact) });
-  }
-  const known = new Set(definitions.map(({ name }) => name));
-  for (const name of only ?? []) {
-    if (!known.has(name)) leave("the server has no such tool", name);
-  }
-  return {
-    tools: [...tools.values()],
-    problems: [...left].map(([why, names]) => `Not offered: ${names.join(", ")}: ${why}.`),
-  };
-}
-
-function offered(
-  server: string,
-  { name, title, description = title, inputSchema, annotations }: ServerTool,
-  redact: (text: string) => string,
-): Omit<Tool, "run"> {
-  const readOnly = annotations?.readOnlyHint === true;
-  const parameters = redactedValue(inputSchema, redact);
-  const shown = description && redactedBeginning(description, longestDescription, redact);
-  return {
-    name: `${server}/${name}`,
-    ...defined({ description: shown }),
-    parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
-    checksParams: true,
-    readOnly,
-    // Nothing that it reads changes by another call of the same kind.
-    parallelSafe: readOnly,
-  };
 }

@@ -20,7 +20,11 @@ import {
 interface Received {
   readonly method: string;
   readonly headers: IncomingMessage["headers"];
-  readonly message: { readonly id?: unknown; readonly method?: string };
+  readonly message: {
+    readonly id?: unknown;
+    readonly method?: string;
+    readonly params?: { readonly arguments?: Readonly<Record<string, unknown>> };
+  };
 }
 
 /** A server on loopback that answers each message of the protocol as told. */
@@ -202,6 +206,36 @@ test("an answer that breaks off is a failure of its call", async (t) => {
   );
   const tool = toolNamed(await rig.run().toolsOf("docs", { url }, never), "docs/call");
   for (const way of ["ended", "cut"]) assert.match(failure(await call(tool)), /broke off/, way);
+});
+
+test("whatever comes for a call answers it, also in a stream that stays open", async (t) => {
+  const { url } = await serve(
+    t,
+    proper(({ message: { id, params } }, response) => {
+      const { how, ...answer } = params?.arguments ?? {};
+      if (how === "json") return json(response, { id, ...answer });
+      response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+      const text = JSON.stringify({ jsonrpc: "2.0", id, ...answer }, null, 1);
+      const [first = "", ...lines] = text.split("\n").map((line) => `data: ${line}\r\n`);
+      response.write(`: hello\r\n\r\nid: 1\r\n${first}`, () => {
+        response.write(`${lines.join("")}\r`, () => response.write("\n"));
+      });
+    }),
+  );
+  const found = await (await makeMcpRig(t)).run().toolsOf("docs", { url }, never);
+  const answers: readonly (readonly [object, RegExp])[] = [
+    [{ result: null }, /neither a result nor an error/],
+    [{ id: null, error: { code: -32_000, message: "closed" } }, /closed/],
+    [{ result: { content: [] }, error: { code: -32_000, message: "closed" } }, /closed/],
+  ];
+  for (const how of ["json", "stream"]) {
+    for (const [answer, expected] of answers) {
+      const outcome = await call(toolNamed(found, "docs/call"), { how, ...answer });
+      assert.match(failure(outcome), expected, how);
+    }
+    const result = { content: [{ type: "text", text: "é", annotations: null }], isError: null };
+    assert.equal(value(await call(toolNamed(found, "docs/call"), { how, result })), "é");
+  }
 });
 
 test("a change of tools is heard while a call is answered", async (t) => {

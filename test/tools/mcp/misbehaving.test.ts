@@ -184,6 +184,60 @@ test("a list of 1,000 tools on ten pages is read, and an endless one is a failur
   assert.match(reason, /more than 100 pages/);
 });
 
+test("a tool that breaks the protocol costs only itself, unless nobody wants it, and null means absent", async (t) => {
+  const rig = await makeMcpRig(t);
+  const malformed = rig.misbehaving("malformed");
+  const found = ready(await rig.run().toolsOf("docs", malformed, never));
+  assert.deepEqual(
+    names(found),
+    ["fine", "required", "title", "output"].map((one) => `docs/${one}`),
+  );
+  assert.match(JSON.stringify(found.tools[0]?.parameters), /"default":null/);
+  const told = found.problems?.join("\n") ?? "";
+  assert.match(told, /"choice", "empty": its definition .*\(inputSchema\.type: /);
+  assert.match(told, /"": its definition/);
+  const wanted = await rig.run().toolsOf("docs", { ...malformed, tools: ["fine"] }, never);
+  assert.deepEqual(ready(wanted).problems, []);
+});
+
+test("a list ends at a cursor that has been there", async (t) => {
+  const rig = await makeMcpRig(t);
+  const listed = async (behavior: string): Promise<unknown> => {
+    const found = ready(await rig.run().toolsOf("docs", rig.misbehaving(behavior), never));
+    return { names: names(found), problems: found.problems };
+  };
+  assert.deepEqual(await listed("repeats"), { names: ["docs/call", "docs/late"], problems: [] });
+  assert.deepEqual(await listed("ignores-cursors"), { names: ["docs/call"], problems: [] });
+});
+
+const oddAnswers: Readonly<Record<string, readonly [object, RegExp]>> = {
+  "no result": [{ result: null }, /neither a result nor an error/],
+  "a result that is a text": [{ result: "done" }, /not an object/],
+  "an error beside a result": [
+    { result: { content: [] }, error: { code: -32_000, message: "It is closed." } },
+    /It is closed\./,
+  ],
+  "an error without a code": [{ error: { message: "It is closed." } }, /It is closed\./],
+  "an error that is a text": [{ error: "It is closed." }, /It is closed\./],
+  "a null error": [
+    { error: null, result: { content: [{ type: "text", text: "done", annotations: null }] } },
+    /^done$/,
+  ],
+};
+
+test("whatever has the id of a call answers it", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("answers"), never);
+  for (const [what, [answer, expected]] of Object.entries(oddAnswers)) {
+    const outcome = await call(toolNamed(found, "docs/call"), { ...answer });
+    assert.match(
+      what === "a null error" ? String(value(outcome)) : failure(outcome),
+      expected,
+      what,
+    );
+  }
+});
+
 test("a tool that can't be offered is left out and told, and what is offered is bounded", async (t) => {
   const rig = await makeMcpRig(t);
   const { tools, problems } = ready(await rig.run().toolsOf("docs", rig.misbehaving("odd"), never));
