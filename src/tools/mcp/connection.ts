@@ -82,6 +82,8 @@ export class Connection {
   #hasSession: () => boolean = () => false;
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
+  /** Its start has failed, so that it is ended. */
+  #isGivenUp = false;
   #tools: Promise<ServerList> | undefined;
   /** The list was read at the start, and nobody has asked for it since. */
   #isFresh = false;
@@ -110,6 +112,7 @@ export class Connection {
       return connection;
     } catch (error) {
       const late = `It did not start within ${options.startMs / 1000} s (startSeconds).`;
+      connection.#isGivenUp = true;
       const failure = connection.#failureOf(limit.isOver ? new Error(late) : error);
       connection.#ended ??= failure.message;
       await connection.close();
@@ -356,6 +359,8 @@ export class Connection {
   }
 
   #withErrors(reason: string): string {
+    // The log of a server that is well is about other calls.
+    if (this.#program?.ended === undefined && !this.#isGivenUp) return reason;
     const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
     return errors === "" ? reason : `${reason}\n${cutStart(errors, shownErrors)}`;
   }

@@ -134,6 +134,7 @@ function called(id: number | string, message: Message): void {
     case "silent":
       return;
     case "answers":
+      process.stderr.write("The log of other calls.\n");
       return send({ id, ...message.params?.arguments });
     case "progress":
       return progressForEver(message.params?._meta?.progressToken);

@@ -149,7 +149,7 @@ test("secrets are masked in results, names of fields included, also where they a
   for (const KEY of ["hunter2hunter2", "hunter2\u001b[0mhunter2"]) {
     const found = await rig.run({ KEY }).toolsOf("docs", secret, never);
     const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
-    assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
+    assert.match(told, /^\{"\*+":\["\*+"\],"content":"the key is \*+"\}$/);
   }
 });
 
@@ -224,6 +224,40 @@ const oddAnswers: Readonly<Record<string, readonly [object, RegExp]>> = {
     /^done$/,
   ],
 };
+
+test("a server that is well is not told with its stderr", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("answers"), never);
+  const closed = { error: { code: -32_000, message: "It is closed." } };
+  for (let turn = 0; turn < 3; turn += 1)
+    assert.equal(failure(await call(toolNamed(found, "docs/call"), closed)), "It is closed.");
+});
+
+const text = (value: string) => ({ type: "text", text: value });
+const image = { type: "image", mimeType: "image/png", data: "MTIzNDU=" };
+const shot = "[image: image/png, 5 bytes]";
+const structuredResults: readonly (readonly [string, object, readonly object[], unknown])[] = [
+  ["as JSON", { b: 1, a: [1] }, [text('{\n "a": [1], "b": 1 }')], { b: 1, a: [1] }],
+  ["as a field", { result: "yes" }, [text("yes\n")], { result: "yes" }],
+  ["as items", { result: [{ a: 1 }, 2] }, [text('{"a":1}'), text("2")], { result: [{ a: 1 }, 2] }],
+  ["nothing", { a: 1 }, [text(" ")], { a: 1 }],
+  ["as an image", { a: [image] }, [image], { a: [shot] }],
+  ["not, beside an empty field", { a: "" }, [text("more")], { a: "", content: "more" }],
+  ["not", { a: 1 }, [text("See below."), image], { a: 1, content: `See below.\n${shot}` }],
+  [
+    "not, beside a field of that name",
+    { content: 1 },
+    [text("more")],
+    { structuredContent: { content: 1 }, content: "more" },
+  ],
+];
+for (const [how, structuredContent, content, expected] of structuredResults)
+  test(`what a structured result repeats ${how} is told once, the rest is passed on`, async (t) => {
+    const rig = await makeMcpRig(t);
+    const found = await rig.run().toolsOf("docs", rig.misbehaving("answers"), never);
+    const result = { content, structuredContent };
+    assert.deepEqual(value(await call(toolNamed(found, "docs/call"), { result })), expected);
+  });
 
 test("whatever has the id of a call answers it", async (t) => {
   const rig = await makeMcpRig(t);
