@@ -14,6 +14,7 @@ import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
 import { Absence, absenceKind, addressError, messageOf } from "./absence.ts";
+import { sandboxHint } from "./hints.ts";
 import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
@@ -148,7 +149,7 @@ export class Connection {
   async call(
     tool: ServerTool,
     params: Readonly<Record<string, unknown>>,
-    { signal, onProgress }: CallContext,
+    { signal, onProgress, traceparent }: CallContext,
   ): Promise<ToolOutcome> {
     const { text: redact, stream } = this.#options.redactor;
     try {
@@ -156,7 +157,11 @@ export class Connection {
         return await outcomeOf(await this.#resources(tool, params, signal), stream);
       }
       const result = await this.#client.callTool(
-        { name: tool.name, arguments: params },
+        {
+          name: tool.name,
+          arguments: params,
+          ...(traceparent !== undefined && { _meta: { traceparent } }),
+        },
         {
           signal,
           timeout: noTimeout,
@@ -362,7 +367,15 @@ export class Connection {
     // The log of a server that is well is about other calls.
     if (this.#program?.ended === undefined && !this.#isGivenUp) return reason;
     const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
-    return errors === "" ? reason : `${reason}\n${cutStart(errors, shownErrors)}`;
+    return errors === ""
+      ? reason
+      : `${reason}\n${cutStart(errors, shownErrors)}${this.#hint(errors)}`;
+  }
+
+  #hint(errors: string): string {
+    const { sandbox, cwd } = this.#options;
+    if (this.#address.kind === "url" || sandbox === undefined) return "";
+    return sandboxHint([this.#address.command, ...this.#address.args], cwd, errors);
   }
 }
 

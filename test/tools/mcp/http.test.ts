@@ -23,7 +23,10 @@ interface Received {
   readonly message: {
     readonly id?: unknown;
     readonly method?: string;
-    readonly params?: { readonly arguments?: Readonly<Record<string, unknown>> };
+    readonly params?: {
+      readonly arguments?: Readonly<Record<string, unknown>>;
+      readonly _meta?: Readonly<Record<string, unknown>>;
+    };
   };
 }
 
@@ -259,6 +262,22 @@ test("a change of tools is heard while a call is answered", async (t) => {
 const answered = proper(({ message: { id } }, response) =>
   json(response, { id, result: { content: [{ type: "text", text: "here" }] } }),
 );
+
+test("a call tells the server which trace it belongs to", async (t) => {
+  const { url, received } = await serve(t, answered);
+  const tool = toolNamed(
+    await (await makeMcpRig(t)).run().toolsOf("docs", { url }, never),
+    "docs/call",
+  );
+  const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+  const context = { signal: never, onProgress: () => {}, traceparent };
+  value(await tool.run({ id: "a", tool: tool.name, params: {} }, context));
+  const metas = received.map(({ message }) => message.params?._meta?.["traceparent"]);
+  assert.deepEqual(
+    metas.filter((one) => one !== undefined),
+    [traceparent],
+  );
+});
 
 test("a server at an address that is away for a while is waited for, however often", async (t) => {
   const { url, away } = await serve(t, answered);
