@@ -60,6 +60,8 @@ export type McpServer = {
   readonly required?: boolean;
   /** How long a start may take. Default: `defaultStartSeconds`. */
   readonly startSeconds?: number;
+  /** How long a call may take. Default: 600. */
+  readonly timeoutSeconds?: number;
 } & (
   | {
       readonly command: string;
@@ -115,6 +117,8 @@ function oneOfFields(...fields: readonly string[]): object {
   return { oneOf: fields.map((field) => ({ required: [field] })) };
 }
 
+const callLimit = positive("Time limit of one call.", { maximum: 86_400, default: 600 });
+
 export const toolSchema = object(
   {
     description: named("What it does, for the model."),
@@ -128,7 +132,7 @@ export const toolSchema = object(
       "A JavaScript or TypeScript module, relative to the working directory. Loaded in a process of its own.",
     ),
     export: { ...name, default: "default", description: "The name of the module's function." },
-    timeoutSeconds: positive("Time limit of one call.", { maximum: 86_400, default: 600 }),
+    timeoutSeconds: callLimit,
     readOnly: flag("Whether it changes nothing.", false),
     parallelSafe: flag("Whether its calls may run beside other calls.", false),
     build: object(
@@ -202,6 +206,7 @@ export const mcpServerSchema = object(
       maximum: 3600,
       default: defaultStartSeconds,
     }),
+    timeoutSeconds: callLimit,
   },
   [],
   {

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
 import { everything, fixture, readsItself, until } from "../tools/mcp/rig.ts";
 import { runCli, startCli, cliExits } from "../rig/cli.ts";
+import { withoutSandbox } from "../rig/sandbox.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { entryOf, scriptOf } from "./rig.ts";
 
@@ -65,7 +66,58 @@ test("an ordinary task calls a tool of a published server by its function", asyn
   assert.doesNotMatch(journal, /"toolName":"all-echo"/);
 });
 
+test("a call may take as long as its server's timeoutSeconds", async (t) => {
+  const long = {
+    name: "all/trigger-long-running-operation",
+    arguments: { duration: 60, steps: 2 },
+    fails: "longer than 2 s",
+  };
+  const all = {
+    command: node,
+    args: [everything, "stdio"],
+    timeoutSeconds: 2,
+    permissions: readsItself,
+  };
+  const { path: cwd } = await workspaceWith(t, {
+    mcpServers: { all },
+    tools: ["all/*"],
+    calls: [long],
+  });
+  const { stdout } = await cliExits(0, run, { cwd });
+  assert.match(stdout, /took longer than 2 s/);
+});
+
 describe("a server that can't be used", () => {
+  it("says what its sandbox hides from it", { skip: withoutSandbox }, async (t) => {
+    const workspace = await workspaceWith(t, { mcpServers: {}, tools: ["docs/*"] });
+    const elsewhere = await makeWorkspace(t, {
+      "server.mjs": "",
+      "asks.sh": "echo 'getaddrinfo ENOTFOUND example.com' >&2; exit 3",
+    });
+    const entry = (docs: object): string =>
+      entryOf({
+        mcpServers: { docs },
+        tasks: {
+          a: { model: { category: "driving" }, prompt: "Ask.", permissions: { tools: ["docs/*"] } },
+        },
+        jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
+      });
+    const ask = async (docs: object): Promise<string> => {
+      writeFileSync(join(workspace.path, "e.json"), entry(docs));
+      return (await cliExits(1, run, { cwd: workspace.path })).stdout;
+    };
+    const script = join(elsewhere.path, "server.mjs");
+    assert.match(
+      await ask({ command: node, args: [script] }),
+      /The file \S+server\.mjs exists, but the sandbox hides it\. Allow its folder with `read`/,
+    );
+    const read = [`${elsewhere.path}/**`];
+    assert.match(
+      await ask({ command: "sh", args: [join(elsewhere.path, "asks.sh")], permissions: { read } }),
+      /Name those that it needs in `hosts`/,
+    );
+  });
+
   const why =
     /The MCP server docs can't be used\. The server ended: exit code 7\..*Can't open the/s;
   const docs = { command: node, args: [fixture, "exits"], permissions: readsItself };

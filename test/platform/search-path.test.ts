@@ -4,7 +4,6 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { ReadBuffer } from "@modelcontextprotocol/client";
 import { ServerProgram } from "../../src/tools/mcp/transports.ts";
 import { childEnvironment } from "../../src/platform/environment.ts";
 import { runGit } from "../../src/platform/git.ts";
@@ -103,7 +102,7 @@ describe("what a command names", () => {
       const ended = await runToEnd("lint", [], { ...common, signal });
       assert.equal(ended.kind === "not-started" && ended.code, "ENOENT");
       const options = { ...common, command: "lint", args: [], graceMs: 100 };
-      const server = new ServerProgram({ ...options, messages: new ReadBuffer() });
+      const server = new ServerProgram(options);
       await assert.rejects(server.start(), /ENOENT/);
     }
     assert.ok(!existsSync(join(here.path, "ran")));

@@ -1,22 +1,25 @@
 /** One MCP server: up until `ended` is set, and never again; every call settles then; nothing is left after `close`. */
-import { defined, urlOf } from "../../document/guards.ts";
+import { defined, isList, isRecord, urlOf } from "../../document/guards.ts";
 import type * as Package from "@modelcontextprotocol/client";
 import type {
   CallToolResult,
   Client,
   ProgressNotification,
+  StandardSchemaV1,
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
-import { errorCode } from "../../platform/system-error.ts";
-import { boundedFetch, failBrokenStreams, longestMessage, ServerProgram } from "./transports.ts";
+import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
+import { Absence, absenceKind, addressError, messageOf } from "./absence.ts";
+import { sandboxHint } from "./hints.ts";
+import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";
-import type { CallContext, ToolOutcome, ToolProgress } from "../tool.ts";
+import { failed, type CallContext, type ToolOutcome, type ToolProgress } from "../tool.ts";
 import { cutStart } from "../../events/cut.ts";
 
 interface ConnectOptions {
@@ -33,6 +36,10 @@ interface ConnectOptions {
 }
 
 type ClientPackage = typeof Package;
+
+const anything: StandardSchemaV1<unknown, unknown> = {
+  "~standard": { version: 1, vendor: "agent-jobs", validate: (value) => ({ value }) },
+};
 
 let changes = 0;
 
@@ -73,9 +80,12 @@ export class Connection {
   #client: Client;
   #program: ServerProgram | undefined;
   #leave: () => Promise<unknown> = () => Promise.resolve();
+  #hasSession: () => boolean = () => false;
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
-  #tools: Promise<readonly ServerTool[]> | undefined;
+  /** Its start has failed, so that it is ended. */
+  #isGivenUp = false;
+  #tools: Promise<ServerList> | undefined;
   /** The list was read at the start, and nobody has asked for it since. */
   #isFresh = false;
 
@@ -102,14 +112,12 @@ export class Connection {
         throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
-      const reason = limit.isOver
-        ? connection.#withErrors(
-            `It did not start within ${options.startMs / 1000} s (startSeconds).`,
-          )
-        : connection.#described(error);
-      connection.#ended ??= reason;
+      const late = `It did not start within ${options.startMs / 1000} s (startSeconds).`;
+      connection.#isGivenUp = true;
+      const failure = connection.#failureOf(limit.isOver ? new Error(late) : error);
+      connection.#ended ??= failure.message;
       await connection.close();
-      throw new Error(reason, { cause: error });
+      throw failure;
     } finally {
       limit.end();
     }
@@ -119,7 +127,7 @@ export class Connection {
     return this.#ended;
   }
 
-  async tools(): Promise<readonly ServerTool[]> {
+  async tools(): Promise<ServerList> {
     // At an address nobody says when the list has changed.
     if (this.#address.kind === "url" && !this.#isFresh) this.#tools = undefined;
     this.#isFresh = false;
@@ -133,16 +141,15 @@ export class Connection {
       throw new Error(this.#ended);
     } catch (error) {
       if (this.#tools === tools) this.#tools = undefined;
-      const reason = this.#described(error);
-      if (this.#isConnectionError(error)) this.#ended ??= reason;
-      throw new Error(reason, { cause: error });
+      throw this.#failureOf(error, "Its tools can't be listed: ");
     }
   }
 
+  /** Rejects with an `Absence` if the server has not carried out the call. */
   async call(
     tool: ServerTool,
     params: Readonly<Record<string, unknown>>,
-    { signal, onProgress }: CallContext,
+    { signal, onProgress, traceparent }: CallContext,
   ): Promise<ToolOutcome> {
     const { text: redact, stream } = this.#options.redactor;
     try {
@@ -150,7 +157,11 @@ export class Connection {
         return await outcomeOf(await this.#resources(tool, params, signal), stream);
       }
       const result = await this.#client.callTool(
-        { name: tool.name, arguments: params },
+        {
+          name: tool.name,
+          arguments: params,
+          ...(traceparent !== undefined && { _meta: { traceparent } }),
+        },
         {
           signal,
           timeout: noTimeout,
@@ -161,10 +172,12 @@ export class Connection {
       return await outcomeOf(result, stream);
     } catch (error) {
       if (signal.aborted) return { kind: "timed_out" };
-      const isLost = this.#isConnectionError(error);
-      const reason = this.#described(error);
-      if (isLost) this.#ended ??= reason;
-      return { kind: "failed", reason };
+      const failure = this.#failureOf(error);
+      if (!(failure instanceof Absence)) return failed(failure.message);
+      const { readOnlyHint, idempotentHint } = tool.annotations ?? {};
+      if (failure.kind !== "broken" || readOnlyHint === true || idempotentHint === true)
+        throw failure;
+      return failed(`${failure.message}\nIt is unknown whether the call was carried out.`);
     }
   }
 
@@ -208,7 +221,6 @@ export class Connection {
       sandbox,
       env: { ...environment, ...env },
       graceMs,
-      messages: new this.#package.ReadBuffer({ maxBufferSize: longestMessage }),
     });
     this.#program = program;
     await this.#client.connect(program, { timeout: noTimeout });
@@ -229,6 +241,7 @@ export class Connection {
       },
     });
     failBrokenStreams(transport);
+    this.#hasSession = () => transport.sessionId !== undefined;
     this.#leave = async () => {
       await within(transport.terminateSession(), this.#options.graceMs, systemClock);
     };
@@ -260,12 +273,11 @@ export class Connection {
     });
   }
 
-  async #allTools(): Promise<readonly ServerTool[]> {
+  async #allTools(): Promise<ServerList> {
     const capabilities = this.#client.getServerCapabilities();
     const listed = capabilities?.tools === undefined ? [] : await this.#listedTools();
-    if (capabilities?.resources === undefined) return listed;
-    const names = new Set(listed.map(({ name }) => name));
-    return [...listed, ...[listResources, readResource].filter(({ name }) => !names.has(name))];
+    const own = capabilities?.resources === undefined ? [] : [listResources, readResource];
+    return checkedTools(listed, own, this.#package.specTypeSchemas.Tool);
   }
 
   async #resources(
@@ -294,20 +306,37 @@ export class Connection {
     return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
   }
 
-  async #listedTools(): Promise<readonly ServerTool[]> {
-    const tools: ServerTool[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < mostPages; page += 1) {
-      // Not `listTools`: it prints what a server sends to our stderr.
+  /** Nobody has checked them, so that an odd one is no reason to do without the others. */
+  async #listedTools(): Promise<readonly unknown[]> {
+    // Some servers answer a cursor that they don't know with the first page.
+    const tools = new Map<string, unknown>();
+    const cursors = new Set<unknown>();
+    let cursor: unknown;
+    while (cursors.size <= mostPages) {
       const list = await this.#client.request(
         { method: "tools/list", params: defined({ cursor }) },
+        anything,
         { timeout: noTimeout },
       );
-      for (const tool of list.tools) tools.push(tool);
-      cursor = list.nextCursor;
-      if (cursor === undefined) return tools;
+      const page = isRecord(list) ? list["tools"] : undefined;
+      if (!isList(page)) throw new Error("its answer to tools/list has no list of tools");
+      for (const tool of page) tools.set(JSON.stringify(tool), tool);
+      cursor = isRecord(list) ? list["nextCursor"] : undefined;
+      if (cursor === undefined || cursors.has(cursor)) return [...tools.values()];
+      cursors.add(cursor);
     }
     throw new Error(`its list of tools has more than ${mostPages} pages`);
+  }
+
+  /** Ends the connection if it is lost: an `Absence` if another one may help. */
+  #failureOf(error: unknown, what = ""): Error {
+    const reason = what + this.#described(error);
+    const isLost = this.#isConnectionError(error);
+    if (isLost) this.#ended ??= reason;
+    const kind =
+      isLost && this.#address.kind === "url" ? absenceKind(error, this.#hasSession()) : undefined;
+    if (kind !== undefined) return new Absence(kind, reason, { cause: error });
+    return new Error(reason, { cause: error });
   }
 
   #isConnectionError(error: unknown): boolean {
@@ -328,12 +357,25 @@ export class Connection {
     if (this.#program?.ended !== undefined && this.#closing === undefined)
       return this.#endOfServer();
     const { text: redact } = this.#options.redactor;
-    return this.#withErrors(redactedBeginning(messageOf(error), longestText, redact));
+    const address = this.#address;
+    const isOfAddress = address.kind === "url" && this.#isConnectionError(error);
+    const text = isOfAddress ? addressError(address.url, error) : messageOf(error);
+    return this.#withErrors(redactedBeginning(text, longestText, redact));
   }
 
   #withErrors(reason: string): string {
+    // The log of a server that is well is about other calls.
+    if (this.#program?.ended === undefined && !this.#isGivenUp) return reason;
     const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
-    return errors === "" ? reason : `${reason}\n${cutStart(errors, shownErrors)}`;
+    return errors === ""
+      ? reason
+      : `${reason}\n${cutStart(errors, shownErrors)}${this.#hint(errors)}`;
+  }
+
+  #hint(errors: string): string {
+    const { sandbox, cwd } = this.#options;
+    if (this.#address.kind === "url" || sandbox === undefined) return "";
+    return sandboxHint([this.#address.command, ...this.#address.args], cwd, errors);
   }
 }
 
@@ -345,12 +387,4 @@ function progressOf(
     percent: total > 0 ? Math.min(100, Math.max(0, (progress / total) * 100)) : undefined,
     message: message && redactedBeginning(message, longestText, redact),
   });
-}
-
-/** With its causes, where the reason is: `fetch failed` alone says nothing. */
-function messageOf(error: unknown, depth = 0): string {
-  if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
-  const cause = messageOf(error.cause, depth + 1);
-  const text = error.message || (errorCode(error) ?? "");
-  return cause === "" || text.includes(cause) ? text : `${text}: ${cause}`;
 }

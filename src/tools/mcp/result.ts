@@ -1,5 +1,5 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import { isList, isRecord, isText } from "../../document/guards.ts";
+import { isList, isRecord, isText, parsedJson } from "../../document/guards.ts";
 import { clip } from "../../events/cut.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { redactedData, redactedText } from "../redacted-data.ts";
@@ -22,11 +22,46 @@ export async function outcomeOf(
     const text = await redactedText(whole, redact);
     return failed(clip(text, longestReason) || "The tool failed without a reason.");
   }
-  const value = structuredContent === undefined ? textOf(parts) : withoutMedia(structuredContent);
+  const value =
+    structuredContent === undefined
+      ? textOf(parts)
+      : together(withoutMedia(structuredContent), parts.map(partText));
   const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
   if (size > longestResult) return tooLong;
   return { kind: "succeeded", value: await redactedData(value, redact) };
 }
+
+/** Most servers repeat the structured result as text. What it lacks is beside its fields. */
+function together(value: unknown, texts: readonly string[]): unknown {
+  const repeated = new Set<string>();
+  const collect = (one: unknown, depth: number): void => {
+    if (isText(one)) repeated.add(one.trim());
+    // The whole, a field, or an item of a field is repeated; deeper, this would take too long.
+    else if (depth < 3) repeated.add(canonical(one));
+    if (typeof one !== "object" || one === null) return;
+    for (const inner of Object.values(one)) collect(inner, depth + 1);
+  };
+  collect(value, 0);
+  const isRepeated = (text: string): boolean => {
+    const json = withoutMedia(parsedJson(text));
+    return repeated.has(text.trim()) || (json !== undefined && repeated.has(canonical(json)));
+  };
+  const content = texts.filter((text) => text.trim() !== "" && !isRepeated(text)).join("\n");
+  if (content === "") return value;
+  return isRecord(value) && !("content" in value)
+    ? { ...value, content }
+    : { structuredContent: value, content };
+}
+
+/** With sorted keys. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) =>
+    isRecord(one) ? Object.fromEntries(Object.entries(one).toSorted(byKey)) : one,
+  );
+}
+
+const byKey = ([one]: [string, unknown], [other]: [string, unknown]): number =>
+  one < other ? -1 : 1;
 
 function textOf(parts: readonly ContentBlock[]): string {
   return parts.map(partText).join("\n");

@@ -1,22 +1,24 @@
 /**
  * The MCP servers of a host, and how each run sees them. There is one server at a time for a declaration, environment and
- * folder; a run starts it at most three times, so that one that keeps ending can't hold it up.
+ * folder. A run starts a program at most three times, so that one that keeps ending can't hold it up. A server at an
+ * address that is away is tried again, with pauses, as long as the start or the call may take.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { defined } from "../../document/guards.ts";
 import { type McpServer, defaultStartSeconds } from "../../entry/model.ts";
-import { redactedValue } from "../../redaction/redacted-value.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { unlessAborted } from "../../platform/waiting.ts";
 import { childEnvironment, type Environment } from "../../platform/environment.ts";
 import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
+import { systemClock } from "../../platform/system-clock.ts";
 import { errorMessage } from "../../platform/system-error.ts";
+import { Absence, pauseBefore } from "./absence.ts";
 import { Connection } from "./connection.ts";
-import { redactedBeginning } from "../redacted-data.ts";
-import { failed, type Tool } from "../tool.ts";
+import { listingOf } from "./listing.ts";
+import { failed, type CallContext } from "../tool.ts";
 import type { McpHost, ServerStart, ServerTools } from "../toolbox.ts";
 import { type ServerAddress, addressOf } from "./variables.ts";
 
@@ -26,6 +28,8 @@ export interface McpServersOptions {
   readonly version: string;
   readonly mark?: string | undefined;
   readonly graceMs?: number;
+  /** For the pauses between tries of an address. Default: the clock of the system. */
+  readonly clock?: Clock;
 }
 
 interface McpRun {
@@ -38,6 +42,8 @@ interface ServerKey extends Pick<McpRun, "workingDirectory">, ServerStart {
   readonly id: string;
   readonly address: ServerAddress;
   readonly startMs: number;
+  /** Whether the author says how long to wait for a server that nobody has reached yet. */
+  readonly isAwaited: boolean;
 }
 
 export class McpServers {
@@ -55,7 +61,8 @@ export class McpServers {
   }
 
   forRun(run: McpRun): McpHost {
-    return new ServersOfRun(this, run, this.#options.redactor.text);
+    const { redactor, clock = systemClock } = this.#options;
+    return new ServersOfRun(this, run, redactor.text, clock);
   }
 
   running({ id }: ServerKey): Connection | undefined {
@@ -135,6 +142,14 @@ export class McpServers {
 }
 
 const mostStarts = 3;
+interface Waiting extends Pick<CallContext, "signal"> {
+  readonly onProgress?: CallContext["onProgress"];
+  /** How long an address that is away is tried again, in milliseconds. Default: until `signal` aborts. */
+  readonly mostMs?: number;
+}
+
+/** Long enough for a server that is just being restarted, and not for a wrong address. */
+const unknownMs = 5_000;
 
 interface Used {
   starts: number;
@@ -147,12 +162,14 @@ class ServersOfRun implements McpHost {
   readonly #servers: McpServers;
   readonly #run: McpRun;
   readonly #redact: (text: string) => string;
+  readonly #clock: Clock;
   readonly #used = new Map<string, Used>();
 
-  constructor(servers: McpServers, run: McpRun, redact: (text: string) => string) {
+  constructor(servers: McpServers, run: McpRun, redact: (text: string) => string, clock: Clock) {
     this.#servers = servers;
     this.#run = run;
     this.#redact = redact;
+    this.#clock = clock;
   }
 
   get version(): number {
@@ -186,50 +203,75 @@ class ServersOfRun implements McpHost {
       workingDirectory,
       ...start,
       startMs: (declaration.startSeconds ?? defaultStartSeconds) * 1000,
+      isAwaited: declaration.startSeconds !== undefined,
     };
-    const connection = await this.#reach(name, key, signal);
-    if (typeof connection === "string") return { kind: "failed", reason: connection };
-    try {
-      const definitions = await unlessAborted(connection.tools(), signal);
-      if (definitions === undefined) throw new Error("it was canceled");
-      const only = declaration.tools;
-      const { tools, problems } = listingOf(name, definitions.value, only, this.#redact);
-      const { told } = this.#usedAs(name, key);
-      const fresh = problems.filter((problem) => !told.has(problem));
-      for (const problem of fresh) told.add(problem);
-      return {
-        kind: "ready",
-        tools: tools.map(({ definition, offered }) => ({
-          ...offered,
-          run: async ({ params }, context) => {
-            const reached = await this.#reach(name, key, context.signal);
-            if (typeof reached !== "string") return reached.call(definition, params, context);
-            return failed(`The MCP server ${name} is not available. ${reached}`);
-          },
-        })),
-        problems: fresh,
-      };
-    } catch (error) {
-      return { kind: "failed", reason: `Its tools can't be listed: ${errorMessage(error)}` };
-    }
+    const limit = { signal, mostMs: key.startMs };
+    const definitions = await this.#using(name, key, limit, async (connection) => {
+      const listed = await unlessAborted(connection.tools(), signal);
+      if (listed === undefined) throw new Error("Its tools can't be listed: it was canceled");
+      return listed;
+    });
+    if (typeof definitions === "string") return { kind: "failed", reason: definitions };
+    const only = declaration.tools;
+    const { tools, problems } = listingOf(name, definitions.value, only, this.#redact);
+    const { told } = this.#usedAs(name, key);
+    const fresh = problems.filter((problem) => !told.has(problem));
+    for (const problem of fresh) told.add(problem);
+    return {
+      kind: "ready",
+      tools: tools.map(({ definition, offered }) => ({
+        ...offered,
+        ...defined({ timeoutSeconds: declaration.timeoutSeconds }),
+        run: async (call, context) => {
+          const outcome = await this.#using(name, key, context, (connection) =>
+            connection.call(definition, call.params, context),
+          );
+          if (typeof outcome !== "string") return outcome;
+          return failed(`The MCP server ${name} is not available. ${outcome}`);
+        },
+      })),
+      problems: fresh,
+    };
   };
 
   /** A text says why it can't be reached. Never rejects. */
-  async #reach(name: string, key: ServerKey, signal: AbortSignal): Promise<Connection | string> {
+  async #using<T extends object>(
+    name: string,
+    key: ServerKey,
+    { signal, mostMs = Infinity, onProgress }: Waiting,
+    use: (connection: Connection) => Promise<T>,
+  ): Promise<T | string> {
     const used = this.#usedAs(name, key);
+    const isKnown = used.connection !== undefined || key.isAwaited;
+    const begun = this.#clock.now();
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await use(await this.#reach(used, key, signal));
+      } catch (error) {
+        used.failure = errorMessage(error);
+        const pause = error instanceof Absence ? pauseBefore(error, tries) : undefined;
+        if (pause === undefined || signal.aborted) return used.failure;
+        const passed = this.#clock.now() - begun;
+        const isUnknown = error instanceof Absence && error.kind === "unreached" && !isKnown;
+        if (passed + pause > (isUnknown ? Math.min(unknownMs, mostMs) : mostMs))
+          return `${used.failure}\nTried ${tries} times within ${Math.round(passed / 1000)} s.`;
+        onProgress?.({ message: `Waiting for the MCP server ${name}: ${used.failure}` });
+        await this.#clock.sleep(pause, signal);
+      }
+    }
+  }
+
+  /** Rejects with an Error for people. */
+  async #reach(used: Used, key: ServerKey, signal: AbortSignal): Promise<Connection> {
     const running = this.#servers.running(key);
     if (running !== undefined) return (used.connection = running);
     used.failure = used.connection?.ended ?? used.failure;
-    if (!this.#servers.isStarting(key)) {
+    if (key.address.kind === "program" && !this.#servers.isStarting(key)) {
       if (used.starts === mostStarts)
-        return `${used.failure}\nIt is not started again in this run.`;
+        throw new Error(`${used.failure}\nIt is not started again in this run.`);
       used.starts += 1;
     }
-    try {
-      return (used.connection = await this.#servers.start(key, signal));
-    } catch (error) {
-      return (used.failure = errorMessage(error));
-    }
+    return (used.connection = await this.#servers.start(key, signal));
   }
 
   /** A workflow may have another server of the same name. */
@@ -244,66 +286,4 @@ class ServersOfRun implements McpHost {
     this.#used.set(server, used);
     return used;
   }
-}
-
-interface OfferedTool {
-  readonly definition: ServerTool;
-  readonly offered: Omit<Tool, "run">;
-}
-
-/** As the protocol asks for. A slash would be taken for another server. */
-const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
-/** UTF-16 units. */
-const longestDescription = 4_096;
-const longestName = 80;
-
-function listingOf(
-  server: string,
-  definitions: readonly ServerTool[],
-  only: readonly string[] | undefined,
-  redact: (text: string) => string,
-): { readonly tools: readonly OfferedTool[]; readonly problems: readonly string[] } {
-  const tools = new Map<string, OfferedTool>();
-  const left = new Map<string, string[]>();
-  const leave = (why: string, name: string): void => {
-    const shown = JSON.stringify(redactedBeginning(name, longestName, redact));
-    left.set(why, [...(left.get(why) ?? []), shown]);
-  };
-  for (const definition of definitions) {
-    const { name } = definition;
-    if (only !== undefined && !only.includes(name)) continue;
-    if (!offerable.test(name))
-      leave("its name must consist of at most 128 letters, digits, _, - and .", name);
-    else if (tools.has(name)) leave("there is another one of the same name", name);
-    else if (definition.execution?.taskSupport === "required")
-      leave("it requires the protocol's tasks, which are not supported", name);
-    else tools.set(name, { definition, offered: offered(server, definition, redact) });
-  }
-  const known = new Set(definitions.map(({ name }) => name));
-  for (const name of only ?? []) {
-    if (!known.has(name)) leave("the server has no such tool", name);
-  }
-  return {
-    tools: [...tools.values()],
-    problems: [...left].map(([why, names]) => `Not offered: ${names.join(", ")}: ${why}.`),
-  };
-}
-
-function offered(
-  server: string,
-  { name, title, description = title, inputSchema, annotations }: ServerTool,
-  redact: (text: string) => string,
-): Omit<Tool, "run"> {
-  const readOnly = annotations?.readOnlyHint === true;
-  const parameters = redactedValue(inputSchema, redact);
-  const shown = description && redactedBeginning(description, longestDescription, redact);
-  return {
-    name: `${server}/${name}`,
-    ...defined({ description: shown }),
-    parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
-    checksParams: true,
-    readOnly,
-    // Nothing that it reads changes by another call of the same kind.
-    parallelSafe: readOnly,
-  };
 }

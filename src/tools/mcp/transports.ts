@@ -3,13 +3,15 @@
  * program nor limits its environment. After `close` no process of the group is left, and none with the mark.
  */
 import { StringDecoder } from "node:string_decoder";
-import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { isRecord, parsedJson } from "../../document/guards.ts";
 import { endOf } from "../../events/cut.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../../platform/processes.ts";
 import type { Sandbox } from "../../platform/sandbox.ts";
 import { type ProgramEnd, type StartedProgram, startProgram } from "../../platform/programs.ts";
+import { isMessage, repaired, repairedBody } from "./messages.ts";
 
 export interface ProgramOptions {
   readonly command: string;
@@ -19,8 +21,6 @@ export interface ProgramOptions {
   readonly sandbox?: Sandbox | undefined;
   /** How long it may take to end after its stdin is closed, and again after SIGTERM, in milliseconds. */
   readonly graceMs: number;
-  /** Reads messages of `longestMessage` bytes at most. Skips lines that aren't JSON: many programs print some. */
-  readonly messages: Pick<ReadBuffer, "append" | "readMessage">;
 }
 
 const SERVER_MARK = "AGENT_JOBS_SERVER";
@@ -40,6 +40,7 @@ export class ServerProgram implements Transport {
   readonly #options: ProgramOptions;
   readonly #mark = crypto.randomUUID();
   readonly #decoder = new StringDecoder("utf8");
+  #rest: Buffer = Buffer.alloc(0);
   #program: StartedProgram | undefined;
   #errors = "";
   #ended: string | undefined;
@@ -119,23 +120,15 @@ export class ServerProgram implements Transport {
 
   #read(piece: Buffer): void {
     if (this.#ended !== undefined) return;
-    const { messages } = this.#options;
-    try {
-      messages.append(piece);
-    } catch {
-      this.#end(`it sent a message of more than ${longestMessage / 1024 / 1024} MB`);
-      void this.close();
-      return;
+    this.#rest = Buffer.concat([this.#rest, piece]);
+    for (let end = this.#rest.indexOf(10); end !== -1; end = this.#rest.indexOf(10)) {
+      const message = repaired(parsedJson(this.#rest.toString("utf8", 0, end)));
+      this.#rest = this.#rest.subarray(end + 1);
+      if (isMessage(message)) this.onmessage?.(message);
     }
-    for (;;) {
-      try {
-        const message = messages.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.onerror?.(error instanceof Error ? error : new Error(String(error)));
-      }
-    }
+    if (this.#rest.length <= longestMessage) return;
+    this.#end(`it sent a message of more than ${longestMessage / 1024 / 1024} MB`);
+    void this.close();
   }
 
   #end(how: string): void {
@@ -164,7 +157,11 @@ export async function boundedFetch(url: string | URL, init: RequestInit = {}): P
   if (response.body === null) return response;
   const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   const { status, statusText, headers } = response;
-  const body = response.body.pipeThrough(limited(longestMessage, isEvents));
+  const requestId = (): unknown => {
+    const sent = typeof init.body === "string" ? parsedJson(init.body) : undefined;
+    return isRecord(sent) ? sent["id"] : undefined;
+  };
+  const body = response.body.pipeThrough(repairedBody(isEvents, longestMessage, requestId));
   return new Response(body, { status, statusText, headers });
 }
 
@@ -186,18 +183,3 @@ export function failBrokenStreams(transport: Transport): void {
 /** Of the codes that are free for implementations. */
 const streamBroken = -32_000;
 const brokenOff = "The response of the server broke off or was too large.";
-
-/** `byEvent`: the limit is for what comes between two empty lines. */
-function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
-  let length = 0;
-  return new TransformStream({
-    transform(piece, controller) {
-      const text = byEvent ? Buffer.from(piece).toString("latin1") : "";
-      const end = Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\n\r\n"));
-      length = end === -1 ? length + piece.length : piece.length - end;
-      if (length <= most) controller.enqueue(piece);
-      else
-        controller.error(new Error(`The server sent more than ${most / 1024 / 1024} MB at once.`));
-    },
-  });
-}

@@ -41,7 +41,28 @@ function listed(cursor: string | undefined): object {
       return from + 100 < 1_000 ? { tools, nextCursor: String(from + 100) } : { tools };
     }
     case "endless":
-      return { tools: [], nextCursor: "again" };
+      return { tools: [], nextCursor: `${cursor}+` };
+    case "repeats":
+      return {
+        tools: [{ name: cursor === undefined ? "call" : "late", inputSchema: object }],
+        nextCursor: "again",
+      };
+    case "ignores-cursors":
+      return { tools: [{ name: "call", inputSchema: object }], nextCursor: "again" };
+    case "malformed":
+      return {
+        tools: [
+          { name: "fine", inputSchema: { ...object, properties: { a: { default: null } } } },
+          { name: "choice", inputSchema: { anyOf: [object, object] } },
+          { name: "empty", inputSchema: {} },
+          {},
+          "text",
+          { name: "required", inputSchema: { type: "object", required: null } },
+          { name: "title", title: null, annotations: { title: null }, inputSchema: object },
+          { name: "output", outputSchema: null, execution: null, inputSchema: object },
+        ],
+        nextCursor: null,
+      };
     case "odd":
       return {
         tools: [
@@ -112,6 +133,9 @@ function called(id: number | string, message: Message): void {
       return;
     case "silent":
       return;
+    case "answers":
+      process.stderr.write("The log of other calls.\n");
+      return send({ id, ...message.params?.arguments });
     case "progress":
       return progressForEver(message.params?._meta?.progressToken);
     case "big":
@@ -211,7 +235,9 @@ function received(message: Message): void {
     case "tools/list":
       if (behavior === "hangs-in-list" || (behavior === "hangs-later" && changed.count > 0)) return;
       if (behavior === "slow-pages")
-        return void setTimeout(() => send({ id, result: { tools: [], nextCursor: "again" } }), 50);
+        return void setTimeout(() => {
+          send({ id, result: { tools: [], nextCursor: `${message.params?.cursor}+` } });
+        }, 50);
       return send({ id, result: listed(message.params?.cursor) });
     case "tools/call":
       return called(id, message);

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { test, type TestContext } from "node:test";
+import type { Clock } from "../../../src/platform/clock.ts";
+import type { ToolProgress } from "../../../src/tools/tool.ts";
 import {
   call,
   failure,
@@ -18,14 +20,21 @@ import {
 interface Received {
   readonly method: string;
   readonly headers: IncomingMessage["headers"];
-  readonly message: { readonly id?: unknown; readonly method?: string };
+  readonly message: {
+    readonly id?: unknown;
+    readonly method?: string;
+    readonly params?: {
+      readonly arguments?: Readonly<Record<string, unknown>>;
+      readonly _meta?: Readonly<Record<string, unknown>>;
+    };
+  };
 }
 
 /** A server on loopback that answers each message of the protocol as told. */
 async function serve(
   t: TestContext,
   answer: (received: Received, response: ServerResponse) => void,
-): Promise<{ readonly url: string; readonly received: Received[] }> {
+): Promise<{ readonly url: string; readonly received: Received[]; readonly away: Away }> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     let text = "";
@@ -34,6 +43,8 @@ async function serve(
       const { method = "", headers } = request;
       const one = { method, headers, message: text === "" ? {} : JSON.parse(text) };
       received.push(one);
+      // A kept connection may close at the moment of the next request.
+      response.shouldKeepAlive = false;
       answer(one, response);
     });
   });
@@ -45,7 +56,38 @@ async function serve(
   });
   const address = server.address();
   assert.ok(typeof address === "object" && address !== null);
-  return { url: `http://127.0.0.1:${address.port}/mcp`, received };
+  const { port } = address;
+  const away: Away = {
+    begin: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+    end: async () => {
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+    },
+  };
+  return { url: `http://127.0.0.1:${port}/mcp`, received, away };
+}
+
+interface Away {
+  readonly begin: () => Promise<void>;
+  readonly end: () => Promise<void>;
+}
+
+/** Pauses take no time, but count for the limits. */
+function quickClock(onPause: (pauses: number) => unknown = () => {}): Clock & { pauses: number } {
+  let now = 0;
+  const clock = {
+    pauses: 0,
+    now: () => now,
+    sleep: async (milliseconds: number) => {
+      now += milliseconds;
+      await onPause((clock.pauses += 1));
+    },
+  };
+  return clock;
 }
 
 function json(response: ServerResponse, body: object, status = 200): void {
@@ -169,6 +211,36 @@ test("an answer that breaks off is a failure of its call", async (t) => {
   for (const way of ["ended", "cut"]) assert.match(failure(await call(tool)), /broke off/, way);
 });
 
+test("whatever comes for a call answers it, also in a stream that stays open", async (t) => {
+  const { url } = await serve(
+    t,
+    proper(({ message: { id, params } }, response) => {
+      const { how, ...answer } = params?.arguments ?? {};
+      if (how === "json") return json(response, { id, ...answer });
+      response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+      const text = JSON.stringify({ jsonrpc: "2.0", id, ...answer }, null, 1);
+      const [first = "", ...lines] = text.split("\n").map((line) => `data: ${line}\r\n`);
+      response.write(`: hello\r\n\r\nid: 1\r\n${first}`, () => {
+        response.write(`${lines.join("")}\r`, () => response.write("\n"));
+      });
+    }),
+  );
+  const found = await (await makeMcpRig(t)).run().toolsOf("docs", { url }, never);
+  const answers: readonly (readonly [object, RegExp])[] = [
+    [{ result: null }, /neither a result nor an error/],
+    [{ id: null, error: { code: -32_000, message: "closed" } }, /closed/],
+    [{ result: { content: [] }, error: { code: -32_000, message: "closed" } }, /closed/],
+  ];
+  for (const how of ["json", "stream"]) {
+    for (const [answer, expected] of answers) {
+      const outcome = await call(toolNamed(found, "docs/call"), { how, ...answer });
+      assert.match(failure(outcome), expected, how);
+    }
+    const result = { content: [{ type: "text", text: "é", annotations: null }], isError: null };
+    assert.equal(value(await call(toolNamed(found, "docs/call"), { how, result })), "é");
+  }
+});
+
 test("a change of tools is heard while a call is answered", async (t) => {
   const rig = await makeMcpRig(t);
   const { url } = await serve(
@@ -185,6 +257,133 @@ test("a change of tools is heard while a call is answered", async (t) => {
   const { version } = run;
   value(await call(tool));
   assert.notEqual(run.version, version);
+});
+
+const answered = proper(({ message: { id } }, response) =>
+  json(response, { id, result: { content: [{ type: "text", text: "here" }] } }),
+);
+
+test("a call tells the server which trace it belongs to", async (t) => {
+  const { url, received } = await serve(t, answered);
+  const tool = toolNamed(
+    await (await makeMcpRig(t)).run().toolsOf("docs", { url }, never),
+    "docs/call",
+  );
+  const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+  const context = { signal: never, onProgress: () => {}, traceparent };
+  value(await tool.run({ id: "a", tool: tool.name, params: {} }, context));
+  const metas = received.map(({ message }) => message.params?._meta?.["traceparent"]);
+  assert.deepEqual(
+    metas.filter((one) => one !== undefined),
+    [traceparent],
+  );
+});
+
+test("a server at an address that is away for a while is waited for, however often", async (t) => {
+  const { url, away } = await serve(t, answered);
+  const clock = quickClock((pauses) => (pauses % 10 === 0 ? away.end() : undefined));
+  const run = (await makeMcpRig(t, { clock })).run();
+  const tool = toolNamed(await run.toolsOf("docs", { url }, never), "docs/call");
+  for (const pauses of [10, 20, 30, 40]) {
+    await away.begin();
+    const heard: ToolProgress[] = [];
+    const outcome = await call(tool, {}, never, (one) => heard.push(one));
+    assert.equal(value(outcome), "here");
+    assert.equal(clock.pauses, pauses);
+    assert.match(heard[0]?.message ?? "", /^Waiting for the MCP server docs: http:.*ECONNREFUSED/);
+  }
+  // The list that was read with the last connection is new enough for one session.
+  ready(await run.toolsOf("docs", { url }, never));
+  await away.begin();
+  ready(await run.toolsOf("docs", { url }, never));
+  assert.equal(clock.pauses, 50);
+});
+
+test("the first contact with a server that says it is busy is tried again within startSeconds", async (t) => {
+  let isBusy = true;
+  const { url, received } = await serve(t, (one, response) => {
+    if (isBusy) response.writeHead(502).end("The proxy has no server.");
+    else answered(one, response);
+  });
+  const clock = quickClock((pauses) => (isBusy = pauses < 5));
+  ready(await (await makeMcpRig(t, { clock })).run().toolsOf("docs", { url }, never));
+  assert.equal(clock.pauses, 5);
+  isBusy = true;
+  const late = (await makeMcpRig(t, { clock: quickClock() })).run();
+  const reason = reasonOf(await late.toolsOf("docs", { url, startSeconds: 20 }, never));
+  assert.match(
+    reason,
+    /^http:\/\/127\.0\.0\.1:\d+\/mcp: HTTP 502: [^]*\nTried \d times within 1\d s\.$/,
+  );
+  assert.ok(received.length > 10);
+});
+
+test("an address that has never answered is given up after five seconds, unless startSeconds is set", async (t) => {
+  const { url, away } = await serve(t, answered);
+  await away.begin();
+  const waited = async (startSeconds?: number): Promise<number> => {
+    const clock = quickClock();
+    const run = (await makeMcpRig(t, { clock })).run();
+    const server = { url, ...(startSeconds === undefined ? {} : { startSeconds }) };
+    assert.match(reasonOf(await run.toolsOf("docs", server, never)), /ECONNREFUSED/);
+    return clock.now();
+  };
+  assert.ok((await waited()) <= 5_000);
+  assert.ok((await waited(40)) > 30_000);
+});
+
+test("a refusal for good is no absence, and an old transport is named", async (t) => {
+  for (const status of [401, 403, 404, 405, 500]) {
+    const { url } = await serve(t, (_, response) => void response.writeHead(status).end());
+    const clock = quickClock();
+    const run = (await makeMcpRig(t, { clock })).run();
+    const reason = reasonOf(await run.toolsOf("docs", { url: `${url}?key=k3y` }, never));
+    assert.ok(reason.startsWith(`${url}: HTTP ${status}: `), reason);
+    assert.equal(/older transport/.test(reason), status === 405);
+    assert.equal(clock.pauses, 0);
+  }
+});
+
+test("a call that may have been carried out isn't sent again, unless its tool only reads", async (t) => {
+  let calls = 0;
+  const { url } = await serve(t, (one, response) => {
+    const { id, method } = one.message;
+    const schema = { inputSchema: { type: "object" } };
+    const look = { name: "look", annotations: { readOnlyHint: true }, ...schema };
+    if (method === "tools/list")
+      return json(response, { id, result: { tools: [{ name: "call", ...schema }, look] } });
+    if (method === "tools/call" && (calls += 1) % 2 === 1)
+      return void response.writeHead(504).end();
+    answered(one, response);
+  });
+  const run = (await makeMcpRig(t, { clock: quickClock() })).run();
+  const found = await run.toolsOf("docs", { url }, never);
+  assert.match(
+    failure(await call(toolNamed(found, "docs/call"))),
+    /HTTP 504: [^]*It is unknown whether the call was carried out\.$/,
+  );
+  assert.equal(value(await call(toolNamed(found, "docs/call"))), "here");
+  assert.equal(value(await call(toolNamed(found, "docs/look"))), "here");
+  assert.equal(calls, 4);
+});
+
+test("a session that the server has forgotten is begun again, once", async (t) => {
+  let sessions = 0;
+  let isForgetful = false;
+  const { url } = await serve(t, (one, response) => {
+    const { method } = one.message;
+    if (method === "initialize") response.setHeader("mcp-session-id", `s${(sessions += 1)}`);
+    const known = isForgetful ? undefined : `s${sessions}`;
+    if (method === "tools/call" && one.headers["mcp-session-id"] !== known)
+      return void response.writeHead(404).end();
+    answered(one, response);
+  });
+  const run = (await makeMcpRig(t)).run();
+  const tool = toolNamed(await run.toolsOf("docs", { url }, never), "docs/call");
+  sessions += 1;
+  assert.equal(value(await call(tool)), "here");
+  isForgetful = true;
+  assert.match(failure(await call(tool)), /HTTP 404/);
 });
 
 test("a server that goes away fails the call, and is reached again when it is back", async (t) => {

@@ -149,7 +149,7 @@ test("secrets are masked in results, names of fields included, also where they a
   for (const KEY of ["hunter2hunter2", "hunter2\u001b[0mhunter2"]) {
     const found = await rig.run({ KEY }).toolsOf("docs", secret, never);
     const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
-    assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
+    assert.match(told, /^\{"\*+":\["\*+"\],"content":"the key is \*+"\}$/);
   }
 });
 
@@ -182,6 +182,94 @@ test("a list of 1,000 tools on ten pages is read, and an endless one is a failur
   assert.equal(tools.at(-1)?.name, "docs/tool_999");
   const reason = reasonOf(await run.toolsOf("endless", rig.misbehaving("endless"), never));
   assert.match(reason, /more than 100 pages/);
+});
+
+test("a tool that breaks the protocol costs only itself, unless nobody wants it, and null means absent", async (t) => {
+  const rig = await makeMcpRig(t);
+  const malformed = rig.misbehaving("malformed");
+  const found = ready(await rig.run().toolsOf("docs", malformed, never));
+  assert.deepEqual(
+    names(found),
+    ["fine", "required", "title", "output"].map((one) => `docs/${one}`),
+  );
+  assert.match(JSON.stringify(found.tools[0]?.parameters), /"default":null/);
+  const told = found.problems?.join("\n") ?? "";
+  assert.match(told, /"choice", "empty": its definition .*\(inputSchema\.type: /);
+  assert.match(told, /"": its definition/);
+  const wanted = await rig.run().toolsOf("docs", { ...malformed, tools: ["fine"] }, never);
+  assert.deepEqual(ready(wanted).problems, []);
+});
+
+test("a list ends at a cursor that has been there", async (t) => {
+  const rig = await makeMcpRig(t);
+  const listed = async (behavior: string): Promise<unknown> => {
+    const found = ready(await rig.run().toolsOf("docs", rig.misbehaving(behavior), never));
+    return { names: names(found), problems: found.problems };
+  };
+  assert.deepEqual(await listed("repeats"), { names: ["docs/call", "docs/late"], problems: [] });
+  assert.deepEqual(await listed("ignores-cursors"), { names: ["docs/call"], problems: [] });
+});
+
+const oddAnswers: Readonly<Record<string, readonly [object, RegExp]>> = {
+  "no result": [{ result: null }, /neither a result nor an error/],
+  "a result that is a text": [{ result: "done" }, /not an object/],
+  "an error beside a result": [
+    { result: { content: [] }, error: { code: -32_000, message: "It is closed." } },
+    /It is closed\./,
+  ],
+  "an error without a code": [{ error: { message: "It is closed." } }, /It is closed\./],
+  "an error that is a text": [{ error: "It is closed." }, /It is closed\./],
+  "a null error": [
+    { error: null, result: { content: [{ type: "text", text: "done", annotations: null }] } },
+    /^done$/,
+  ],
+};
+
+test("a server that is well is not told with its stderr", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("answers"), never);
+  const closed = { error: { code: -32_000, message: "It is closed." } };
+  for (let turn = 0; turn < 3; turn += 1)
+    assert.equal(failure(await call(toolNamed(found, "docs/call"), closed)), "It is closed.");
+});
+
+const text = (value: string) => ({ type: "text", text: value });
+const image = { type: "image", mimeType: "image/png", data: "MTIzNDU=" };
+const shot = "[image: image/png, 5 bytes]";
+const structuredResults: readonly (readonly [string, object, readonly object[], unknown])[] = [
+  ["as JSON", { b: 1, a: [1] }, [text('{\n "a": [1], "b": 1 }')], { b: 1, a: [1] }],
+  ["as a field", { result: "yes" }, [text("yes\n")], { result: "yes" }],
+  ["as items", { result: [{ a: 1 }, 2] }, [text('{"a":1}'), text("2")], { result: [{ a: 1 }, 2] }],
+  ["nothing", { a: 1 }, [text(" ")], { a: 1 }],
+  ["as an image", { a: [image] }, [image], { a: [shot] }],
+  ["not, beside an empty field", { a: "" }, [text("more")], { a: "", content: "more" }],
+  ["not", { a: 1 }, [text("See below."), image], { a: 1, content: `See below.\n${shot}` }],
+  [
+    "not, beside a field of that name",
+    { content: 1 },
+    [text("more")],
+    { structuredContent: { content: 1 }, content: "more" },
+  ],
+];
+for (const [how, structuredContent, content, expected] of structuredResults)
+  test(`what a structured result repeats ${how} is told once, the rest is passed on`, async (t) => {
+    const rig = await makeMcpRig(t);
+    const found = await rig.run().toolsOf("docs", rig.misbehaving("answers"), never);
+    const result = { content, structuredContent };
+    assert.deepEqual(value(await call(toolNamed(found, "docs/call"), { result })), expected);
+  });
+
+test("whatever has the id of a call answers it", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("answers"), never);
+  for (const [what, [answer, expected]] of Object.entries(oddAnswers)) {
+    const outcome = await call(toolNamed(found, "docs/call"), { ...answer });
+    assert.match(
+      what === "a null error" ? String(value(outcome)) : failure(outcome),
+      expected,
+      what,
+    );
+  }
 });
 
 test("a tool that can't be offered is left out and told, and what is offered is bounded", async (t) => {

@@ -1,0 +1,81 @@
+/** Whether a failed request to an address is worth another try: the server isn't there, or doesn't know the session any more. */
+import { urlOf } from "../../document/guards.ts";
+import { errorCode } from "../../platform/system-error.ts";
+
+/**
+ * `unreached`: nobody listens there, so that the request has not been read. `refused`: the server, or a proxy, said that
+ * it doesn't answer now. `broken`: the request may have been carried out. `forgotten`: the session has ended.
+ */
+type AbsenceKind = "unreached" | "refused" | "broken" | "forgotten";
+
+export class Absence extends Error {
+  readonly kind: AbsenceKind;
+
+  constructor(kind: AbsenceKind, reason: string, options: ErrorOptions) {
+    super(reason, options);
+    this.kind = kind;
+  }
+}
+
+const unreached = new Set([
+  ..."ECONNREFUSED ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH EHOSTDOWN".split(" "),
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+const broken = new Set([
+  ..."ECONNRESET ECONNABORTED EPIPE ETIMEDOUT UND_ERR_SOCKET".split(" "),
+  ..."UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT".split(" "),
+]);
+
+export function absenceKind(error: unknown, hasSession: boolean): AbsenceKind | undefined {
+  const status = statusOf(error);
+  // Some servers answer 400 where the protocol asks for 404.
+  if (status === 400 || status === 404) return hasSession ? "forgotten" : undefined;
+  if (status === 429 || status === 503) return "refused";
+  if (status !== undefined) return [408, 502, 504].includes(status) ? "broken" : undefined;
+  for (const one of causesOf(error)) {
+    const code = errorCode(one) ?? "";
+    if (unreached.has(code)) return "unreached";
+    if (broken.has(code)) return "broken";
+  }
+  return undefined;
+}
+
+/** Of an answer over HTTP. */
+function statusOf(error: unknown): number | undefined {
+  for (const one of causesOf(error)) {
+    if ("status" in one && typeof one.status === "number") return one.status;
+  }
+  return undefined;
+}
+
+function causesOf(error: unknown, depth = 0): readonly Error[] {
+  if (!(error instanceof Error) || depth === 5) return [];
+  return [error, ...causesOf(error.cause, depth + 1)];
+}
+
+/** Milliseconds before the next try. Undefined: another one would not help. */
+export function pauseBefore({ kind }: Absence, tries: number): number | undefined {
+  if (kind === "forgotten") return tries === 1 ? 0 : undefined;
+  return Math.min(5_000, 125 * 2 ** Math.min(tries, 10));
+}
+
+export function addressError(text: string, error: unknown): string {
+  const url = urlOf(text);
+  // These may be secrets.
+  if (url !== undefined) url.username = url.password = url.search = url.hash = "";
+  const status = statusOf(error);
+  const how = status === undefined ? "" : `HTTP ${status}: `;
+  const old =
+    status === 405
+      ? "\nIt may speak the older transport with only server-sent events, which is not supported. Use the address of Streamable HTTP: often /mcp, not /sse."
+      : "";
+  return `${url?.href ?? text}: ${how}${messageOf(error)}${old}`;
+}
+
+/** With its causes, where the reason is: `fetch failed` alone says nothing. */
+export function messageOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
+  const cause = messageOf(error.cause, depth + 1);
+  const text = error.message || (errorCode(error) ?? "");
+  return cause === "" || text.includes(cause) ? text : `${text}: ${cause}`;
+}
