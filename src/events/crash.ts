@@ -31,8 +31,8 @@ const causes = is.tagged("cause", {
   "no-tools": { status: is.optional(is.count) },
   /** The model server redirects every request. */
   redirect: {},
-  /** There was no connection to the model server. */
-  unreachable: {},
+  /** There was no connection to the model server. `absent`: nor has it answered in this run. */
+  unreachable: { absent: is.optional(is.yes) },
   /** Any other error that the session reported: a broken stream, an answer that is not JSON… */
   "session-error": { status: is.optional(is.count) },
   /** Neither text nor a tool call. */
@@ -170,6 +170,10 @@ export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse
       return crash.refusal === undefined
         ? retry(deadlineAdvice(crash))
         : crashRemedy(crash.refusal);
+    case "unreachable":
+      return crash.absent === true
+        ? giveUp("Check the address, and the network, DNS and proxy settings of this machine.")
+        : remedies.unreachable;
     case "aborted":
       return lent
         ? giveUp("The task ended with its session. Start it again in another session.")

@@ -1,9 +1,10 @@
 import type { Clock } from "../platform/clock.ts";
 import { isRecord, isText } from "../document/guards.ts";
+import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
-import { askForModels } from "./model-server.ts";
-import type { Provider } from "./provider.ts";
+import { forward } from "./forward.ts";
+import { providerTypeOf, type Provider } from "./provider.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {
@@ -18,14 +19,32 @@ export interface OfferedModel {
 const answerMs = 5_000;
 const accountMs = 15_000;
 
+/** Takes the route of the model requests, through a proxy if there is one. */
+export function askForModels(
+  address: string,
+  provider: Provider | undefined,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<Response> {
+  const url = `${address.replace(/(?<!\/)\/+$/, "")}/models`;
+  const headers = new Headers(headersOf(provider));
+  return forward({ url, method: "GET", headers, body: "" }, environment, signal);
+}
+
+function headersOf(provider: Provider | undefined): Record<string, string> {
+  if (provider?.apiKey === undefined || provider.apiKey === "") return {};
+  return providerTypeOf[provider.type].headers(provider.apiKey);
+}
+
 /** Empty if it doesn't answer in time, or not with a list. */
 export async function modelsOfServer(
   provider: Provider,
+  environment: Environment,
   clock: Clock,
 ): Promise<readonly OfferedModel[]> {
   const limit = startTimeLimit(clock, answerMs);
   try {
-    const answer = await askForModels(provider.baseUrl, provider, limit.signal);
+    const answer = await askForModels(provider.baseUrl, provider, environment, limit.signal);
     const list: unknown = await answer.json();
     const data = isRecord(list) ? list["data"] : undefined;
     const ids = (Array.isArray(data) ? data : []).flatMap((model) =>

@@ -11,7 +11,7 @@ import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { authentication } from "../runtime/runtime-environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
-import { copilotService, isReachedDirectly } from "./model-server.ts";
+import { copilotService } from "./model-server.ts";
 import type { Provider } from "./provider.ts";
 import { rehearsalProvider, transportProvider, type Conversation } from "./request-handler.ts";
 import {
@@ -33,7 +33,7 @@ export interface SessionsOptions extends RuntimesOptions {
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
   /** Where the Copilot service is asked whether it is there. Default: what `GH_HOST` says. */
-  readonly copilotService?: string | undefined;
+  readonly copilotService?: readonly string[] | undefined;
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
@@ -109,7 +109,9 @@ export function createSessions(options: SessionsOptions): Sessions {
         const { label, history = [], modelId } = request;
         const conversation: Conversation = { label, history, transport };
         conversations.set(id, conversation);
-        const opened = await openCopilotSession(context, { ...request, id }, signal);
+        const opened = await unlessAbsent(probe, signal, (linked) =>
+          openCopilotSession(context, { ...request, id }, linked),
+        );
         if (!("session" in opened)) {
           conversations.delete(id);
           return opened;
@@ -131,7 +133,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();
       const { signal } = new AbortController();
-      const opened = await openCopilotSession(context, { ...request, id }, signal);
+      const opened = await unlessAbsent(probe, signal, (linked) =>
+        openCopilotSession(context, { ...request, id }, linked),
+      );
       if (!("session" in opened)) throw new Error(opened.crash.message);
       const end = async (): Promise<void> => {
         await opened.end();
@@ -144,7 +148,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (transport !== undefined || refusal !== undefined) return Promise.resolve([]);
       return provider === undefined
         ? modelsOfAccount(pool, options.gitHubToken, clock)
-        : modelsOfServer(provider, clock);
+        : modelsOfServer(provider, environment, clock);
     },
     find(sessionId) {
       const found = open.get(sessionId);
@@ -189,16 +193,24 @@ function jobSession(
         const crash: Crash = { cause: "internal", message: "The session is closed." };
         return { kind: "crashed", toolCalls: [], crash };
       }
-      const stop = linkSignals([options.signal, closed.signal]);
+      const stop = linkSignals([options.signal, closed.signal, probe?.absence]);
       conversation.turn = options;
-      const turn = { ...options, signal: stop.signal };
+      const onActivity: TurnOptions["onActivity"] = (activity) => {
+        if (activity.kind === "model.used") probe?.answered();
+        if (activity.kind === "model.failed") probe?.failed(activity.statusCode);
+        options.onActivity(activity);
+      };
+      const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open
         .refresh()
         .then(() => runTurn(open.session, prompt, turn, { ...open, clock }));
       running = ended;
       try {
         const outcome = await ended;
-        if (outcome.kind === "completed") probe?.answered();
+        if (outcome.kind === "canceled" && !options.signal.aborted && !closed.signal.aborted)
+          return probe?.absent === undefined
+            ? outcome
+            : { ...outcome, kind: "crashed", crash: probe.absent };
         if (outcome.kind !== "crashed") return outcome;
         if (withoutAnswer(outcome.crash)) probe?.ask();
         const { refusal: message } = conversation;
@@ -220,13 +232,29 @@ function withoutAnswer(crash: Crash): boolean {
   );
 }
 
-/** Behind a proxy only the runtime knows the route to the models: a request from here would take another one. */
-function makeProbe(options: SessionsOptions): ModelProbe | undefined {
+function makeProbe(options: SessionsOptions): ModelProbe {
   const { clock, environment, provider, onUnreachable = () => {} } = options;
-  const address = provider?.baseUrl ?? options.copilotService ?? copilotService(environment);
-  return isReachedDirectly(address, environment)
-    ? new ModelProbe({ clock, provider, address, onUnreachable })
-    : undefined;
+  const addresses =
+    provider === undefined
+      ? (options.copilotService ?? copilotService(environment))
+      : [provider.baseUrl];
+  return new ModelProbe({ clock, environment, provider, addresses, onUnreachable });
+}
+
+async function unlessAbsent<T>(
+  probe: ModelProbe | undefined,
+  signal: AbortSignal,
+  open: (signal: AbortSignal) => Promise<T>,
+): Promise<T | { readonly kind: "crashed"; readonly crash: Crash }> {
+  const linked = linkSignals([signal, probe?.absence]);
+  try {
+    const opened = await open(linked.signal);
+    const crash = signal.aborted ? undefined : probe?.absent;
+    const isOpen = typeof opened === "object" && opened !== null && "session" in opened;
+    return crash === undefined || isOpen ? opened : { kind: "crashed", crash };
+  } finally {
+    linked.end();
+  }
 }
 
 export function noModel(serverOption: string, scriptOption: string, token = ""): string {

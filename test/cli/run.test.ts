@@ -358,14 +358,39 @@ describe("the last line", { concurrency: true }, () => {
   });
 
   it("says what was waited for, when a limit ends the wait for a server that is down", async (t) => {
-    const server = await startModelServer(() => ({ text: "hi" }));
-    await server.close();
+    const server = await modelServer(t, ({ toolResults }) => {
+      if (toolResults.length === 0)
+        return { toolCalls: [{ name: "view", arguments: { path: "e.json" } }] };
+      server.refuse();
+      return { reset: true };
+    });
     const run = await start(t, server.baseUrl, {}, ["--timeout-minutes=0.3"]);
     await run.printed("Can't connect to the model server");
     const { last, stdout } = await lastOf(run, server.baseUrl);
     const error = `. The last error was: can't connect to the model server ${server.baseUrl}`;
     assert.ok(last.endsWith(error), last);
     assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
+  });
+
+  it("asks at once whether a server is running that has never answered, on whatever route", async (t) => {
+    const server = await startModelServer(() => ({ text: "hi" }));
+    await server.close();
+    const { last, stdout } = await lastOf(await start(t, server.baseUrl, {}, []), server.baseUrl);
+    const where = `task "a" crashed: The model server ${server.baseUrl} can't be reached`;
+    assert.ok(last.startsWith(`job job failed: ${where}: connect ECONNREFUSED`), last);
+    assert.match(last, /\. Is it running\? Check the address, and the network/);
+    assert.match(stdout, /Not retried: Check the address/);
+    const { origin } = new URL(server.baseUrl);
+    const env = { GITHUB_TOKEN: "gho_token", HTTPS_PROXY: origin };
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.json": entryOf({ models: { driving: "m" } }),
+    });
+    const account = await startCli(["run", "e.json"], { cwd, env }).ended;
+    assert.match(
+      account.stdout,
+      /\[TASK FAILED\] crashed: The Copilot service can't be reached at https:\/\/\S+: connect ECONNREFUSED/,
+    );
+    assert.doesNotMatch(account.stdout, /attempt 3|base URL/);
   });
 
   it("names the last error of the model server, when a limit ends the wait for a rate limit", async (t) => {
