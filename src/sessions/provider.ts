@@ -48,3 +48,16 @@ export function withDefaults(provider: ProviderOptions): Provider {
   const { baseUrl } = provider;
   return { type: "openai", wireApi: "completions", ...defined(provider), baseUrl };
 }
+
+export const transportProvider = {
+  type: "openai",
+  baseUrl: "http://transport.invalid/v1",
+  apiKey: "transport",
+} as const;
+
+/** Answers nothing and goes nowhere: with a custom transport the address is never looked up. */
+export const rehearsalProvider = {
+  type: "openai",
+  baseUrl: "http://rehearsal.invalid/v1",
+  apiKey: "rehearsal",
+} as const;

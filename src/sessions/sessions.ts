@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { Session, SessionFactory, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { Crash } from "../events/crash.ts";
+import { crashRemedy, crashStatus, type Crash } from "../events/crash.ts";
+import { defined } from "../document/guards.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
@@ -12,8 +13,8 @@ import { authentication } from "../runtime/runtime-environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService } from "./model-server.ts";
-import type { Provider } from "./provider.ts";
-import { rehearsalProvider, transportProvider, type Conversation } from "./request-handler.ts";
+import { rehearsalProvider, transportProvider, type Provider } from "./provider.ts";
+import type { Conversation } from "./request-handler.ts";
 import {
   canceled,
   openCopilotSession,
@@ -98,6 +99,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     tools: options.tools,
     confinement,
   };
+  /** Further attempts read the answers of the model server here, which costs more. */
+  let unclear = false;
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
@@ -109,14 +112,17 @@ export function createSessions(options: SessionsOptions): Sessions {
         const { label, history = [], modelId } = request;
         const conversation: Conversation = { label, history, transport };
         conversations.set(id, conversation);
+        const closer = transport === undefined && unclear && (label?.attempt ?? 1) > 1;
+        const handlesRequests = context.handlesRequests || closer;
         const opened = await unlessAbsent(probe, signal, (linked) =>
-          openCopilotSession(context, { ...request, id }, linked),
+          openCopilotSession({ ...context, handlesRequests }, { ...request, id }, linked),
         );
         if (!("session" in opened)) {
           conversations.delete(id);
           return opened;
         }
         conversation.toolNames = opened.names.renamed;
+        conversation.model = opened.model;
         open.set(id, opened);
         const leave = occupy(opened.session);
         const end = async (): Promise<void> => {
@@ -125,7 +131,9 @@ export function createSessions(options: SessionsOptions): Sessions {
           conversations.delete(id);
           open.delete(id);
         };
-        const session = jobSession(id, modelId, { ...opened, end }, conversation, context);
+        const onUnclear = (): void => void (unclear = true);
+        const parts = { clock, probe, onUnclear };
+        const session = jobSession(id, modelId, { ...opened, end }, conversation, parts);
         return { kind: "opened", session };
       },
     },
@@ -175,7 +183,11 @@ function jobSession(
   modelId: string,
   open: OpenSession,
   conversation: Conversation,
-  { clock, probe }: Pick<SessionContext, "clock" | "probe">,
+  {
+    clock,
+    probe,
+    onUnclear,
+  }: Pick<SessionContext, "clock" | "probe"> & { readonly onUnclear: () => void },
 ): Session {
   const closed = new AbortController();
   let running: Promise<unknown> | undefined;
@@ -195,6 +207,7 @@ function jobSession(
       }
       const stop = linkSignals([options.signal, closed.signal, probe?.absence]);
       conversation.turn = options;
+      conversation.problem = undefined;
       const onActivity: TurnOptions["onActivity"] = (activity) => {
         if (activity.kind === "model.used") probe?.answered();
         if (activity.kind === "model.failed") probe?.failed(activity.statusCode);
@@ -213,10 +226,16 @@ function jobSession(
             : { ...outcome, kind: "crashed", crash: probe.absent };
         if (outcome.kind !== "crashed") return outcome;
         if (withoutAnswer(outcome.crash)) probe?.ask();
-        const { refusal: message } = conversation;
-        if (message === undefined) return outcome;
-        // It was not the model server that answered. No further attempt would go better.
-        return { ...outcome, crash: { cause: "configuration", message } };
+        const { problem, handled = false } = conversation;
+        if (problem !== undefined) return { ...outcome, crash: problem };
+        if (handled || !isUnclear(outcome.crash)) return outcome;
+        onUnclear();
+        const { crash, toolCalls } = outcome;
+        if (toolCalls.length > 0 || crashRemedy(crash).kind !== "give-up") return outcome;
+        // The next attempt finds out what the server says.
+        const { message } = crash;
+        const status = crashStatus(crash);
+        return { ...outcome, crash: { cause: "session-error", ...defined({ status }), message } };
       } finally {
         stop.end();
         conversation.turn = undefined;
@@ -224,6 +243,13 @@ function jobSession(
     },
     close: () => (closing ??= close()),
   };
+}
+
+/** The runtime passes on the words of an error only in the form of OpenAI; of others, the name of the status. */
+function isUnclear(crash: Crash): boolean {
+  const status = crashStatus(crash);
+  if (status !== undefined) return new RegExp(`: "${status} [\\w -]+"\\.$`).test(crash.message);
+  return crash.cause === "empty-answer" || crash.cause === "session-error";
 }
 
 function withoutAnswer(crash: Crash): boolean {
