@@ -2,6 +2,7 @@
  * Reads what the runtime loses of an answer of the model server (docs/internals/runtime-notes.md#unclear-answers): error
  * documents that it doesn't know, errors with status 200, web pages, and refusals of the model.
  */
+import { createParser } from "eventsource-parser";
 import { isRecord, parsedJson } from "../document/guards.ts";
 import type { Crash } from "../events/crash.ts";
 import { modelCrash, quoted, serverName, wordsOf, type ModelAddress } from "./model-error.ts";
@@ -64,27 +65,15 @@ function isAnswer(value: unknown): boolean {
   return !isError || ["choices", "output", "content"].some((name) => Array.isArray(value[name]));
 }
 
+/** What it begins with, and the whole of it. */
 async function beginning(
   body: ReadableStream<Uint8Array>,
 ): Promise<readonly [string, ReadableStream<Uint8Array>]> {
-  const reader = body.getReader();
-  const read: Uint8Array[] = [];
-  let text = "";
-  while (text.trim() === "") {
-    const { done, value } = await reader.read();
-    if (done) break;
-    read.push(value);
-    text += Buffer.from(value).toString();
-  }
-  const rest = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const next = read.shift() ?? (await reader.read()).value;
-      if (next === undefined) controller.close();
-      else controller.enqueue(next);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return [text, rest];
+  const [first, whole] = body.tee();
+  const reader = first.getReader();
+  const { value } = await reader.read();
+  void reader.cancel();
+  return [Buffer.from(value ?? []).toString(), whole];
 }
 
 async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
@@ -100,25 +89,22 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
 /** A refusal of the model is in a field of its own, and the runtime takes the answer for an empty one. */
 function watchRefusal(asked: ModelAddress, tell: Tell): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
-  let line = "";
   let words = "";
-  const look = (text: string): void => {
-    const lines = (line + text).split("\n");
-    line = (lines.pop() ?? "").slice(0, mostWhole);
-    for (const one of lines) {
-      if (one.includes('"refusal"') && words.length < 2_000)
-        words += refusalOf(parsedJson(one.replace(/^data:/, "")));
-    }
-  };
+  const parser = createParser({
+    maxBufferSize: mostWhole,
+    onEvent({ data }) {
+      if (data.includes('"refusal"') && words.length < 2_000) words += refusalOf(parsedJson(data));
+    },
+  });
   return new TransformStream({
     transform(bytes, controller) {
-      look(decoder.decode(bytes, { stream: true }));
+      parser.feed(decoder.decode(bytes, { stream: true }));
       controller.enqueue(bytes);
     },
     flush() {
-      look("\n");
       if (words === "") return;
-      const message = `T${serverName(asked).slice(1)}, model "${asked.modelId}": the model refused to answer${quoted(wordsOf(words))}`;
+      const who = `T${serverName(asked).slice(1)}, model "${asked.modelId}"`;
+      const message = `${who}: the model refused to answer${quoted(wordsOf(words))}`;
       tell({ cause: "refused", message });
     },
   });

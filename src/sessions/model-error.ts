@@ -7,6 +7,8 @@ import { clipWords } from "../events/cut.ts";
 export interface ModelAddress {
   readonly modelId: string;
   readonly baseUrl: string | undefined;
+  /** The method and path of its requests. */
+  readonly request?: string;
 }
 
 export interface ReportedError {
@@ -39,7 +41,8 @@ export function modelCrash(
   const copilot = asked.baseUrl === undefined ? { copilot: true as const } : {};
   const known = refusalIn(failure ?? message, status);
   if (status !== undefined) {
-    const sentence = `${server} answered ${status} for ${model}${quoted(words ?? message)}`;
+    const to = asked.request === undefined ? "" : ` to ${asked.request}`;
+    const sentence = `${server} answered ${status}${to} for ${model}${quoted(words ?? message)}`;
     const cause = known ?? { cause: "session-error", status };
     return { ...cause, message: sentence, detail, ...copilot };
   }

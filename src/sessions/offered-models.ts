@@ -1,10 +1,13 @@
 import type { Clock } from "../platform/clock.ts";
-import { isRecord, isText } from "../document/guards.ts";
+import { isRecord, isText, parsedJson, urlOf } from "../document/guards.ts";
+import { sentence } from "../events/cut.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { quoted, serverName, wordsOf } from "./model-error.ts";
 import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { forward } from "./forward.ts";
-import { providerTypeOf, type Provider } from "./provider.ts";
+import { listOf, providerTypeOf, type Provider } from "./provider.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {
@@ -26,7 +29,7 @@ export function askForModels(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Response> {
-  const url = `${address.replace(/(?<!\/)\/+$/, "")}/models`;
+  const url = provider === undefined ? `${address}/models` : listOf(provider);
   const headers = new Headers(headersOf(provider));
   return forward({ url, method: "GET", headers, body: "" }, environment, signal);
 }
@@ -53,6 +56,34 @@ export async function modelsOfServer(
     return [...new Set(ids)].map(freeModel);
   } catch {
     return [];
+  } finally {
+    limit.end();
+  }
+}
+
+/** Why a server lists no models, and what to do. */
+export async function whyNoModels(
+  provider: Provider,
+  environment: Environment,
+  clock: Clock,
+): Promise<string> {
+  const { baseUrl } = provider;
+  const server = `T${serverName(provider).slice(1)}`;
+  const asks = `GET ${urlOf(listOf(provider))?.pathname ?? ""}`;
+  const limit = startTimeLimit(clock, answerMs);
+  try {
+    const answer = await askForModels(baseUrl, provider, environment, limit.signal);
+    const text = await answer.text();
+    if (answer.ok && isRecord(parsedJson(text)))
+      return `${server} has no models. Pull one first, or load it.`;
+    const versioned = { ...provider, baseUrl: `${baseUrl}/v1` };
+    if (!/\/v\d/.test(baseUrl) && (await modelsOfServer(versioned, environment, clock)).length > 0)
+      return `${server} lists its models below /v1. Add /v1 to the base URL.`;
+    const advice = [401, 403].includes(answer.status) ? "Check the key." : "Check the base URL.";
+    return `${server} answered ${answer.status} to ${asks}${quoted(wordsOf(text))} ${advice}`;
+  } catch (error) {
+    const reason = limit.isOver ? `no answer within ${answerMs / 1000} s` : errorMessage(error);
+    return `${server} can't be reached: ${sentence(reason)} Is it running?`;
   } finally {
     limit.end();
   }

@@ -78,7 +78,11 @@ export class TurnState {
       case "assistant.usage":
         this.#failure = undefined;
         this.#finish = finishOf(event);
-        this.#refused = event.data.finishReason?.toLowerCase() === "refusal";
+        // Anthropic's API has no filter, but the runtime calls its refusals so.
+        this.#refused =
+          event.data.finishReason?.toLowerCase() === "refusal" ||
+          (this.#finish === "content_filter" &&
+            this.#asked.request?.endsWith("/messages") === true);
         this.#endsInCall = callReasons.includes(event.data.finishReason?.toLowerCase() ?? "");
         break;
       case "assistant.message": {

@@ -337,7 +337,7 @@ describe("the last line", { concurrency: true }, () => {
     );
     assert.equal(
       last,
-      `job job failed: task "a" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the base URL: the server doesn't know one of them.`,
+      `job job failed: task "a" crashed: The model server ${baseUrl} answered 404 to POST /v1/chat/completions for model "some-model": "The model \`some-model\` does not exist." Check the model id and the base URL: the server doesn't know one of them.`,
     );
     assert.match(stdout, /\[SESSION CRASHED\] Prompt: The model server/);
     assert.match(stdout, /\[DECISION\] .*Not retried: Check the model id/);
@@ -399,7 +399,7 @@ describe("the last line", { concurrency: true }, () => {
     });
     assert.match(
       last,
-      /limits\.jobMinutes \(0\.1 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
+      /limits\.jobMinutes \(0\.1 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 to POST \S+ for model "some-model": "scripted 429"\. Wait until the rate limit/,
     );
   });
 });
