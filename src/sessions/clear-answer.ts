@@ -29,12 +29,10 @@ export async function clearAnswer(
   const value = parsedJson(text);
   if (ok && isAnswer(value)) return new Response(text, { status, headers });
   if (!ok) {
-    const error = isRecord(value) ? value["error"] : undefined;
-    if (isRecord(error) && typeof error["message"] === "string")
-      return new Response(text, { status, headers });
-    const told = isRecord(value) ? value : {};
+    const { error: told } = { error: value, ...(isRecord(value) ? value : {}) };
     headers.set("content-type", "application/json");
-    const document = { error: { ...told, message: wordsOf(text) ?? response.statusText } };
+    const message = wordsOf(text) ?? `${status} ${response.statusText}`;
+    const document = { error: { ...(isRecord(told) ? told : {}), message } };
     return new Response(JSON.stringify(document), { status, headers });
   }
   const crash = crashOf(text, asked);

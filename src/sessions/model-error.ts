@@ -61,7 +61,7 @@ export function modelCrash(
 
 /** What an error is about: its document is more exact than the status, and an answer that began well has only that. */
 function refusalIn(failure: string, status: number | undefined): Refusal | undefined {
-  const told = tellingFields(parsedJson(failure), 4).join(" ");
+  const told = tellingFields(parsedJson(failure), 4).join(" ").toLowerCase();
   const own = defined({ status });
   if (/\binsufficient_quota\b|billing_hard_limit/.test(told) || status === 402)
     return { cause: "quota", ...own };
@@ -201,9 +201,9 @@ function messageIn(value: unknown, depth: number): string | undefined {
 /** A proxy or a login page answers with HTML: its title, or its text. */
 function textOfPage(text: string): string {
   if (!/^\s*</.test(text)) return text;
-  const page = text.slice(0, 20 * LONGEST_WORDS);
-  const title = /<title[^>]*>([^<]+)/i.exec(page)?.[1]?.trim() ?? "";
-  const shown = page.replace(/<(script|style|title)\b.*?<\/\1>/gis, " ").replace(/<[^>]*>/g, " ");
+  const page = text.slice(0, 4 * LONGEST_WORDS);
+  const title = /<title[^<>]*>([^<]+)/i.exec(page)?.[1]?.trim() ?? "";
+  const shown = page.replace(/<(script|style|title)\b.*?<\/\1>/gis, " ").replace(/<[^<>]*>/g, " ");
   const body = clipWords(shown.replace(/\s+/g, " ").trim(), 200);
   return [title, body].filter((part) => part !== "").join(": ");
 }
