@@ -11,6 +11,7 @@ import { findRuntime } from "../runtime/find-runtime.ts";
 import { JobHost } from "../live/job-host.ts";
 import { asFlag } from "../run/options.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
+import { whyNoneListed } from "../run/offered-models.ts";
 import { missingModel } from "../run/execute.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
@@ -105,8 +106,7 @@ async function models(access: ModelAccess): Promise<Found> {
   await using host = new JobHost(access);
   const offered = await host.live.listModels();
   if (offered.length > 0) return there(`${source} lists ${offered.length} models`);
-  const what = provider === undefined ? "the token and its permissions" : "the address and the key";
-  return missing(`${source} lists no models. Check ${what}, and the network.`);
+  return missing(await whyNoneListed(access));
 }
 
 async function problemOf(

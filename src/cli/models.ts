@@ -1,5 +1,5 @@
 import { JobHost } from "../live/job-host.ts";
-import type { OfferedModel } from "../run/offered-models.ts";
+import { type Offered, type OfferedModel, whyNoneListed } from "../run/offered-models.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, UsageError } from "../run/options.ts";
 import { readAccess } from "./access.ts";
@@ -11,24 +11,22 @@ export async function models(
   { json, format, ...server }: OptionsOf<"models">,
   { output }: Io,
 ): Promise<ExitCode> {
-  const offered = await offeredModels(server);
+  const { offered, reason = "" } = await offeredModels(server);
   if (json === true || format === "json") output.printJson({ models: offered });
   else for (const line of lines(offered)) output.print(line);
   if (offered.length > 0) return exitCode.success;
-  output.printError("agent-jobs: No models are listed. `agent-jobs doctor` says more.");
+  output.printError(`agent-jobs: No models are listed. ${reason}`);
   return exitCode.failed;
 }
 
-/** Empty if none are listed. Throws a `UsageError` if nobody can be asked. */
-export async function offeredModels(
-  server: Parameters<typeof readAccess>[0],
-): Promise<readonly OfferedModel[]> {
+/** With a reason if none are listed. Throws a `UsageError` if nobody can be asked. */
+export async function offeredModels(server: Parameters<typeof readAccess>[0]): Promise<Offered> {
   const access = readAccess(server);
   const missing = missingModel(access, false, asFlag);
   if (missing !== undefined) throw new UsageError(missing);
   await using host = new JobHost(access);
-  // Awaited here, because the host is closed at the end of this function.
-  return await host.live.listModels();
+  const offered = await host.live.listModels();
+  return offered.length > 0 ? { offered } : { offered, reason: await whyNoneListed(access) };
 }
 
 /** A model server has no names and no prices, so its models are only listed. */

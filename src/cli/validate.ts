@@ -1,5 +1,5 @@
 import { checkFile, checkModels } from "../run/entry-files.ts";
-import type { OfferedModel } from "../run/offered-models.ts";
+import type { Offered } from "../run/offered-models.ts";
 import {
   DiagnosticsError,
   diagnosticLine,
@@ -43,7 +43,7 @@ export async function validate(
 
 async function problemsOf(
   file: string,
-  offered: readonly OfferedModel[] | undefined,
+  offered: Offered | undefined,
 ): Promise<readonly Diagnostic[]> {
   try {
     if (/\.eval\.[^./\\]+$/.test(file)) {

@@ -14,11 +14,13 @@ const overloads = {
 
 const refusals = {
   /** Without a status: the runtime had no credentials to send. */
-  auth: { status: is.optional(is.exactly(401)) },
+  auth: { status: is.optional(is.count) },
   forbidden: { status: is.exactly(403) },
   "not-found": { status: is.exactly(404) },
   "too-large": { status: is.exactly(413) },
   rejected: { status: is.count },
+  /** The account has used up what it has paid for. */
+  quota: { status: is.optional(is.count) },
   ...overloads,
 };
 const refusal = is.tagged("cause", refusals);
@@ -31,14 +33,16 @@ const causes = is.tagged("cause", {
   "no-tools": { status: is.optional(is.count) },
   /** The model server redirects every request. */
   redirect: {},
-  /** There was no connection to the model server. */
-  unreachable: {},
+  /** There was no connection to the model server. `absent`: nor has it answered in this run. */
+  unreachable: { absent: is.optional(is.yes) },
   /** Any other error that the session reported: a broken stream, an answer that is not JSON… */
   "session-error": { status: is.optional(is.count) },
   /** Neither text nor a tool call. */
   "empty-answer": {},
   /** The content filter of the model blocked the answer. */
   filtered: {},
+  /** The model refused to answer. */
+  refused: {},
   /** The model did not stop, and was cut off. */
   "answer-too-long": {},
   deadline: {
@@ -66,6 +70,8 @@ const causes = is.tagged("cause", {
 const said = is.record({
   /** One sentence for users. */
   message: is.text,
+  /** The Copilot service, which has no base URL to check. */
+  copilot: is.optional(is.yes),
   /** How many attempts were made, once no further one is. */
   attempts: is.optional(is.natural),
   /** The whole error as a JSON string (`errorToDetailedString`). */
@@ -132,8 +138,10 @@ const remedies: Readonly<
     "Shorten the prompt, or let the agent read less. The conversation is too large for the model server.",
   ),
   rejected: giveUp(
-    "Check the model id and the length of the prompt. The model server rejected the request, and a retry would send the same.",
+    "Check what the model server names. It rejected the request, and a retry would send the same.",
   ),
+  quota: giveUp("Check the plan and the billing of the account: its quota is used up."),
+  refused: giveUp("Change the prompt, or choose another model."),
   "no-tools": giveUp("Choose a model that supports tools."),
   redirect: giveUp("Check the provider's base URL."),
   denied: giveUp(permissionAdvice),
@@ -170,6 +178,10 @@ export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse
       return crash.refusal === undefined
         ? retry(deadlineAdvice(crash))
         : crashRemedy(crash.refusal);
+    case "unreachable":
+      return crash.absent === true
+        ? giveUp("Check the address, and the network, DNS and proxy settings of this machine.")
+        : remedyOf(crash);
     case "aborted":
       return lent
         ? giveUp("The task ended with its session. Start it again in another session.")
@@ -178,9 +190,36 @@ export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse
       return crash.ended === true && !lent
         ? { kind: "retry-uncounted", advice: memoryAdvice }
         : retry(memoryAdvice);
+    case "rejected":
+      return isAboutLength(crash) ? tooLong : remedies.rejected;
     default:
-      return remedies[crash.cause];
+      return remedyOf(crash);
   }
+}
+
+const tooLong = giveUp(
+  "Check the length of the prompt, and the context of the model. A retry would send the same.",
+);
+
+function isAboutLength(crash: Crash | Refusal): boolean {
+  return (
+    "message" in crash && /context|\blength|\btokens\b|too (?:long|large)/i.test(crash.message)
+  );
+}
+
+const copilotAdvice: Readonly<Record<string, string>> = {
+  "not-found": "Check the model id. `agent-jobs models` lists the models that the account may use.",
+  redirect: "Check the network and proxy settings of this machine.",
+  unreachable: "Check the network, DNS and proxy settings of this machine.",
+};
+
+function remedyOf(crash: {
+  readonly cause: keyof typeof remedies;
+  readonly copilot?: true;
+}): Remedy {
+  const remedy = remedies[crash.cause];
+  const advice = crash.copilot === true ? copilotAdvice[crash.cause] : undefined;
+  return advice === undefined ? remedy : { ...remedy, advice };
 }
 
 function deadlineAdvice({ limit, setBy }: Extract<Crash, { cause: "deadline" }>): string {

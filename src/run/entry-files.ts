@@ -13,7 +13,7 @@ import { unusedUserInput } from "../entry/warnings.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
 import { entryOfWorkflow, type FlowReading, loadFlow, loadFlows, type ReadEntry } from "./flows.ts";
-import { NONE_LISTED, type OfferedModel, unofferedModels } from "./offered-models.ts";
+import { NONE_LISTED, type Offered, unofferedModels } from "./offered-models.ts";
 import { guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
@@ -76,13 +76,13 @@ export async function readRehearsal(file: string): Promise<Script> {
 /** The models that an entry or a workflow names but that are not offered. None for a rehearsal. */
 export async function checkModels(
   file: string,
-  offered: readonly OfferedModel[],
+  { offered, reason = "" }: Offered,
 ): Promise<readonly Diagnostic[]> {
   if (isRehearsal(file)) return [];
   const read = await readEntry(file);
   if (offered.length > 0) return unofferedModels(read, offered, read);
   const codePath = entryCheck.codePath(["models"]);
-  return toDiagnostics([{ path: ["models"], codePath, reason: NONE_LISTED }], read);
+  return toDiagnostics([{ path: ["models"], codePath, reason: `${NONE_LISTED} ${reason}` }], read);
 }
 
 function isRehearsal(file: string): boolean {

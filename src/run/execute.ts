@@ -14,7 +14,7 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { asksModels } from "./flows.ts";
 import { Host } from "./host.ts";
-import { NONE_LISTED, unofferedModel, unofferedModels } from "./offered-models.ts";
+import { NONE_LISTED, whyNoneListed, unofferedModel, unofferedModels } from "./offered-models.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
@@ -95,11 +95,15 @@ export async function executeRun(
 async function requireModels(
   host: Host,
   { entry, flows, loaded }: PreparedRun,
-  { models = {}, write = asFlag }: RunOptions,
+  options: RunOptions,
 ): Promise<void> {
+  const { models = {}, write = asFlag } = options;
   const offered = await host.listModels();
   if (offered.length === 0) {
-    throw new UsageError(`${NONE_LISTED} Omit ${write("models")} if the model server has no list.`);
+    const reason = await whyNoneListed(options);
+    throw new UsageError(
+      `${NONE_LISTED} ${reason} Omit ${write("models")} if the model server has no list.`,
+    );
   }
   for (const [category, id] of Object.entries(models)) {
     const problem = unofferedModel(id, offered);

@@ -5,7 +5,10 @@ import { entryCheck } from "../entry/problems.ts";
 import type { Model, PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { OfferedModel } from "../sessions/offered-models.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { type OfferedModel, whyNoModels } from "../sessions/offered-models.ts";
+import { withDefaults } from "../sessions/provider.ts";
+import type { ModelAccess } from "./options-provider.ts";
 import { modelOfFlow, type ReadEntry } from "./flows.ts";
 import { guessText } from "./options.ts";
 
@@ -30,8 +33,25 @@ export function modelsOnceAMinute(
   };
 }
 
-export const NONE_LISTED =
-  "The models can't be checked, because none are listed. `agent-jobs doctor` says more.";
+export const NONE_LISTED = "The models can't be checked, because none are listed.";
+
+/** What is listed; if nothing is, with a reason. */
+export interface Offered {
+  readonly offered: readonly OfferedModel[];
+  readonly reason?: string;
+}
+
+/** Why none are listed, and what to do. */
+export async function whyNoneListed({ provider, environment }: ModelAccess): Promise<string> {
+  return provider === undefined
+    ? "GitHub Copilot lists no models. Check the token and its permissions, and the network."
+    : whyNoModels(withDefaults(provider), environment, systemClock);
+}
+
+/** Ollama lists `qwen3:latest` for what may be called `qwen3`. */
+function withoutLatest(id: string): string {
+  return id.replace(/:latest$/, "");
+}
 
 function notOffered(id: string): string {
   return `The model ${JSON.stringify(id)} is not offered.`;
@@ -39,7 +59,7 @@ function notOffered(id: string): string {
 
 export function unofferedModel(id: string, offered: readonly OfferedModel[]): string | undefined {
   const ids = offered.map((model) => model.id);
-  if (ids.includes(id)) return undefined;
+  if (ids.map(withoutLatest).includes(withoutLatest(id))) return undefined;
   return notOffered(id) + guessText(id, ids);
 }
 
@@ -66,7 +86,8 @@ export function unofferedModels(
     reason: notOffered(id),
     ...suggestion(id, ids),
   });
-  const isUnknown = ({ id }: NamedModel): boolean => !ids.has(id);
+  const known = new Set([...ids].map(withoutLatest));
+  const isUnknown = ({ id }: NamedModel): boolean => !known.has(withoutLatest(id));
   const found = toDiagnostics(namedModels(entry).filter(isUnknown).map(problem), place);
   const ofEntry = new Set(modelsNamedBy(entry));
   // Those of a workflow that is the entry are the entry's.

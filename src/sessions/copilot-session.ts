@@ -1,6 +1,7 @@
 /** A session that comes up too late, or after a cancel, is ended like any other: with its processes and files. */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
+import { defined } from "../document/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
@@ -11,7 +12,7 @@ import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
-import { providerTypeOf, type Provider } from "./provider.ts";
+import { providerTypeOf, requestOf, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeLife, RuntimeProcess } from "../runtime/runtime-process.ts";
@@ -138,7 +139,11 @@ export async function openCopilotSession(
     return sessionConfig({ ...options, tools: all, availableTools: available }).tools ?? [];
   });
   if (request.changedTools !== undefined) config.tools = live.declared(tools);
-  const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
+  const model = {
+    modelId: request.modelId,
+    baseUrl: provider?.baseUrl,
+    ...defined({ request: provider && requestOf(provider) }),
+  };
   try {
     const created = await create(lease, config, clock, signal);
     if ("crash" in created) return created;

@@ -1,12 +1,14 @@
 /** Parses the error messages of the runtime and of model servers. */
-import { defined, parsedJson, urlOf } from "../document/guards.ts";
-import { refusalOf, type Crash } from "../events/crash.ts";
-import { rehearsalProvider, transportProvider } from "./request-handler.ts";
+import { defined, isRecord, parsedJson, urlOf } from "../document/guards.ts";
+import { crashRemedy, refusalOf, type Crash, type Refusal } from "../events/crash.ts";
+import { rehearsalProvider, transportProvider } from "./provider.ts";
 import { clipWords } from "../events/cut.ts";
 
 export interface ModelAddress {
   readonly modelId: string;
   readonly baseUrl: string | undefined;
+  /** The method and path of its requests. */
+  readonly request?: string;
 }
 
 export interface ReportedError {
@@ -36,10 +38,17 @@ export function modelCrash(
     const sentence = `${server}, ${model}: this model does not support tools${quoted(words)}`;
     return { cause: "no-tools", message: sentence, ...defined({ status }), detail };
   }
+  const copilot = asked.baseUrl === undefined ? { copilot: true as const } : {};
+  const known = refusalIn(failure ?? message, status);
   if (status !== undefined) {
-    const sentence = `${server} answered ${status} for ${model}${quoted(words ?? message)}`;
-    const cause = refusalOf(status) ?? { cause: "session-error", status };
-    return { ...cause, message: sentence, detail };
+    const to = asked.request === undefined ? "" : ` to ${asked.request}`;
+    const sentence = `${server} answered ${status}${to} for ${model}${quoted(words ?? message)}`;
+    const cause = known ?? { cause: "session-error", status };
+    return { ...cause, message: sentence, detail, ...copilot };
+  }
+  if (known !== undefined) {
+    const sentence = `${server} answered with an error for ${model}${quoted(words ?? message)}`;
+    return { ...known, message: sentence, detail, ...copilot };
   }
   const rest = message.replace(/(?<![.\s])[.\s]+$/, "");
   const where = rest.includes(asked.baseUrl ?? name) ? model : `${model} of ${name}`;
@@ -47,7 +56,60 @@ export function modelCrash(
     errorType === "authentication" || errorType === "authorization"
       ? "auth"
       : causeOf(message, failure);
-  return { cause, message: `${rest} (${where}).`, detail };
+  return { cause, message: `${rest} (${where}).`, detail, ...copilot };
+}
+
+/** What an error is about: its document is more exact than the status, and an answer that began well has only that. */
+function refusalIn(failure: string, status: number | undefined): Refusal | undefined {
+  const told = tellingFields(parsedJson(failure), 4).join(" ").toLowerCase();
+  const own = defined({ status });
+  if (/\binsufficient_quota\b|billing_hard_limit/.test(told) || status === 402)
+    return { cause: "quota", ...own };
+  if (/credit balance is too low/i.test(failure)) return { cause: "quota", ...own };
+  const rejects = status === undefined || status === 400;
+  const key =
+    /\binvalid_api_key\b|api[ _-]?key.{0,40}(?:invalid|not valid|expired)|(?:invalid|incorrect) api[ _-]?key/i;
+  if (rejects && key.test(failure.slice(0, LONGEST_WORDS))) return { cause: "auth", ...own };
+  if (status !== undefined) return refusalOf(status);
+  const code = /(?<!\d)[45]\d\d(?!\d)/.exec(told)?.[0];
+  const type = Object.entries(statusOfType).find(([name]) => told.includes(name));
+  const meant = code === undefined ? type?.[1] : Number(code);
+  return meant === undefined ? undefined : refusalOf(meant);
+}
+
+/** The types of errors that OpenAI and Anthropic document, for errors in an answer with status 200. */
+const statusOfType: Readonly<Record<string, number>> = {
+  invalid_request: 400,
+  context_length_exceeded: 400,
+  authentication: 401,
+  permission: 403,
+  not_found: 404,
+  request_too_large: 413,
+};
+
+function tellingFields(value: unknown, depth: number): string[] {
+  if (typeof value !== "object" || value === null || depth === 0) return [];
+  return Object.entries(value).flatMap(([name, one]) =>
+    /^(?:code|type|status)$/.test(name) && (typeof one === "string" || typeof one === "number")
+      ? [String(one)]
+      : tellingFields(one, depth - 1),
+  );
+}
+
+/** The runtime would repeat these, up to six times in every attempt. */
+export function hopeless(
+  failure: string,
+  status: number | undefined,
+  asked: ModelAddress,
+): Crash | undefined {
+  if (/too many redirects|redirect (?:loop|cycle)/i.test(failure)) {
+    const copilot = asked.baseUrl === undefined ? { copilot: true as const } : {};
+    return { cause: "redirect", message: "The model server redirects every request", ...copilot };
+  }
+  const known = refusalIn(failure, status);
+  if (known === undefined || crashRemedy(known).kind !== "give-up") return undefined;
+  if (status !== undefined && known.cause !== "quota") return undefined;
+  return modelCrash({ message: failure, errorType: "query", statusCode: status }, failure, asked);
 }
 
 /** The runtime calls an empty answer an error, but not after a tool call. */
@@ -85,18 +147,11 @@ export const unreachableCodes: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** The runtime follows 20 redirects, and would then begin again five times. */
-export function redirectLoop(failure: string): Crash | undefined {
-  return /too many redirects|redirect (?:loop|cycle)/i.test(failure)
-    ? { cause: "redirect", message: "The model server redirects every request" }
-    : undefined;
-}
-
 export function modelName(asked: ModelAddress): string {
   return `model "${asked.modelId}" of ${serverName(asked)}`;
 }
 
-function quoted(words: string | undefined): string {
+export function quoted(words: string | undefined): string {
   if (words === undefined) return ".";
   return /[.!?]$/.test(words) ? `: "${words}"` : `: "${words}".`;
 }
@@ -119,9 +174,9 @@ export function withoutSecrets(address: string): string {
 const noTools =
   /\b(?:does|do)(?:n't| not) support (?:\w+ ){0,3}(?:tools?|functions?)\b|\b(?:tools?|functions?)['"`]?(?: \w+){0,3} (?:is|are) not supported\b/i;
 
-/** The message in an error document of a server: `{"message"}`, `{"error":{"message"}}`, a JSON string, or a text. */
-function wordsOf(failure: string): string | undefined {
-  const words = (messageIn(parsedJson(failure), 3) ?? failure).trim();
+/** The message in an error document of a server, in whatever form: a JSON document, a web page, or a text. */
+export function wordsOf(failure: string): string | undefined {
+  const words = (messageIn(parsedJson(failure), 5) ?? textOfPage(failure)).trim();
   return words === "" ? undefined : clipWords(words, LONGEST_WORDS);
 }
 
@@ -131,9 +186,24 @@ export function failureWords(failure: string): string | undefined {
   return system === null ? words : `${system[1]?.trim() ?? ""} (${system[2] ?? ""})`;
 }
 
+const messageFields = ["message", "msg", "error", "detail", "errors", "error_description", "title"];
+const MOST_MESSAGES = 5;
+
 function messageIn(value: unknown, depth: number): string | undefined {
   if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || depth === 0) return undefined;
-  const { message, error } = { message: undefined, error: undefined, ...value };
-  return messageIn(message, depth - 1) ?? messageIn(error, depth - 1);
+  if (depth === 0) return undefined;
+  const all = (parts: readonly unknown[]): readonly string[] =>
+    parts.flatMap((part) => messageIn(part, depth - 1) ?? []);
+  if (Array.isArray(value)) return all(value.slice(0, MOST_MESSAGES)).join("; ") || undefined;
+  return isRecord(value) ? all(messageFields.map((name) => value[name]))[0] : undefined;
+}
+
+/** A proxy or a login page answers with HTML: its title, or its text. */
+function textOfPage(text: string): string {
+  if (!/^\s*</.test(text)) return text;
+  const page = text.slice(0, 4 * LONGEST_WORDS);
+  const title = /<title[^<>]*>([^<]+)/i.exec(page)?.[1]?.trim() ?? "";
+  const shown = page.replace(/<(script|style|title)\b.*?<\/\1>/gis, " ").replace(/<[^<>]*>/g, " ");
+  const body = clipWords(shown.replace(/\s+/g, " ").trim(), 200);
+  return [title, body].filter((part) => part !== "").join(": ");
 }

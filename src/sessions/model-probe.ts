@@ -1,23 +1,29 @@
 /**
  * Whether the model server is reachable, which the runtime reports only after 23 seconds. Asks for the list of models,
  * never for a completion, when no model has answered within two seconds, and after a crash without an answer;
- * and goes on asking, so that a run that is ended can say what it waited for.
+ * and goes on asking, so that a run that is ended can say what it waited for. A server that refuses two connections and
+ * has never answered is absent: nobody waits for it.
  */
+import type { Crash } from "../events/crash.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
-import { askForModels } from "./model-server.ts";
+import { askForModels } from "./offered-models.ts";
+import type { Environment } from "../platform/environment.ts";
 import type { Provider } from "./provider.ts";
 
 const firstMs = 2_000;
 const answerMs = 3_500;
 const againMs = 5_000;
+/** Two attempts are over within five seconds. */
+const secondMs = 1_500;
 
 interface ModelProbeOptions {
   readonly clock: Clock;
   readonly provider: Provider | undefined;
-  readonly address: string;
+  readonly environment: Environment;
+  readonly addresses: readonly string[];
   readonly onUnreachable: (server: string, reason: string) => void;
 }
 
@@ -25,6 +31,9 @@ export class ModelProbe {
   #asks = false;
   #watches = false;
   #answered = false;
+  #hasAnswered = false;
+  #absence = new AbortController();
+  #absent: Crash | undefined;
   #problem: string | undefined;
   readonly #stopped = new AbortController();
   readonly #options: ModelProbeOptions;
@@ -38,6 +47,15 @@ export class ModelProbe {
 
   get unreachable(): string | undefined {
     return this.#problem === undefined ? undefined : this.#server;
+  }
+
+  /** Why a turn can't begin or go on. `absence` is aborted with it. */
+  get absent(): Crash | undefined {
+    return this.#absent;
+  }
+
+  get absence(): AbortSignal {
+    return this.#absence.signal;
   }
 
   /** Returns at once. Asks only if no model answers within two seconds. */
@@ -54,6 +72,16 @@ export class ModelProbe {
 
   answered(): void {
     this.#answered = true;
+    this.#hasAnswered = true;
+    if (this.#absent === undefined) return;
+    this.#absent = undefined;
+    this.#absence = new AbortController();
+  }
+
+  /** A call of a model failed: with a status, the server has answered. */
+  failed(status: number | undefined): void {
+    if (status === undefined) this.ask();
+    else this.answered();
   }
 
   ask(): void {
@@ -68,32 +96,56 @@ export class ModelProbe {
 
   async #ask(): Promise<void> {
     const { signal } = this.#stopped;
-    while (!signal.aborted) {
+    const { clock, addresses, onUnreachable } = this.#options;
+    for (let refusals = 0; !signal.aborted;) {
       const before = this.#problem;
-      const problem = await this.#problemNow();
+      const found = await Promise.all(addresses.map((address) => this.#problemOf(address)));
       if (signal.aborted) return;
-      this.#problem = problem;
+      const problem = found.find((one) => typeof one === "object");
+      this.#problem = problem?.reason;
+      if (found.every((one) => one === "answered")) this.answered();
       if (problem === undefined) return;
-      if (before === undefined) this.#options.onUnreachable(this.#server, problem);
-      await this.#options.clock.sleep(againMs, signal);
+      if (before === undefined) onUnreachable(this.#server, problem.reason);
+      if (problem.refused) refusals += 1;
+      if (refusals >= 2 && !this.#hasAnswered) this.#declareAbsent(problem);
+      await clock.sleep(refusals < 2 && !this.#hasAnswered ? secondMs : againMs, signal);
     }
   }
 
-  async #problemNow(): Promise<string | undefined> {
-    const { clock, provider, address } = this.#options;
+  #declareAbsent({ address, reason }: Problem): void {
+    const { provider } = this.#options;
+    const at = provider === undefined ? ` at ${address}` : "";
+    const question = provider === undefined ? "" : ". Is it running?";
+    const message = `T${this.#server.slice(1)} can't be reached${at}: ${reason}${question}`;
+    this.#absent = { cause: "unreachable", absent: true, message };
+    this.#absence.abort();
+  }
+
+  async #problemOf(address: string): Promise<Problem | "answered" | "unclear"> {
+    const { clock, provider, environment } = this.#options;
     const limit = startTimeLimit(clock, answerMs, this.#stopped.signal);
     try {
-      const answer = await askForModels(address, provider, limit.signal);
-      await answer.body?.cancel();
-      return undefined;
+      const answer = await askForModels(address, provider, environment, limit.signal);
+      // A body that nobody reads keeps its connection.
+      await answer.arrayBuffer();
+      return "answered";
     } catch (error) {
-      if (limit.isOver) return `no answer within ${answerMs / 1000} s`;
+      if (limit.isOver)
+        return { address, refused: false, reason: `no answer within ${answerMs / 1000} s` };
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       const code = errorCode(cause) ?? "";
-      // Anything else is an answer, or nothing that the runtime would meet in the same way.
-      return unreachableCodes.has(code) ? errorMessage(cause) || code : undefined;
+      // Anything else may be an answer, or nothing that the runtime would meet in the same way.
+      if (!unreachableCodes.has(code)) return "unclear";
+      return { address, refused: true, reason: errorMessage(cause) || code };
     } finally {
       limit.end();
     }
   }
+}
+
+interface Problem {
+  readonly address: string;
+  /** There was no connection at all. */
+  readonly refused: boolean;
+  readonly reason: string;
 }

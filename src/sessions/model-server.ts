@@ -1,38 +1,19 @@
 import { urlOf } from "../document/guards.ts";
 import { BlockList, isIP } from "node:net";
 import type { Environment } from "../platform/environment.ts";
-import { providerTypeOf, type Provider } from "./provider.ts";
-
-export function askForModels(
-  address: string,
-  provider: Provider | undefined,
-  signal: AbortSignal,
-): Promise<Response> {
-  const base = address.replace(/(?<!\/)\/+$/, "");
-  return fetch(`${base}/models`, { headers: headersOf(provider), redirect: "manual", signal });
-}
-
-function headersOf(provider: Provider | undefined): Record<string, string> {
-  if (provider?.apiKey === undefined || provider.apiKey === "") return {};
-  return providerTypeOf[provider.type].headers(provider.apiKey);
-}
 
 /**
- * An enterprise with data residency has one of its own. The runtime is not given its other variables for it,
- * `COPILOT_GH_HOST` and `COPILOT_API_URL`.
+ * Where the models are, and where a session gets the access to them. An enterprise with data residency has its own
+ * addresses. The runtime is not given its other variables for it, `COPILOT_GH_HOST` and `COPILOT_API_URL`.
  */
-export function copilotService(environment: Environment): string {
+export function copilotService(environment: Environment): readonly string[] {
   const host = (variable(environment, "GH_HOST") ?? "")
     .replace(/^https?:\/\//i, "")
     .replace(/\/.*$/s, "")
     .toLowerCase();
   return /^[a-z0-9-]+\.ghe\.com$/.test(host)
-    ? `https://copilot-api.${host}`
-    : "https://api.githubcopilot.com";
-}
-
-export function isReachedDirectly(address: string, environment: Environment): boolean {
-  return proxyFor(address, environment) === undefined;
+    ? [`https://copilot-api.${host}`, `https://api.${host}`]
+    : ["https://api.githubcopilot.com", "https://api.github.com"];
 }
 
 export function proxyFor(address: string, environment: Environment): string | undefined {

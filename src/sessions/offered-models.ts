@@ -1,9 +1,13 @@
 import type { Clock } from "../platform/clock.ts";
-import { isRecord, isText } from "../document/guards.ts";
+import { isRecord, isText, parsedJson, urlOf } from "../document/guards.ts";
+import { sentence } from "../events/cut.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { quoted, serverName, wordsOf } from "./model-error.ts";
+import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
-import { askForModels } from "./model-server.ts";
-import type { Provider } from "./provider.ts";
+import { forward } from "./forward.ts";
+import { listOf, providerTypeOf, type Provider } from "./provider.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {
@@ -18,14 +22,32 @@ export interface OfferedModel {
 const answerMs = 5_000;
 const accountMs = 15_000;
 
+/** Takes the route of the model requests, through a proxy if there is one. */
+export function askForModels(
+  address: string,
+  provider: Provider | undefined,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<Response> {
+  const url = provider === undefined ? `${address}/models` : listOf(provider);
+  const headers = new Headers(headersOf(provider));
+  return forward({ url, method: "GET", headers, body: "" }, environment, signal);
+}
+
+function headersOf(provider: Provider | undefined): Record<string, string> {
+  if (provider?.apiKey === undefined || provider.apiKey === "") return {};
+  return providerTypeOf[provider.type].headers(provider.apiKey);
+}
+
 /** Empty if it doesn't answer in time, or not with a list. */
 export async function modelsOfServer(
   provider: Provider,
+  environment: Environment,
   clock: Clock,
 ): Promise<readonly OfferedModel[]> {
   const limit = startTimeLimit(clock, answerMs);
   try {
-    const answer = await askForModels(provider.baseUrl, provider, limit.signal);
+    const answer = await askForModels(provider.baseUrl, provider, environment, limit.signal);
     const list: unknown = await answer.json();
     const data = isRecord(list) ? list["data"] : undefined;
     const ids = (Array.isArray(data) ? data : []).flatMap((model) =>
@@ -34,6 +56,34 @@ export async function modelsOfServer(
     return [...new Set(ids)].map(freeModel);
   } catch {
     return [];
+  } finally {
+    limit.end();
+  }
+}
+
+/** Why a server lists no models, and what to do. */
+export async function whyNoModels(
+  provider: Provider,
+  environment: Environment,
+  clock: Clock,
+): Promise<string> {
+  const { baseUrl } = provider;
+  const server = `T${serverName(provider).slice(1)}`;
+  const asks = `GET ${urlOf(listOf(provider))?.pathname ?? ""}`;
+  const limit = startTimeLimit(clock, answerMs);
+  try {
+    const answer = await askForModels(baseUrl, provider, environment, limit.signal);
+    const text = await answer.text();
+    if (answer.ok && isRecord(parsedJson(text)))
+      return `${server} has no models. Pull one first, or load it.`;
+    const versioned = { ...provider, baseUrl: `${baseUrl}/v1` };
+    if (!/\/v\d/.test(baseUrl) && (await modelsOfServer(versioned, environment, clock)).length > 0)
+      return `${server} lists its models below /v1. Add /v1 to the base URL.`;
+    const advice = [401, 403].includes(answer.status) ? "Check the key." : "Check the base URL.";
+    return `${server} answered ${answer.status} to ${asks}${quoted(wordsOf(text))} ${advice}`;
+  } catch (error) {
+    const reason = limit.isOver ? `no answer within ${answerMs / 1000} s` : errorMessage(error);
+    return `${server} can't be reached: ${sentence(reason)} Is it running?`;
   } finally {
     limit.end();
   }

@@ -1,5 +1,5 @@
 /** The types of model servers, and what differs between them. To add one, add it here, to `docs/cli.md` and to `action.yml`. */
-import { defined } from "../document/guards.ts";
+import { defined, urlOf } from "../document/guards.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
 export const wireApis = ["completions", "responses"] as const;
@@ -22,6 +22,8 @@ interface ProviderType {
   readonly headers: (apiKey: string) => Record<string, string>;
   /** Whether a format of the answer can be asked for. */
   readonly formatsAnswers: boolean;
+  /** What the API begins with, behind the base URL. */
+  readonly prefix: string;
   /** OpenTelemetry's `gen_ai.provider.name`. */
   readonly telemetryName: string;
 }
@@ -30,21 +32,51 @@ export const providerTypeOf: Readonly<Record<Provider["type"], ProviderType>> = 
   openai: {
     headers: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
     formatsAnswers: true,
+    prefix: "",
     telemetryName: "openai",
   },
   azure: {
     headers: (apiKey) => ({ "api-key": apiKey }),
     formatsAnswers: true,
+    prefix: "",
     telemetryName: "azure.ai.openai",
   },
   anthropic: {
     headers: (apiKey) => ({ "x-api-key": apiKey, "anthropic-version": "2023-06-01" }),
     formatsAnswers: false,
+    prefix: "/v1",
     telemetryName: "anthropic",
   },
 };
 
 export function withDefaults(provider: ProviderOptions): Provider {
-  const { baseUrl } = provider;
+  const given = provider.baseUrl.replace(/(?<!\/)\/+$/, "");
+  // Anthropic's own address has no version, and many write it with one.
+  const baseUrl = provider.type === "anthropic" ? given.replace(/\/v1$/, "") : given;
   return { type: "openai", wireApi: "completions", ...defined(provider), baseUrl };
 }
+
+export function listOf({ baseUrl, type }: Provider): string {
+  return `${baseUrl.replace(/(?<!\/)\/+$/, "")}${providerTypeOf[type].prefix}/models`;
+}
+
+/** The method and path of a request for an answer; Azure's depends on the deployment. */
+export function requestOf({ baseUrl, type, wireApi }: Provider): string | undefined {
+  if (type === "azure") return undefined;
+  const base = urlOf(baseUrl)?.pathname.replace(/\/$/, "") ?? "";
+  const api = wireApi === "responses" ? "responses" : "chat/completions";
+  return `POST ${base}/${type === "anthropic" ? "v1/messages" : api}`;
+}
+
+export const transportProvider = {
+  type: "openai",
+  baseUrl: "http://transport.invalid/v1",
+  apiKey: "transport",
+} as const;
+
+/** Answers nothing and goes nowhere: with a custom transport the address is never looked up. */
+export const rehearsalProvider = {
+  type: "openai",
+  baseUrl: "http://rehearsal.invalid/v1",
+  apiKey: "rehearsal",
+} as const;

@@ -6,6 +6,9 @@ import type { Environment } from "../platform/environment.ts";
 import { type WireRequest, isRefusal, withAnswerFormat, withHistory } from "./request-bodies.ts";
 import { forward } from "./forward.ts";
 import { untilItsEnd } from "./response-end.ts";
+import type { Crash } from "../events/crash.ts";
+import { clearAnswer, stopped } from "./clear-answer.ts";
+import { hopeless, type ModelAddress } from "./model-error.ts";
 import type { ModelTransport } from "./transport.ts";
 
 export interface Conversation {
@@ -15,8 +18,11 @@ export interface Conversation {
   readonly label: SessionLabel | undefined;
   toolNames?: ReadonlyMap<string, string>;
   turn?: Pick<TurnOptions, "activity" | "answerFormat"> | undefined;
-  /** A sentence, once a request was not sent because it can't carry the history. */
-  refusal?: string;
+  model?: ModelAddress;
+  /** Its requests pass through this process. */
+  handled?: true;
+  /** What the crash of the turn is about, where the runtime doesn't report it. */
+  problem?: Crash | undefined;
 }
 
 interface RequestContext {
@@ -44,24 +50,35 @@ export class RequestHandler extends CopilotRequestHandler {
     const conversation = this.#context.conversation(sessionId);
     const transport = conversation?.transport ?? this.#context.transport;
     const label = conversation?.label;
+    if (conversation !== undefined) conversation.handled = true;
     // The root conversation has no parent, and its agent id is the session's.
     const subAgent =
       context.parentAgentId !== undefined ||
       (context.agentId !== undefined && context.agentId !== sessionId);
+    // The answer was refused for good, though the runtime asks again.
+    const { problem } = conversation ?? {};
+    if (problem !== undefined && problem.cause !== "refused") return stopped(problem.message);
+    const tell = (crash: Crash | undefined): void => {
+      if (conversation !== undefined) conversation.problem = crash;
+    };
     const { url, method, headers } = request;
     const given = { url, method, body: await request.text() };
     const history = subAgent ? [] : (conversation?.history ?? []);
     const sent = withHistory(given, history);
     if (typeof sent === "string") {
-      if (conversation !== undefined) conversation.refusal = sent;
-      // The runtime doesn't repeat such a request.
-      return Response.json({ error: { message: sent } }, { status: 400 });
+      // It was not the model server that answered. No further attempt would go better.
+      tell({ cause: "configuration", message: sent });
+      return stopped(sent);
     }
     const { body, added } = sent;
-    const send = (written: string): Promise<Response> => {
+    const send = async (written: string): Promise<Response> => {
+      tell(undefined);
       if (transport === undefined) {
         const { environment } = this.#context;
-        return forward({ ...given, headers, body: written }, environment, context.signal);
+        const to = { ...given, headers, body: written };
+        const response = await forward(to, environment, context.signal);
+        const asked = conversation?.model;
+        return asked === undefined ? response : clearAnswer(response, asked, tell);
       }
       return transport.send({
         sessionId,
@@ -78,7 +95,13 @@ export class RequestHandler extends CopilotRequestHandler {
     };
     const isAsked = !subAgent && transport?.scripted !== true;
     const format = isAsked ? conversation?.turn?.answerFormat : undefined;
-    return untilItsEnd(url, await this.#sendFormatted({ ...given, body }, format, send));
+    const response = await this.#sendFormatted({ ...given, body }, format, send);
+    return untilItsEnd(url, response, (document) => {
+      const { model } = conversation ?? {};
+      const failure = JSON.stringify(document) ?? "";
+      const crash = model && hopeless(failure, undefined, model);
+      if (crash !== undefined) tell(crash);
+    });
   }
 
   async #sendFormatted(
@@ -102,16 +125,3 @@ export class RequestHandler extends CopilotRequestHandler {
     return Promise.reject(new Error("Model requests over WebSocket are not supported here."));
   }
 }
-
-export const transportProvider = {
-  type: "openai",
-  baseUrl: "http://transport.invalid/v1",
-  apiKey: "transport",
-} as const;
-
-/** Answers nothing and goes nowhere: with a custom transport the address is never looked up. */
-export const rehearsalProvider = {
-  type: "openai",
-  baseUrl: "http://rehearsal.invalid/v1",
-  apiKey: "rehearsal",
-} as const;

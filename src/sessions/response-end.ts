@@ -17,7 +17,12 @@ const brokeOff = "The model server broke off its answer.";
 const withoutEnd =
   "The model server broke off its answer: it ended without `response.completed`. If the server never sends it, use its API of chat completions: set `provider-wire-api` (in the library, `wireApi`) to `completions`.";
 
-export function untilItsEnd(url: string, response: Response): Response {
+/** `onError` gets the document of an error that an event holds. */
+export function untilItsEnd(
+  url: string,
+  response: Response,
+  onError: (document: unknown) => void = () => {},
+): Response {
   const isResponse = /\/responses\/?$/.test(urlOf(url)?.pathname ?? "");
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   if (!isResponse || !response.ok || isJson || response.body === null) return response;
@@ -26,7 +31,12 @@ export function untilItsEnd(url: string, response: Response): Response {
   const parser = createParser({
     maxBufferSize: maxEventCharacters,
     onEvent({ data }) {
-      if (sign !== "whole") sign = signOf(data) ?? sign;
+      if (sign === "whole") return;
+      const told = signOf(data);
+      sign = told ?? sign;
+      const event = told === "broken" ? parsedJson(data) : undefined;
+      if (isRecord(event))
+        onError(isRecord(event["response"]) ? event["response"]["error"] : event);
     },
     onError({ type }) {
       if (type !== "max-buffer-size-exceeded") return;

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { Session, SessionFactory, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { Crash } from "../events/crash.ts";
+import { crashRemedy, crashStatus, type Crash } from "../events/crash.ts";
+import { defined } from "../document/guards.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
@@ -11,9 +12,9 @@ import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { authentication } from "../runtime/runtime-environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
-import { copilotService, isReachedDirectly } from "./model-server.ts";
-import type { Provider } from "./provider.ts";
-import { rehearsalProvider, transportProvider, type Conversation } from "./request-handler.ts";
+import { copilotService } from "./model-server.ts";
+import { rehearsalProvider, transportProvider, type Provider } from "./provider.ts";
+import type { Conversation } from "./request-handler.ts";
 import {
   canceled,
   openCopilotSession,
@@ -33,7 +34,7 @@ export interface SessionsOptions extends RuntimesOptions {
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
   /** Where the Copilot service is asked whether it is there. Default: what `GH_HOST` says. */
-  readonly copilotService?: string | undefined;
+  readonly copilotService?: readonly string[] | undefined;
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
@@ -98,6 +99,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     tools: options.tools,
     confinement,
   };
+  /** Further attempts read the answers of the model server here, which costs more. */
+  let unclear = false;
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
@@ -109,12 +112,17 @@ export function createSessions(options: SessionsOptions): Sessions {
         const { label, history = [], modelId } = request;
         const conversation: Conversation = { label, history, transport };
         conversations.set(id, conversation);
-        const opened = await openCopilotSession(context, { ...request, id }, signal);
+        const closer = transport === undefined && unclear && (label?.attempt ?? 1) > 1;
+        const handlesRequests = context.handlesRequests || closer;
+        const opened = await unlessAbsent(probe, signal, (linked) =>
+          openCopilotSession({ ...context, handlesRequests }, { ...request, id }, linked),
+        );
         if (!("session" in opened)) {
           conversations.delete(id);
           return opened;
         }
         conversation.toolNames = opened.names.renamed;
+        conversation.model = opened.model;
         open.set(id, opened);
         const leave = occupy(opened.session);
         const end = async (): Promise<void> => {
@@ -123,7 +131,9 @@ export function createSessions(options: SessionsOptions): Sessions {
           conversations.delete(id);
           open.delete(id);
         };
-        const session = jobSession(id, modelId, { ...opened, end }, conversation, context);
+        const onUnclear = (): void => void (unclear = true);
+        const parts = { clock, probe, onUnclear };
+        const session = jobSession(id, modelId, { ...opened, end }, conversation, parts);
         return { kind: "opened", session };
       },
     },
@@ -131,7 +141,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();
       const { signal } = new AbortController();
-      const opened = await openCopilotSession(context, { ...request, id }, signal);
+      const opened = await unlessAbsent(probe, signal, (linked) =>
+        openCopilotSession(context, { ...request, id }, linked),
+      );
       if (!("session" in opened)) throw new Error(opened.crash.message);
       const end = async (): Promise<void> => {
         await opened.end();
@@ -144,7 +156,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (transport !== undefined || refusal !== undefined) return Promise.resolve([]);
       return provider === undefined
         ? modelsOfAccount(pool, options.gitHubToken, clock)
-        : modelsOfServer(provider, clock);
+        : modelsOfServer(provider, environment, clock);
     },
     find(sessionId) {
       const found = open.get(sessionId);
@@ -171,7 +183,11 @@ function jobSession(
   modelId: string,
   open: OpenSession,
   conversation: Conversation,
-  { clock, probe }: Pick<SessionContext, "clock" | "probe">,
+  {
+    clock,
+    probe,
+    onUnclear,
+  }: Pick<SessionContext, "clock" | "probe"> & { readonly onUnclear: () => void },
 ): Session {
   const closed = new AbortController();
   let running: Promise<unknown> | undefined;
@@ -189,22 +205,37 @@ function jobSession(
         const crash: Crash = { cause: "internal", message: "The session is closed." };
         return { kind: "crashed", toolCalls: [], crash };
       }
-      const stop = linkSignals([options.signal, closed.signal]);
+      const stop = linkSignals([options.signal, closed.signal, probe?.absence]);
       conversation.turn = options;
-      const turn = { ...options, signal: stop.signal };
+      conversation.problem = undefined;
+      const onActivity: TurnOptions["onActivity"] = (activity) => {
+        if (activity.kind === "model.used") probe?.answered();
+        if (activity.kind === "model.failed") probe?.failed(activity.statusCode);
+        options.onActivity(activity);
+      };
+      const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open
         .refresh()
         .then(() => runTurn(open.session, prompt, turn, { ...open, clock }));
       running = ended;
       try {
         const outcome = await ended;
-        if (outcome.kind === "completed") probe?.answered();
+        if (outcome.kind === "canceled" && !options.signal.aborted && !closed.signal.aborted)
+          return probe?.absent === undefined
+            ? outcome
+            : { ...outcome, kind: "crashed", crash: probe.absent };
         if (outcome.kind !== "crashed") return outcome;
         if (withoutAnswer(outcome.crash)) probe?.ask();
-        const { refusal: message } = conversation;
-        if (message === undefined) return outcome;
-        // It was not the model server that answered. No further attempt would go better.
-        return { ...outcome, crash: { cause: "configuration", message } };
+        const { problem, handled = false } = conversation;
+        if (problem !== undefined) return { ...outcome, crash: problem };
+        if (handled || !isUnclear(outcome.crash)) return outcome;
+        onUnclear();
+        const { crash, toolCalls } = outcome;
+        if (toolCalls.length > 0 || crashRemedy(crash).kind !== "give-up") return outcome;
+        // The next attempt finds out what the server says.
+        const { message } = crash;
+        const status = crashStatus(crash);
+        return { ...outcome, crash: { cause: "session-error", ...defined({ status }), message } };
       } finally {
         stop.end();
         conversation.turn = undefined;
@@ -214,19 +245,42 @@ function jobSession(
   };
 }
 
+/** The runtime passes on the words of an error only in the form of OpenAI; of others, the name of the status. */
+function isUnclear(crash: Crash): boolean {
+  const status = crashStatus(crash);
+  if (status !== undefined) return new RegExp(`: "${status} [\\w -]+"\\.$`).test(crash.message);
+  return crash.cause === "empty-answer" || crash.cause === "session-error";
+}
+
 function withoutAnswer(crash: Crash): boolean {
   return (
     crash.cause === "unreachable" || (crash.cause === "session-error" && crash.status === undefined)
   );
 }
 
-/** Behind a proxy only the runtime knows the route to the models: a request from here would take another one. */
-function makeProbe(options: SessionsOptions): ModelProbe | undefined {
+function makeProbe(options: SessionsOptions): ModelProbe {
   const { clock, environment, provider, onUnreachable = () => {} } = options;
-  const address = provider?.baseUrl ?? options.copilotService ?? copilotService(environment);
-  return isReachedDirectly(address, environment)
-    ? new ModelProbe({ clock, provider, address, onUnreachable })
-    : undefined;
+  const addresses =
+    provider === undefined
+      ? (options.copilotService ?? copilotService(environment))
+      : [provider.baseUrl];
+  return new ModelProbe({ clock, environment, provider, addresses, onUnreachable });
+}
+
+async function unlessAbsent<T>(
+  probe: ModelProbe | undefined,
+  signal: AbortSignal,
+  open: (signal: AbortSignal) => Promise<T>,
+): Promise<T | { readonly kind: "crashed"; readonly crash: Crash }> {
+  const linked = linkSignals([signal, probe?.absence]);
+  try {
+    const opened = await open(linked.signal);
+    const crash = signal.aborted ? undefined : probe?.absent;
+    const isOpen = typeof opened === "object" && opened !== null && "session" in opened;
+    return crash === undefined || isOpen ? opened : { kind: "crashed", crash };
+  } finally {
+    linked.end();
+  }
 }
 
 export function noModel(serverOption: string, scriptOption: string, token = ""): string {

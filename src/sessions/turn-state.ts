@@ -4,9 +4,9 @@ import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import type { AnswerFinish, SessionActivity } from "../events/session-activity.ts";
 import {
+  hopeless,
   modelCrash,
   modelName,
-  redirectLoop,
   reportsNoAnswer,
   type ModelAddress,
 } from "./model-error.ts";
@@ -53,6 +53,7 @@ export class TurnState {
   #text = "";
   #finish: AnswerFinish | undefined;
   #endsInCall = false;
+  #refused = false;
   #answer: Answer | undefined;
   #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
 
@@ -62,7 +63,7 @@ export class TurnState {
 
   accept(event: SessionEvent): void {
     this.#watch(event);
-    const fault = faultIn(event);
+    const fault = faultIn(event, this.#asked);
     if (fault !== undefined) this.#fail("faulty", fault);
     if (event.agentId !== undefined) return;
     switch (event.type) {
@@ -77,6 +78,11 @@ export class TurnState {
       case "assistant.usage":
         this.#failure = undefined;
         this.#finish = finishOf(event);
+        // Anthropic's API has no filter, but the runtime calls its refusals so.
+        this.#refused =
+          event.data.finishReason?.toLowerCase() === "refusal" ||
+          (this.#finish === "content_filter" &&
+            this.#asked.request?.endsWith("/messages") === true);
         this.#endsInCall = callReasons.includes(event.data.finishReason?.toLowerCase() ?? "");
         break;
       case "assistant.message": {
@@ -142,7 +148,11 @@ export class TurnState {
   noAnswer(): Crash {
     const { finish, lostCall = false } = this.#answer ?? {};
     const other = lostCall ? "lost_call" : "nothing";
-    const reason = finish === "error" || finish === "content_filter" ? finish : other;
+    const reason = this.#refused
+      ? "refused"
+      : finish === "error" || finish === "content_filter"
+        ? finish
+        : other;
     const [cause, what] = noAnswers[reason];
     return { cause, message: `${what} (${modelName(this.#asked)}).` };
   }
@@ -189,19 +199,20 @@ export class TurnState {
 const noAnswers = {
   error: ["session-error", "The model server broke off its answer with an error"],
   content_filter: ["filtered", "The model's answer was blocked by its content filter"],
+  refused: ["refused", "The model refused to answer"],
   lost_call: ["session-error", "The model server announced a tool call and sent none"],
   nothing: ["empty-answer", "The model answered with nothing: neither text nor a tool call"],
 } as const;
 
 /** Of sub-agents too: their answers fill the same memory. */
-function faultIn(event: SessionEvent): Crash | undefined {
+function faultIn(event: SessionEvent, asked: ModelAddress): Crash | undefined {
   switch (event.type) {
     case "assistant.streaming_delta":
       return tooLong(event.data.totalResponseSizeBytes);
     case "assistant.message":
       return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
     case "model.call_failure":
-      return redirectLoop(event.data.errorMessage ?? "");
+      return hopeless(event.data.errorMessage ?? "", statusOf(event.data.statusCode), asked);
     default:
       return undefined;
   }

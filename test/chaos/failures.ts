@@ -48,6 +48,8 @@ const background = {
 
 const again = { name: "job_prepare_document", arguments: { argument: "again" } };
 const unreachable: Crashing = { cause: "unreachable", remedy: "retry", seconds: 24 };
+/** Nobody waits for a server that has never answered. */
+const absent: Crashing = { cause: "unreachable", remedy: "give-up", seconds: 5 };
 
 const died: Crashing = { cause: "runtime-died", remedy: "retry", died: true, seconds: 1 };
 const notStarted: Crashing = { cause: "start-failed", remedy: "retry", seconds: 1 };
@@ -103,6 +105,7 @@ export const failures: readonly Failure[] = [
     name: "connection refused",
     moments: atModel,
     effect: { kind: "crash", first: unreachable },
+    effectAt: { availability: { kind: "crash", first: absent } },
     model: { kind: "refuse" },
     neverInPar: "the port is closed for the siblings too",
     slow: true,
@@ -110,7 +113,7 @@ export const failures: readonly Failure[] = [
   {
     name: "DNS failure",
     moments: ["availability"],
-    effect: { kind: "crash", first: unreachable },
+    effect: { kind: "crash", first: absent },
     baseUrl: "http://chaos.invalid/v1",
     only: "lasting",
     neverInPar: "the siblings ask the same server",

@@ -5,6 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { makeAccount } from "../rig/account.ts";
 import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
 import { modelServer, type ModelServer } from "../rig/model-server.ts";
+import { createServer } from "node:http";
+import { listen } from "../rig/listen.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const entry = `models: { driving: gpt-5-mini, other: gpt-5-mni }
@@ -68,13 +70,102 @@ describe("agent-jobs models", () => {
     assert.ok(!stdout.includes("\u001b"), stdout);
     const none = await list([]);
     assert.equal(none.code, 1);
-    assert.match(none.stderr, /No models are listed\. `agent-jobs doctor` says more\./);
+    assert.match(
+      none.stderr,
+      /No models are listed\. The model server \S+ has no models\. Pull one/,
+    );
     const nobody = await cliExits(2, ["models"], { cwd });
     assert.match(nobody.stderr, /--provider-base-url/);
   });
 });
 
+/** Answers `GET` by path, with 401 if a key is asked for and another one is given. */
+async function listing(t: TestContext, lists: Readonly<Record<string, readonly string[]>>) {
+  const asked: string[] = [];
+  const server = createServer(({ method = "", url = "", headers }, response) => {
+    asked.push(`${method} ${url}`);
+    const models = lists[url];
+    const isAllowed = headers["x-api-key"] !== "wrong" && headers.authorization !== "Bearer wrong";
+    response.writeHead(models === undefined ? 404 : isAllowed ? 200 : 401);
+    const data = (models ?? []).map((id) => ({ id }));
+    response.end(JSON.stringify(isAllowed ? { data } : { error: { message: "no such key" } }));
+  });
+  return { address: await listen(t, server), asked };
+}
+
+describe("a server that lists no models", () => {
+  for (const [name, path, args, says] of [
+    [
+      "for a wrong key",
+      "/v1",
+      ["--provider-api-key", "wrong"],
+      /answered 401 to GET \/v1\/models: "no such key"\. Check the key/,
+    ],
+    [
+      "without /v1 in its address",
+      "",
+      [],
+      /lists its models below \/v1\. Add \/v1 to the base URL/,
+    ],
+    ["at another path", "/v2", [], /answered 404 to GET \/v2\/models.*Check the base URL/],
+  ] as const) {
+    it(`${name} is told why by all that ask`, async (t) => {
+      const { address } = await listing(t, { "/v1/models": ["a"] });
+      const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
+      const server = ["--provider-base-url", `${address}${path}`, ...args];
+      for (const command of [
+        ["models"],
+        ["doctor"],
+        ["run", "e.yml", "--models"],
+        ["validate", "e.yml"],
+      ]) {
+        const { code, stdout, stderr } = await runCli([...command, ...server], { cwd });
+        assert.notEqual(code, 0);
+        assert.match(stdout + stderr, says, command.join(" "));
+      }
+    });
+  }
+
+  it("is asked below /v1 of Anthropic's API, with or without it in the address", async (t) => {
+    const { address, asked } = await listing(t, { "/v1/models": ["claude"] });
+    const { path: cwd } = await makeWorkspace(t);
+    for (const path of ["", "/v1", "/v1/"]) {
+      const args = ["--provider-base-url", `${address}${path}`, "--provider-type", "anthropic"];
+      const { stdout } = await cliExits(0, ["models", ...args], { cwd });
+      assert.equal(stdout, "claude\n");
+    }
+    assert.deepEqual([...new Set(asked)], ["GET /v1/models"]);
+  });
+});
+
 describe("a run with --models", () => {
+  it("takes Ollama's name for the latest version", async (t) => {
+    const { server, code, stderr } = await run(t, ["gpt-5-mini:latest", "gpt-5-mni"]);
+    assert.equal(code, 0, stderr);
+    assert.equal(server.requests.length, 1);
+  });
+
+  it("of Anthropic's API sends to /v1/messages, and errors name method and path", async (t) => {
+    for (const cutOff of [/\/v1$/, /$/]) {
+      const server = await modelServer(t, () => ({ status: 404 }), {
+        models: ["gpt-5-mini", "gpt-5-mni"],
+      });
+      const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
+      const given = [
+        "--provider-base-url",
+        server.baseUrl.replace(cutOff, ""),
+        "--provider-type",
+        "anthropic",
+      ];
+      const { stdout } = await runCli(["run", "e.yml", "--models", ...given], { cwd });
+      assert.match(stdout, /answered 404 to POST \/v1\/messages for model "gpt-5-mini"/);
+      assert.deepEqual(
+        server.requests.map(({ path }) => path),
+        ["/v1/messages"],
+      );
+    }
+  });
+
   it("doesn't start if the entry names one that is not offered", async (t) => {
     const journal = ["e.yml", "--journal", "run.jsonl"];
     const { code, stderr, server, files } = await run(t, ["gpt-5-mini"], ...journal);

@@ -337,7 +337,7 @@ describe("the last line", { concurrency: true }, () => {
     );
     assert.equal(
       last,
-      `job job failed: task "a" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the base URL: the server doesn't know one of them.`,
+      `job job failed: task "a" crashed: The model server ${baseUrl} answered 404 to POST /v1/chat/completions for model "some-model": "The model \`some-model\` does not exist." Check the model id and the base URL: the server doesn't know one of them.`,
     );
     assert.match(stdout, /\[SESSION CRASHED\] Prompt: The model server/);
     assert.match(stdout, /\[DECISION\] .*Not retried: Check the model id/);
@@ -358,8 +358,12 @@ describe("the last line", { concurrency: true }, () => {
   });
 
   it("says what was waited for, when a limit ends the wait for a server that is down", async (t) => {
-    const server = await startModelServer(() => ({ text: "hi" }));
-    await server.close();
+    const server = await modelServer(t, ({ toolResults }) => {
+      if (toolResults.length === 0)
+        return { toolCalls: [{ name: "view", arguments: { path: "e.json" } }] };
+      server.refuse();
+      return { reset: true };
+    });
     const run = await start(t, server.baseUrl, {}, ["--timeout-minutes=0.3"]);
     await run.printed("Can't connect to the model server");
     const { last, stdout } = await lastOf(run, server.baseUrl);
@@ -368,13 +372,34 @@ describe("the last line", { concurrency: true }, () => {
     assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
   });
 
+  it("asks at once whether a server is running that has never answered, on whatever route", async (t) => {
+    const server = await startModelServer(() => ({ text: "hi" }));
+    await server.close();
+    const { last, stdout } = await lastOf(await start(t, server.baseUrl, {}, []), server.baseUrl);
+    const where = `task "a" crashed: The model server ${server.baseUrl} can't be reached`;
+    assert.ok(last.startsWith(`job job failed: ${where}: connect ECONNREFUSED`), last);
+    assert.match(last, /\. Is it running\? Check the address, and the network/);
+    assert.match(stdout, /Not retried: Check the address/);
+    const { origin } = new URL(server.baseUrl);
+    const env = { GITHUB_TOKEN: "gho_token", HTTPS_PROXY: origin };
+    const { path: cwd } = await makeWorkspace(t, {
+      "e.json": entryOf({ models: { driving: "m" } }),
+    });
+    const account = await startCli(["run", "e.json"], { cwd, env }).ended;
+    assert.match(
+      account.stdout,
+      /\[TASK FAILED\] crashed: The Copilot service can't be reached at https:\/\/\S+: connect ECONNREFUSED/,
+    );
+    assert.doesNotMatch(account.stdout, /attempt 3|base URL/);
+  });
+
   it("names the last error of the model server, when a limit ends the wait for a rate limit", async (t) => {
     const { last } = await fail(t, () => ({ status: 429, headers: { "retry-after": "300" } }), {
       args: ["--timeout-minutes=0.1"],
     });
     assert.match(
       last,
-      /limits\.jobMinutes \(0\.1 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 for model "some-model": "scripted 429"\. Wait until the rate limit/,
+      /limits\.jobMinutes \(0\.1 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 to POST \S+ for model "some-model": "scripted 429"\. Wait until the rate limit/,
     );
   });
 });

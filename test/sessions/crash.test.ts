@@ -200,6 +200,7 @@ test("a session that can't open says why, and what to do", async (t) => {
   });
   const unreachable = await offline.refusal();
   assert.equal(unreachable.cause, "unreachable");
+  assert.equal(crashRemedy(unreachable).kind, "retry");
   assert.match(unreachable.message, /network fetch failed.*the Copilot service/);
   assert.match(crashRemedy(unreachable).advice ?? "", /network, DNS and proxy/);
 });

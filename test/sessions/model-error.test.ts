@@ -10,7 +10,7 @@ import {
   withoutSecrets,
   type ReportedError,
 } from "../../src/sessions/model-error.ts";
-import { rehearsalProvider, transportProvider } from "../../src/sessions/request-handler.ts";
+import { rehearsalProvider, transportProvider } from "../../src/sessions/provider.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const asked = { modelId: "m1", baseUrl: "http://user:secret@host:1/v1?key=secret" };

@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it, test, type TestContext } from "node:test";
+import { crashRemedy } from "../../src/events/crash.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { ModelProbe } from "../../src/sessions/model-probe.ts";
-import { copilotService, isReachedDirectly } from "../../src/sessions/model-server.ts";
+import { copilotService, proxyFor } from "../../src/sessions/model-server.ts";
 import { modelsOfServer } from "../../src/sessions/offered-models.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { listen } from "../rig/listen.ts";
 import { until } from "./rig.ts";
 
 test("the Copilot service is where GH_HOST says", () => {
-  const usual = "https://api.githubcopilot.com";
-  const own = "https://copilot-api.acme.ghe.com";
+  const usual = ["https://api.githubcopilot.com", "https://api.github.com"];
+  const own = ["https://copilot-api.acme.ghe.com", "https://api.acme.ghe.com"];
   for (const [host, address] of [
     [undefined, usual],
     ["", usual],
@@ -23,10 +24,10 @@ test("the Copilot service is where GH_HOST says", () => {
     ["acme.ghe.com.example.org", usual],
     ["user@acme.ghe.com", usual],
   ] as const) {
-    assert.equal(copilotService({ GH_HOST: host }), address, host);
+    assert.deepEqual(copilotService({ GH_HOST: host }), address, host);
   }
   // The runtime is not given it, so it doesn't go there.
-  assert.equal(copilotService({ COPILOT_API_URL: "http://127.0.0.1:1" }), usual);
+  assert.deepEqual(copilotService({ COPILOT_API_URL: "http://127.0.0.1:1" }), usual);
 });
 
 test("an address is reached directly where no proxy is set for it, or NO_PROXY excludes it", () => {
@@ -54,7 +55,7 @@ test("an address is reached directly where no proxy is set for it, or NO_PROXY e
     ["http://0.1.2.3/v1", { HTTP_PROXY: proxy, NO_PROXY: ".,/8,10.0.0.0/99,::/x" }, false],
   ] as const) {
     assert.equal(
-      isReachedDirectly(address, environment),
+      proxyFor(address, environment) === undefined,
       direct,
       `${address} ${JSON.stringify(environment)}`,
     );
@@ -69,12 +70,13 @@ async function closedPort(): Promise<string> {
   return address;
 }
 
-function probing(t: TestContext, address: string, clock: Clock = systemClock) {
+function probing(t: TestContext, addresses: readonly string[], clock: Clock = systemClock) {
   const said: string[] = [];
   const probe = new ModelProbe({
     clock,
     provider: undefined,
-    address,
+    environment: {},
+    addresses,
     onUnreachable: (server, reason) => said.push(`${server}: ${reason}`),
   });
   t.after(() => probe.stop());
@@ -90,12 +92,12 @@ test("the Copilot service is asked for its models, without a credential; one tha
       response.writeHead(401).end();
     }),
   );
-  const up = probing(t, address);
+  const up = probing(t, [address]);
   up.probe.ask();
   while (asked.length === 0) await systemClock.sleep(10);
   assert.deepEqual(asked, ["GET /models nobody"]);
   assert.equal(up.probe.unreachable, undefined);
-  const down = probing(t, await closedPort());
+  const down = probing(t, [await closedPort()]);
   down.probe.ask();
   while (down.said.length === 0) await systemClock.sleep(10);
   assert.match(down.said.join(), /^the Copilot service: .*ECONNREFUSED/);
@@ -106,7 +108,7 @@ test("a server is asked for its models only if no model has answered within two 
   const address = await closedPort();
   for (const answers of [true, false]) {
     const clock = new FakeClock();
-    const { probe, said } = probing(t, address, clock);
+    const { probe, said } = probing(t, [address], clock);
     const begun = clock.now();
     probe.watch();
     if (answers) probe.answered();
@@ -114,6 +116,42 @@ test("a server is asked for its models only if no model has answered within two 
     assert.equal(clock.now() - begun, 2_000);
     if (!answers) await until(() => said.length > 0, "the server that is down");
     assert.equal(said.length, answers ? 0 : 1);
+  }
+});
+
+test("a server that refuses two connections is absent, unless it has answered before", async (t) => {
+  const up = await listen(
+    t,
+    createServer((_request, response) => response.end()),
+  );
+  for (const [addresses, answers, absent] of [
+    [[await closedPort()], false, true],
+    [[await closedPort()], true, false],
+    // A session needs the service and the access to it.
+    [[up, await closedPort()], false, true],
+    [[up, up], false, false],
+  ] as const) {
+    const clock = new FakeClock();
+    const { probe } = probing(t, addresses, clock);
+    probe.watch();
+    if (answers) {
+      probe.answered();
+      probe.ask();
+    }
+    for (let round = 0; round < 50 && probe.absent === undefined; round += 1) {
+      await clock.runUntil(clock.sleep(100));
+      await systemClock.sleep(2);
+    }
+    assert.equal(probe.absent !== undefined, absent);
+    assert.equal(probe.absence.aborted, absent);
+    if (probe.absent === undefined) continue;
+    assert.match(
+      probe.absent.message,
+      /^The Copilot service can't be reached at http:\/\/127\.\S+: .*ECONNREFUSED/,
+    );
+    assert.equal(crashRemedy(probe.absent).kind, "give-up");
+    probe.answered();
+    assert.deepEqual([probe.absent, probe.absence.aborted], [undefined, false]);
   }
 });
 
@@ -127,7 +165,11 @@ describe("the models of a model server", () => {
       );
     });
     const baseUrl = `${await listen(t, server)}/v1/`;
-    const models = await modelsOfServer({ type: "openai", baseUrl, apiKey: "key" }, systemClock);
+    const models = await modelsOfServer(
+      { type: "openai", baseUrl, apiKey: "key" },
+      {},
+      systemClock,
+    );
     assert.deepEqual(asked, [["GET", "/v1/models", "Bearer key"]]);
     assert.deepEqual(models, [
       { name: "a", id: "a", multiplier: 0 },
@@ -139,7 +181,11 @@ describe("the models of a model server", () => {
     for (const body of ['{"models":[]}', "<html>", ""]) {
       const server = createServer((_request, response) => void response.end(body));
       const baseUrl = await listen(t, server);
-      assert.deepEqual(await modelsOfServer({ type: "openai", baseUrl }, systemClock), [], body);
+      assert.deepEqual(
+        await modelsOfServer({ type: "openai", baseUrl }, {}, systemClock),
+        [],
+        body,
+      );
     }
   });
 
@@ -149,7 +195,7 @@ describe("the models of a model server", () => {
       t,
       createServer(() => undefined),
     );
-    const models = modelsOfServer({ type: "openai", baseUrl }, clock);
+    const models = modelsOfServer({ type: "openai", baseUrl }, {}, clock);
     assert.deepEqual(await clock.runUntil(models), []);
     assert.equal(clock.now(), 5_000);
   });

@@ -80,7 +80,7 @@ test("an answer that ended early is no whole answer, in the words of any server"
         max_tokens: "cut",
         model_length: "cut",
         SAFETY: "filtered",
-        refusal: "filtered",
+        refusal: "refused",
         error: "session-error",
         insufficient_system_resource: "session-error",
       },
@@ -90,7 +90,7 @@ test("an answer that ended early is no whole answer, in the words of any server"
       {
         max_tokens: "cut",
         model_context_window_exceeded: "cut",
-        refusal: "filtered",
+        refusal: "refused",
         stop_sequence: "completed",
       },
     ],
