@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{a,b}from"./chunk-DLEFWRM2.js";import"./chunk-KVSDHXIP.js";import"./chunk-R7XMADJQ.js";import"./chunk-47A22TST.js";import"./chunk-UVFKV76M.js";import"./chunk-VHHS2U45.js";import"./chunk-N2MQCPBQ.js";import"./chunk-XYEOAVOD.js";import"./chunk-KGOT7QOY.js";import"./chunk-7MLZLFSE.js";import"./chunk-G4GUU5TH.js";import"./chunk-QI7I5PZJ.js";import"./chunk-TEFSIORY.js";import"./chunk-PK56YRQI.js";import"./chunk-FWAHCVJ2.js";export{a as readEval,b as withJudge};

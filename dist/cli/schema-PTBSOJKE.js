@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-KVSDHXIP.js";import{i as m}from"./chunk-47A22TST.js";import{a as r}from"./chunk-VHHS2U45.js";import{c as e}from"./chunk-LIAFIWP5.js";import"./chunk-G4GUU5TH.js";import"./chunk-TEFSIORY.js";import"./chunk-PK56YRQI.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
