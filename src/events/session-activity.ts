@@ -76,6 +76,7 @@ export const sessionActivity = is.tagged("kind", {
     /** HTTP status of the answer, if there was one. */
     statusCode: is.optional(is.count),
     message: is.optional(is.text),
+    durationMs: is.optional(is.amount),
     subAgent: is.flag,
   },
   "permission.denied": {

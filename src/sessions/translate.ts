@@ -284,7 +284,10 @@ function modelFailed(event: SdkEvent<"model.call_failure">, subAgent: boolean): 
   const { model: modelId, errorMessage } = event.data;
   const message = errorMessage && failureWords(errorMessage);
   const statusCode = statusOf(event.data.statusCode);
-  return { kind: "model.failed", ...defined({ modelId, statusCode, message }), subAgent };
+  const durationMs =
+    event.data.durationMs === undefined ? undefined : counted(event.data.durationMs);
+  const known = defined({ modelId, statusCode, message, durationMs });
+  return { kind: "model.failed", ...known, subAgent };
 }
 
 function modelUsed(event: SdkEvent<"assistant.usage">, subAgent: boolean): SessionActivity {

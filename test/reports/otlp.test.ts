@@ -95,9 +95,10 @@ async function run(
   t: TestContext,
   env: Readonly<Record<string, string>> = {},
   declared: typeof entry = entry,
+  play: Script = script,
 ): Promise<Ran> {
   const collector = await startCollector(t);
-  const server = await startModelServer(script);
+  const server = await startModelServer(play);
   t.after(() => server.close());
   const { path: cwd } = await makeWorkspace(t, {
     "e.json": JSON.stringify(declared),
@@ -262,6 +263,28 @@ describe("a run with --otlp", () => {
     });
     assert.deepEqual(again.spans.map(essence), spans.map(essence));
     assert.equal(again.measured.filter((metric) => metric === "agent_jobs.retries").length, 2);
+  });
+
+  it("measures model calls that fail, and is an instance of its own for each run", async (t) => {
+    const seen = [];
+    for (const turn of [1, 2]) {
+      const refuses: Script = () => ({ status: 400, delay: 250, text: `no ${turn}` });
+      const { collector, result } = await run(t, {}, entry, refuses);
+      assert.equal(result.code, 1);
+      const span = collector.span("chat worker");
+      assert.equal(span.attributes["error.type"], "400");
+      assert.ok(span.end - span.start >= 250, `${span.end - span.start} ms`);
+      const failed = collector.points.filter(
+        ({ metric, attributes }) =>
+          metric === "gen_ai.client.operation.duration" && attributes["error.type"] === "400",
+      );
+      assert.equal(failed.length, 1);
+      assert.ok((failed[0]?.value ?? 0) >= 0.25);
+      assert.equal(failed[0]?.attributes["gen_ai.request.model"], "worker");
+      seen.push(collector.resource["service.instance.id"]);
+    }
+    for (const id of seen) assert.match(String(id), /^[0-9a-f-]{36}$/);
+    assert.notEqual(seen[0], seen[1]);
   });
 
   it("follows its environment: content without secrets, the trace of TRACEPARENT, headers and resource attributes", async (t) => {

@@ -43,7 +43,14 @@ export function createSdk(options: SdkOptions): Instruments & { close(): Promise
     httpAgentOptions: agents(options),
   };
   const resource = defaultResource()
-    .merge(resourceFromAttributes({ "service.name": SCOPE, "service.version": version }))
+    .merge(
+      resourceFromAttributes({
+        "service.name": SCOPE,
+        "service.version": version,
+        // Counters begin at zero in each process: without it, those of another run would be replaced.
+        "service.instance.id": crypto.randomUUID(),
+      }),
+    )
     .merge(detectResources({ detectors: [envDetector] }));
   const count = { ended: 0, tried: 0 };
   const spans = new OTLPTraceExporter({ ...common, url: tracesUrl });

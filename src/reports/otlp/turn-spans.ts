@@ -55,9 +55,11 @@ export class TurnSpans {
         return;
       case "model.failed": {
         this.#endCall();
-        const { modelId = this.#modelId, statusCode, message, subAgent } = activity;
-        const span = this.#openChat(this.#ofCall(modelId, subAgent), at);
-        return span.end(at, { error: String(statusCode ?? "_OTHER"), reason: message });
+        const { modelId = this.#modelId, statusCode, message, subAgent, durationMs = 0 } = activity;
+        const call = this.#ofCall(modelId, subAgent);
+        const error = String(statusCode ?? "_OTHER");
+        this.#measureDuration(durationMs, { ...call, "error.type": error });
+        return this.#openChat(call, at - durationMs).end(at, { error, reason: message });
       }
       case "tool.started": {
         const { toolCallId, parentToolCallId = "", toolName } = activity;
@@ -125,8 +127,12 @@ export class TurnSpans {
     for (const [type, tokens] of Object.entries({ input: inputTokens, output: outputTokens }))
       measure("gen_ai.client.token.usage", tokens, { ...call, "gen_ai.token.type": type });
     const failure = used.finish === "error" ? { "error.type": used.finish } : {};
-    measure("gen_ai.client.operation.duration", used.durationMs / 1000, { ...call, ...failure });
+    this.#measureDuration(used.durationMs, { ...call, ...failure });
     if (cost > 0) measure("agent_jobs.usage.cost", cost, call);
+  }
+
+  #measureDuration(durationMs: number, call: Attributes): void {
+    this.#run.sdk.measure("gen_ai.client.operation.duration", durationMs / 1000, call);
   }
 
   #endCall(reply?: ModelReplied): void {
