@@ -25,7 +25,7 @@ export interface ProgramOptions {
 
 const SERVER_MARK = "AGENT_JOBS_SERVER";
 /** Bytes of a message: a result of the size that is allowed, with some room. To parse it takes up to 50 ms. */
-export const longestMessage = 12 * 1024 * 1024;
+const longestMessage = 12 * 1024 * 1024;
 const keptErrors = 16_384;
 /** How long the exit of a server is waited for that doesn't read any more. */
 const brokenMs = 1_000;

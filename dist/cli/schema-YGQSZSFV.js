@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-WWNTL5M5.js";import{i as m}from"./chunk-RHCIOVLB.js";import{a as r}from"./chunk-Z4NS23J3.js";import{c as e}from"./chunk-7TMMXBFA.js";import"./chunk-W3NR5XXE.js";import"./chunk-UF537UMD.js";import"./chunk-3WQTJ55Y.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
