@@ -30,7 +30,7 @@ export async function checkoutOf(
   }
 }
 
-/** None for a folder of this machine: an address has a host. */
+/** A folder of this machine is no repository of GitHub: an address has a host. */
 function repositoryIn(address: string): readonly string[] {
   const [, name] =
     /^(?:[a-z+]+:\/\/[^/]+\/|[^/:]+:(?!\/\/))(?:.*\/)?([^/:]+\/[^/:]+?)(?:\.git)?\/*$/i.exec(

@@ -15,7 +15,7 @@ export interface Change {
   readonly head: string;
   readonly uncommitted?: true;
   readonly files: readonly ChangedFile[];
-  /** What is not shown of it, and why, in sentences. */
+  /** Sentences that say which parts are not shown, and why. */
   readonly notes?: readonly string[];
   /** As `git diff` prints it. */
   readonly diff: string;

@@ -15,7 +15,7 @@ export interface WorkingFile {
   readonly path: string;
   /** As git writes it: `100644`, `100755`, `120000` of a link, `160000` of a submodule. */
   readonly mode: string;
-  /** As git would store it. Undefined if the file is deleted, is no regular file, or has more than 5 MB, or if those before it have 20 MB. */
+  /** The bytes that git would store. Undefined if the file is deleted, isn't a regular file, or has more than 5 MB, or if those before it have 20 MB. */
   readonly content: Uint8Array | undefined;
   readonly isDeleted: boolean;
 }
@@ -26,9 +26,9 @@ export interface WorkingTree {
   /** The commit that is checked out. */
   readonly base: string;
   readonly files: readonly WorkingFile[];
-  /** What is not among the files, and why, in sentences. */
+  /** Sentences that say which changes are not among the files, and why. */
   readonly notes: readonly string[];
-  /** Those that Git LFS stores: their content is a pointer to an object that only this machine has. */
+  /** The paths of files that Git LFS stores: their content is a pointer to an object that only this machine has. */
   readonly largeFiles: readonly string[];
 }
 

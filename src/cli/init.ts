@@ -207,7 +207,7 @@ async function has(read: Read, file: string, sign: RegExp): Promise<boolean> {
   return text !== undefined && sign.test(text);
 }
 
-/** What `npm init` writes is no test, nor is a script that can't fail. */
+/** A script that `npm init` wrote, or that can't fail, is no test. */
 const noTest = /no test specified|^\s*(?:(?:echo\b[^&|;]*|true|:|exit 0)\s*)?$/;
 
 async function testCommandOf(root: string, read: Read): Promise<string | undefined> {

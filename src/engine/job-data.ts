@@ -67,7 +67,7 @@ export class JobData {
     this.#leftOut.push({ work, reason });
   }
 
-  /** What a merge has nothing of, in a sentence for a prompt. */
+  /** A sentence for a prompt that names the items that a merge lacks. */
   leftOutOf(task: string, reader: WorkRef): string | undefined {
     const here = itemsIn(reader);
     const all = this.#leftOut.filter(

@@ -150,7 +150,7 @@ export interface Audience {
   readonly log: "quiet" | "normal" | "verbose";
   /** In a log that groups the lines of a task: shown immediately as well as in the group. */
   readonly atOnce: boolean;
-  /** As an annotation: the lower the number, the more important. Default: after all others. */
+  /** Its rank among annotations: the lower the number, the more important. Default: after all others. */
   readonly annotation?: number;
   /** Also listed by itself in summaries and reports, and by `rehearse`. */
   readonly listed?: true;

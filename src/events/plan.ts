@@ -188,7 +188,7 @@ const change = is.record({
   count: is.count,
   /** The first ones. */
   files: is.list(changedFile),
-  /** What is not shown of it, and why, in sentences. */
+  /** Sentences that say which parts are not shown, and why. */
   notes: is.optional(is.list(is.text)),
 });
 export type PlannedChange = TypeOf<typeof change>;

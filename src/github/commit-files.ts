@@ -7,7 +7,7 @@ export interface CommitFiles {
   readonly commit: string;
   /** For the log and errors: `the base`, or the repository. */
   readonly called: string;
-  /** What to do if a file can't be read. */
+  /** The advice if a file can't be read. */
   readonly help: string;
   readonly read: (path: string) => Promise<Uint8Array>;
 }

@@ -43,7 +43,7 @@ const ATTEMPTS = 3;
 const LONGEST_WAIT_MS = 60_000;
 /** How long a delivery waits, from its first request that writes. */
 const DELIVERY_MS = 15 * 60_000;
-/** The same for a delivery. `limits`: if GitHub asks to wait. */
+/** Attempts of a delivery. `limits`: if GitHub asks to wait. */
 const DELIVERY_ATTEMPTS = { faults: 5, limits: 10 } as const;
 /** GitHub asks for at least this wait where it names none. */
 const SECONDARY_LIMIT_MS = 60_000;

@@ -32,7 +32,7 @@ export interface ProposalPlace {
   readonly changed: () => Promise<{
     readonly base: string;
     readonly files: readonly ChangedInTree[];
-    /** What has changed as well and is not among the files, in sentences. */
+    /** Sentences that name changes that are not among the files. */
     readonly notes: readonly string[];
     /** Files that Git LFS stores. */
     readonly largeFiles: readonly string[];
@@ -143,7 +143,7 @@ export function isBranch(name: string): boolean {
   return /^[A-Za-z0-9](?:[\w-]|[./](?![./]))*$/.test(name) && !/(?:\.lock|[./])$/.test(name);
 }
 
-/** What the patch lacks stands at the end of the body. */
+/** The end of the body names what the patch lacks. */
 async function patchOf(
   { changed, hasSecret }: ProposalPlace,
   { paths }: NonNullable<ProposalsOutput["pull_request"]>,

@@ -7,14 +7,14 @@ export interface CollectedOutputs {
   readonly findings: readonly Finding[];
   readonly omitted: number;
   readonly verdict: Verdict | undefined;
-  /** What was refused, and not handed in rightly afterwards. */
+  /** Outputs that were refused and not corrected afterwards. */
   readonly refused: readonly RefusedOutput[];
   readonly proposals: readonly CollectedProposal[];
 }
 
 export interface CollectedProposal {
   readonly task: string;
-  /** Those of each `Each` around the task. */
+  /** The items of each `Each` around the task. */
   readonly items: readonly string[];
   readonly proposal: Proposal;
 }

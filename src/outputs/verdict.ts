@@ -33,7 +33,7 @@ export function verdictLine({ verdict, reason }: Verdict): string {
   return why === "" ? verdictWords[verdict] : `${verdictWords[verdict]}: ${why}`;
 }
 
-/** As the plan of the run says. */
+/** Judges a run by the outputs in its plan. */
 export function judgementOf(view: RunView): Judgement {
   if (view.status !== "succeeded") return { kind: "passed" };
   const { outputs, part } = view.plan ?? {};

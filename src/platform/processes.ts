@@ -201,7 +201,7 @@ export interface ProgramCall {
   readonly input?: string | number;
 }
 
-/** What a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */
+/** Returns what a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */
 export async function runProgram(
   program: string,
   args: readonly string[],

@@ -20,7 +20,7 @@ const namesInNote = 10;
 
 export interface StagedTree {
   readonly tree: string;
-  /** What it lacks, in sentences. */
+  /** Sentences that say what the tree lacks. */
   readonly notes: readonly string[];
   /** Files that Git LFS stores: the tree has pointers to objects that are only here. */
   readonly largeFiles: readonly string[];
@@ -34,7 +34,7 @@ export async function stageWorkingTree(view: GitView): Promise<StagedTree> {
 
 interface Filtered {
   readonly filter: Filter;
-  /** As a line of attributes has them. */
+  /** Written like in a `.gitattributes` file: `text`, `-text`, `eol=lf`. */
   readonly attributes: string[];
 }
 
@@ -95,7 +95,7 @@ class Staging {
     return submodules;
   }
 
-  /** What may differ from the index: files whose time or size does, and files that git doesn't track. */
+  /** Finds files that may differ from the index, by their time or size, and files that git doesn't track. */
   async #changed(): Promise<{ readonly present: readonly string[]; readonly gone: string[] }> {
     const differs = await this.#git([
       "diff-files",

@@ -35,7 +35,7 @@ export function modelsOnceAMinute(
 
 export const NONE_LISTED = "The models can't be checked, because none are listed.";
 
-/** What is listed; if nothing is, with a reason. */
+/** The listed models; if there are none, with a reason. */
 export interface Offered {
   readonly offered: readonly OfferedModel[];
   readonly reason?: string;

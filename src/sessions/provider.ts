@@ -22,7 +22,7 @@ interface ProviderType {
   readonly headers: (apiKey: string) => Record<string, string>;
   /** Whether a format of the answer can be asked for. */
   readonly formatsAnswers: boolean;
-  /** What the API begins with, behind the base URL. */
+  /** The path of the API, behind the base URL. */
   readonly prefix: string;
   /** OpenTelemetry's `gen_ai.provider.name`. */
   readonly telemetryName: string;

@@ -21,7 +21,7 @@ export interface Conversation {
   model?: ModelAddress;
   /** Its requests pass through this process. */
   handled?: true;
-  /** What the crash of the turn is about, where the runtime doesn't report it. */
+  /** The cause of the turn's crash, where the runtime doesn't report it. */
   problem?: Crash | undefined;
 }
 

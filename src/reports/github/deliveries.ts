@@ -28,7 +28,7 @@ export function refusedMarkdown(deliveries: readonly Delivery[]): readonly strin
   return left > 0 ? [...all.slice(0, MAX_REFUSED), `…and ${left} more, listed below.`] : all;
 }
 
-/** Of a step that does nothing else. */
+/** The summary of a step that does nothing else. */
 export function deliveryPage(deliveries: readonly Delivery[]): string {
   const { heading, text } = deliveriesSection(deliveries);
   return ["## Delivery", ...refusedMarkdown(deliveries), heading, text, ""].join("\n\n");

@@ -40,7 +40,7 @@ export function absenceKind(error: unknown, hasSession: boolean): AbsenceKind | 
   return undefined;
 }
 
-/** Of an answer over HTTP. */
+/** The body of an answer over HTTP. */
 function statusOf(error: unknown): number | undefined {
   for (const one of causesOf(error)) {
     if ("status" in one && typeof one.status === "number") return one.status;

@@ -1,4 +1,4 @@
-/** What a program that has ended in its sandbox probably lacked, by what it wrote. */
+/** Guesses from its output what a program that ended in its sandbox lacked. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isBareName } from "../../platform/search-path.ts";

@@ -51,7 +51,7 @@ function withoutNulls(value: unknown, depth = 0): unknown {
   );
 }
 
-/** What is none is ignored: many programs print something else. */
+/** Lines that are no message are ignored: many programs print something else. */
 export function isMessage(value: unknown): value is JSONRPCMessage {
   return isRecord(value) && value["jsonrpc"] === "2.0";
 }
