@@ -5,7 +5,7 @@
  * either. The repository is the one that was there when the object was made: another one in its place is refused.
  */
 import * as fs from "node:fs";
-import { homedir } from "node:os";
+import { devNull, homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { realPathOf, removeDirectory } from "./files.ts";
@@ -176,7 +176,8 @@ export class GitView {
       ["core.quotepath", "false"],
       ["core.safecrlf", "false"],
       ["core.loosecompression", "0"],
-      ["core.hookspath", join(this.gitFolder, "none")],
+      ["core.hookspath", devNull],
+      ["core.fsmonitor", "false"],
       ["core.excludesfile", this.settings.excludesFile ?? ""],
       ["core.attributesfile", (workTree && this.settings.attributesFile) || ""],
       ...this.settings.plain,
@@ -259,7 +260,11 @@ export class GitView {
    * A file that starts git in a sandbox that has no network, can write only to the view, and sees of the machine only
    * programs and `readable`. Undefined: this machine has no sandbox, or it is off.
    */
-  async sandbox(name: string, readable: readonly string[]): Promise<string | undefined> {
+  async sandbox(
+    name: string,
+    readable: readonly string[],
+    writable = this.gitFolder,
+  ): Promise<string | undefined> {
     const { environment, sandbox } = this.repository.options;
     if (sandbox === "off") return undefined;
     const support = await sandboxSupport(environment);
@@ -271,7 +276,7 @@ export class GitView {
       profile: {
         files: "granted",
         readable,
-        writable: [this.gitFolder],
+        writable: [writable],
         creatable: [],
         fixed: [],
         hidden: [],
@@ -303,6 +308,9 @@ function fillView(view: string, { gitFolder, commonFolder }: GitPlace, settings:
   for (const name of ["objects/info", "info", "refs"])
     fs.mkdirSync(join(view, name), { recursive: true, mode: 0o700 });
   const { objectFormat, refStorage } = settings;
+  // They are written into settings, where a line end would begin another one.
+  if (!/^sha(?:1|256)$/.test(objectFormat) || !/^(?:files|reftable)$/.test(refStorage ?? "files"))
+    throw new Error("its format is unknown");
   const extensions = [
     ...(objectFormat === "sha1" ? [] : [`objectformat = ${objectFormat}`]),
     ...(refStorage === undefined ? [] : [`refstorage = ${refStorage}`]),

@@ -150,7 +150,7 @@ class Staging {
   async #convert(filtered: ReadonlyMap<string, Filtered>): Promise<void> {
     if (filtered.size === 0) return;
     const view = this.#view;
-    const enter = await view.sandbox("filter", []);
+    const enter = await view.sandbox("filter", [view.gitFolder], join(view.gitFolder, "objects"));
     if (enter === undefined) {
       throw new GitUnknown(
         `What git would store of ${namesOf([...filtered.keys()])} is unknown: a filter (${[...filtered.values()][0]?.filter.name}) converts them, and filters only run in a sandbox. Install bubblewrap on Linux and don't use \`sandbox: off\`, or undo the changes of these files`,
