@@ -62,7 +62,6 @@ interface Settings {
 const plainSettings =
   /^(?:core\.(?:autocrlf|eol|checkroundtripencoding|filemode|ignorecase|precomposeunicode|symlinks|trustctime|checkstat|sparsecheckout|sparsecheckoutcone)|branch\..+\.(?:remote|merge|pushremote)|remote\..+\.(?:fetch|push)|remote\.pushdefault|push\.default)$/s;
 
-/** Their ids are known to git without a file. */
 const emptyTrees: Readonly<Record<string, string>> = {
   sha1: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
   sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -158,7 +157,6 @@ export class GitView {
     this.#folder = folder;
   }
 
-  /** The git folder. It may be written to. */
   get gitFolder(): string {
     return join(this.#folder, "git");
   }
@@ -308,7 +306,6 @@ function fillView(view: string, { gitFolder, commonFolder }: GitPlace, settings:
   for (const name of ["objects/info", "info", "refs"])
     fs.mkdirSync(join(view, name), { recursive: true, mode: 0o700 });
   const { objectFormat, refStorage } = settings;
-  // They are written into settings, where a line end would begin another one.
   if (!/^sha(?:1|256)$/.test(objectFormat) || !/^(?:files|reftable)$/.test(refStorage ?? "files"))
     throw new Error("its format is unknown");
   const extensions = [
