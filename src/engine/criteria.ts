@@ -8,6 +8,7 @@ import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { Judged } from "./dialogue.ts";
 import type { ToolCall } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
+import { GO_ON } from "./send-prompt.ts";
 import { argumentOf } from "./variables.ts";
 
 export interface Verdict<Field> {
@@ -20,6 +21,9 @@ export interface Verdict<Field> {
 
 export const ANSWER_CUT = "the answer was cut at the model's output limit";
 
+export const EMPTY_VERDICT =
+  "Your last answer was empty. Call job_boolean_true or job_boolean_false now.";
+
 const PREREQUISITE_FAILED = "job_prerequisite_failed";
 
 const verdictTools = [
@@ -27,6 +31,12 @@ const verdictTools = [
   "job_boolean_false",
   PREREQUISITE_FAILED,
 ] as const satisfies JobTool[];
+
+export function gaveVerdict(toolCalls: readonly ToolCall[]): boolean {
+  return toolCalls.some(
+    ({ name, succeeded }) => succeeded && verdictTools.some((tool) => tool === name),
+  );
+}
 
 /** Also of a tool that there isn't, if its name is written in another way: `Job-Boolean-False`, `functions.job_boolean_false`. */
 function meansVerdict(name: string): boolean {
@@ -125,6 +135,19 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
+const handedInOnce = ["job_report", "job_result", "job_verdict", "job_prepare_document"];
+
+/** Statement 7a: whether anything but an answer shows that the task is done: criteria, or the job tools that the prompt names. */
+export function isProven(
+  { prompt, criteria }: PreparedTask,
+  toolCalls: readonly ToolCall[],
+): boolean {
+  const { toolExecuted, commands, result, condition } = criteria ?? {};
+  if ([toolExecuted, commands, result, condition].some((check) => check !== undefined)) return true;
+  const named = handedInOnce.filter((tool) => prompt[0].includes(tool));
+  return named.length > 0 && missingTools(named, toolCalls).length === 0;
+}
+
 export interface FailedChecks {
   readonly missing?: readonly string[];
   readonly commands?: readonly FailedCommand[];
@@ -134,10 +157,23 @@ export type FailedCommand = Extract<CommandResult, { kind: "failed" }>;
 
 /** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(
-  task: PreparedTask,
-  { missing = [], commands = [] }: FailedChecks,
+  { prompt, criteria }: PreparedTask,
+  failed: FailedChecks,
 ): readonly [string] {
-  const parts = [withoutEnd(task.prompt[0])];
+  const parts = [withoutEnd(prompt[0]), ...partsOf(failed)];
+  const additional = criteria?.failureAction.additionalPrompt;
+  if (additional !== undefined)
+    parts.push(`## You accidentally Stopped\n${withoutEdges(additional[0])}`);
+  return [parts.join("\n\n")];
+}
+
+/** Statement 7a. */
+export function goOnPrompt(failed: FailedChecks): readonly [string] {
+  return [[GO_ON, ...partsOf(failed)].join("\n\n")];
+}
+
+function partsOf({ missing = [], commands = [] }: FailedChecks): readonly string[] {
+  const parts: string[] = [];
   for (const { name, how, tail } of commands) {
     // Data: no variable in it is expanded, and no line of it is read as a heading.
     const title = name.replaceAll(/\s+/gu, " ");
@@ -145,10 +181,7 @@ export function retryPrompt(
     parts.push(`## Check Failed: ${title} (${how})\n${end}`.replaceAll("$", "$$$$"));
   }
   if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);
-  const additional = task.criteria?.failureAction.additionalPrompt;
-  if (additional !== undefined)
-    parts.push(`## You accidentally Stopped\n${withoutEdges(additional[0])}`);
-  return [parts.join("\n\n")];
+  return parts;
 }
 
 /** Without the line breaks around it, which YAML's block text brings: between parts there is one empty line. */

@@ -4,6 +4,8 @@ import { errorToDetailedString } from "../events/error-detail.ts";
 import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import {
+  goOnPrompt,
+  isProven,
   judgeChange,
   judgeCondition,
   judgePreviousTask,
@@ -142,22 +144,9 @@ type Unserved = Extract<RoundEnd, { kind: "crashed" | "canceled" }>;
 
 async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
   const { task } = context;
-  const first = await prompts.round({
-    prompt: task.prompt,
-    retry: 0,
-    wentWell: promptWentWell(task),
-  });
-  if (first.kind === "failed") return { ...first, answer: false };
-  if (first.kind !== "completed") return first;
-  const { criteria } = task;
-  if (criteria === undefined) {
-    const reason = prerequisiteFailure(task, first.toolCalls) ?? first.fault;
-    return reason === undefined ? { kind: "succeeded" } : { kind: "failed", reason, answer: false };
-  }
-
-  let check = await checkCriteria(context, prompts, criteria, first, 0);
+  let check = await runRound(context, prompts, task.prompt, 0);
   if (check.kind === "crashed") return check;
-  const of = criteria.failureAction.retryTimes;
+  const of = task.criteria?.failureAction.retryTimes ?? 0;
   let failed: FailedChecks = {};
   let reason = "";
   for (let retry = 0; ; retry += 1) {
@@ -170,7 +159,8 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
     else reason = `the session crashed: ${check.crash.message}`;
     if (retry === of) break;
     decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
-    check = await retryOnce(context, prompts, criteria, failed, retry + 1);
+    // A crash in here is a failed retry: attempts and retries have separate budgets.
+    check = await runRound(context, prompts, retryPrompt(task, failed), retry + 1);
   }
   decide(context, { kind: "retries-exhausted", retries: of, reason });
   // The last round decides: a verdict is an answer whatever crashed before it.
@@ -197,19 +187,40 @@ function promptWentWell(task: PreparedTask): (judged: Judged) => boolean {
     missingTools(task.criteria?.toolExecuted ?? [], toolCalls).length === 0;
 }
 
-/** A crash in here is a failed retry: attempts and retries have separate budgets. */
-async function retryOnce(
+/** Statement 7a: after an empty answer, the same session is asked once to go on, unless the task is done. */
+async function runRound(
   context: TaskContext,
   prompts: TaskPrompts,
-  criteria: PreparedCriteria,
-  failed: FailedChecks,
+  prompt: ExpandedPrompt,
   retry: number,
 ): Promise<Check> {
-  const prompt = retryPrompt(context.task, failed);
-  const outcome = await prompts.round({ prompt, retry, wentWell: promptWentWell(context.task) });
-  if (outcome.kind === "failed") return { kind: "ended", reason: outcome.reason };
-  if (outcome.kind !== "completed") return outcome;
-  return checkCriteria(context, prompts, criteria, outcome, retry);
+  const { task } = context;
+  const round = { prompt, retry, wentWell: promptWentWell(task) };
+  const end = await prompts.round(round);
+  const check = await judge(context, prompts, end, retry);
+  if (end.kind !== "completed" || end.empty !== true) return check;
+  const fails = check.kind === "fails";
+  if (fails || (check.kind === "holds" && !isProven(task, end.toolCalls))) {
+    const text = goOnPrompt(fails ? check.failed : {});
+    return judge(context, prompts, await prompts.goOn(end, round, text), retry);
+  }
+  await prompts.served("task", end, round.wentWell);
+  return check;
+}
+
+async function judge(
+  context: TaskContext,
+  prompts: TaskPrompts,
+  end: RoundEnd,
+  retry: number,
+): Promise<Check> {
+  if (end.kind === "failed") return { kind: "ended", reason: end.reason };
+  if (end.kind !== "completed") return end;
+  const { criteria } = context.task;
+  const impossible = prerequisiteFailure(context.task, end.toolCalls);
+  if (impossible !== undefined) return { kind: "ended", reason: impossible };
+  if (criteria !== undefined) return checkCriteria(context, prompts, criteria, end, retry);
+  return end.fault === undefined ? { kind: "holds" } : { kind: "ended", reason: end.fault };
 }
 
 /** Statement 11: the tools first; only when they were called, the commands, and when they passed, the condition. */
@@ -220,8 +231,6 @@ async function checkCriteria(
   { toolCalls, fault }: Judged,
   retry: number,
 ): Promise<Check> {
-  const impossible = prerequisiteFailure(context.task, toolCalls);
-  if (impossible !== undefined) return { kind: "ended", reason: impossible };
   const missing = missingTools(toolExecuted ?? [], toolCalls);
   if (fault !== undefined)
     return { kind: "fails", failed: { missing }, reason: fault, answer: false };

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Task } from "../../src/entry/model.ts";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { play, ref, type Setup } from "../rig/engine.ts";
-import { modelUsed } from "../rig/fake-sessions.ts";
+import { type Act, modelUsed } from "../rig/fake-sessions.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 
 const multiple: Task = {
@@ -340,6 +340,51 @@ describe("engine.md, statements 8–14: a task", () => {
       ),
       decisions.join("\n"),
     );
+  });
+
+  it("statement 7a: a check that ended with an empty answer is asked once for its verdict", async () => {
+    const answers = [
+      { tools: ["view"], empty: true },
+      { ...yes, empty: true },
+    ] as const;
+    let asked = 0;
+    const { outcome, sessions } = await play({
+      tasks: { t: withCriteria({ condition: "job_boolean_true?" }, 0) },
+      play: ({ prompt }) => (prompt === "do it" ? {} : (answers[asked++] ?? {})),
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(sessions.prompts.slice(1), [
+      "job_boolean_true?",
+      "Your last answer was empty. Call job_boolean_true or job_boolean_false now.",
+    ]);
+  });
+
+  it("statement 7a: with multiple models, the session of the prompt goes on, after its check", async () => {
+    const verdicts = [no, yes];
+    const { outcome, sessions, decisions } = await play({
+      tasks: { t: { ...multiple, availability: {} } },
+      play: ({ prompt }) => {
+        if (prompt.includes("after?")) return verdicts.shift() ?? no;
+        return prompt === "do it" ? { tools: ["view"], empty: true } : {};
+      },
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(
+      sessions.turns.map(({ sessionId, label }) => `${sessionId} ${label.role} ${label.retry}`),
+      ["s1 task 0", "s2 driving 0", "s1 task 0", "s3 driving 0"],
+    );
+    assert.equal(sessions.closed.length, 3);
+    assert.ok(!decisions.some((text) => text.includes("Retry")));
+  });
+
+  it("statement 7a: a crash while the session goes on sends the whole prompt again", async () => {
+    const acts: Act[] = [{ tools: ["view"], empty: true }, { crash: sessionCrash }, {}];
+    const { outcome, sessions } = await play({
+      tasks: { t: { prompt: "do it" } },
+      play: () => acts.shift() ?? {},
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.equal(sessions.prompts.at(-1), `${SESSION_CRASH_PREFIX}do it`);
   });
 
   it("limits: calls of sub-agents count, and are seen only when they are over", async () => {
