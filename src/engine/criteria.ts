@@ -89,7 +89,7 @@ export function judgePreviousTask(
 export function judgeCondition(
   purpose: "availability" | "criteria",
   condition: string,
-  { toolCalls, fault }: Judged,
+  { toolCalls, fault, text }: Judged,
 ): Verdict<"condition"> {
   const content = JSON.stringify(condition);
   const verdict = (kind: Verdict<never>["kind"], reason: string) =>
@@ -107,7 +107,10 @@ export function judgeCondition(
     (call) => call.name === "job_boolean_true" || call.name === "job_boolean_false",
   );
   if (last === undefined)
-    return verdict("fails", "neither job_boolean_true nor job_boolean_false was called");
+    return verdict(
+      "fails",
+      `neither job_boolean_true nor job_boolean_false was called${writtenCalls(text, verdictTools)}`,
+    );
   const reason = `${last.name} was called: ${argumentOf(last) ?? ""}`;
   return verdict(last.name === "job_boolean_true" ? "holds" : "fails", reason);
 }
@@ -148,8 +151,41 @@ export function isProven(
   return named.length > 0 && missingTools(named, toolCalls).length === 0;
 }
 
+const callMarks =
+  /<\/?(?:tool_calls?|function_calls?)>|<function=|<invoke name=|\[TOOL_CALLS\]|<\|(?:tool_call|python_tag)|"(?:name|function|tool|tool_name|recipient_name)"\s*:/;
+
+interface Expected {
+  readonly missing: readonly string[];
+  readonly reason: string;
+  readonly otherwise: string;
+  readonly text: string;
+}
+
+export function calledVerdict({ missing, reason, otherwise, text }: Expected): {
+  readonly kind: "holds" | "fails";
+  readonly reason: string;
+  readonly failed: FailedChecks;
+} {
+  if (missing.length === 0) return { kind: "holds", reason: otherwise, failed: {} };
+  const written = writtenCalls(text, missing);
+  return { kind: "fails", reason: reason + written, failed: { missing, asText: written !== "" } };
+}
+
+/** For the end of a reason. The text is only looked at, and no call in it is run: it may quote somebody. */
+function writtenCalls(text: string, tools: readonly string[]): string {
+  const isWritten =
+    callMarks.test(text) &&
+    tools.some((tool) => text.includes(tool) || text.includes(tool.replace("/", "-")));
+  return isWritten ? AS_TEXT : "";
+}
+
+const AS_TEXT =
+  ". The model writes its calls as text. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), or choose another model";
+
 export interface FailedChecks {
   readonly missing?: readonly string[];
+  /** The model wrote the calls of the missing tools as text. */
+  readonly asText?: boolean;
   readonly commands?: readonly FailedCommand[];
 }
 
@@ -172,7 +208,7 @@ export function goOnPrompt(failed: FailedChecks): readonly [string] {
   return [[GO_ON, ...partsOf(failed)].join("\n\n")];
 }
 
-function partsOf({ missing = [], commands = [] }: FailedChecks): readonly string[] {
+function partsOf({ missing = [], asText = false, commands = [] }: FailedChecks): readonly string[] {
   const parts: string[] = [];
   for (const { name, how, tail } of commands) {
     // Data: no variable in it is expanded, and no line of it is read as a heading.
@@ -180,7 +216,13 @@ function partsOf({ missing = [], commands = [] }: FailedChecks): readonly string
     const end = tail === "" ? "It printed nothing." : fenced(tail);
     parts.push(`## Check Failed: ${title} (${how})\n${end}`.replaceAll("$", "$$$$"));
   }
-  if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);
+  if (missing.length > 0) {
+    const wrote = asText ? "You wrote the call as text, which has no effect. " : "";
+    const what = missing.length === 1 ? "as a tool" : "as tools, not in text";
+    parts.push(
+      `## Required Tool Not Called: ${missing.join(", ")}\n${wrote}Call ${missing.join(" and ")} ${what}.`,
+    );
+  }
   return parts;
 }
 

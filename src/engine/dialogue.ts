@@ -56,21 +56,17 @@ export interface Dialogue {
 export type SendTurn = (text: string) => Promise<TurnOutcome>;
 
 export type RoundEnd =
-  | (Judged & Completed)
+  | (Judged & { readonly kind: "completed"; readonly empty?: true })
   /** The task fails, without a retry. `text`: what the model has to say about it. */
   | { readonly kind: "failed"; readonly reason: string; readonly text?: string }
   | { readonly kind: "crashed"; readonly crash: Crash }
   | { readonly kind: "canceled" };
-
-interface Completed {
-  readonly kind: "completed";
-  readonly text: string;
-  readonly empty?: true;
-}
 
 export interface Judged {
   /** Those of all turns of the round, and its actions that called tools. */
   readonly toolCalls: readonly ToolCall[];
   /** Why the round has failed although the model has stopped, whatever tools were called. */
   readonly fault?: string | undefined;
+  /** The model's last words. */
+  readonly text: string;
 }

@@ -4,6 +4,7 @@ import { errorToDetailedString } from "../events/error-detail.ts";
 import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import {
+  calledVerdict,
   goOnPrompt,
   isProven,
   judgeChange,
@@ -228,7 +229,7 @@ async function checkCriteria(
   context: TaskContext,
   prompts: TaskPrompts,
   { toolExecuted, commands, result, condition }: PreparedCriteria,
-  { toolCalls, fault }: Judged,
+  { toolCalls, fault, text }: Judged,
   retry: number,
 ): Promise<Check> {
   const missing = missingTools(toolExecuted ?? [], toolCalls);
@@ -237,24 +238,21 @@ async function checkCriteria(
   let check: Check = { kind: "holds" };
   if (toolExecuted !== undefined) {
     const where = prompts.hasDialogue ? "since the last retry" : "in the last turn";
-    const [kind, reason] =
-      missing.length === 0
-        ? (["holds", "all tools were called"] as const)
-        : (["fails", `not called successfully ${where}: ${missing.join(", ")}`] as const);
+    const reason = `not called successfully ${where}: ${missing.join(", ")}`;
     const content = JSON.stringify(toolExecuted);
-    check = checked(context, { kind, field: "toolExecuted", content, reason }, { missing });
+    const verdict = calledVerdict({ missing, reason, text, otherwise: "all tools were called" });
+    check = checked(context, { ...verdict, field: "toolExecuted", content }, verdict.failed);
   }
   if (check.kind === "holds" && commands !== undefined)
     check = await checkCommands(context, commands);
   if (check.kind === "holds" && result !== undefined) {
     // It may have been handed in in any round.
-    const [kind, reason] =
-      context.given.last("result.given") === undefined
-        ? (["fails", "job_result was not called with a result that fits"] as const)
-        : (["holds", "job_result was called"] as const);
+    const isGiven = context.given.last("result.given") !== undefined;
+    const reason = "job_result was not called with a result that fits";
     const content = JSON.stringify(result);
-    const verdict = { kind, field: "result", content, reason } as const;
-    check = checked(context, verdict, { missing: ["job_result"] });
+    const missing = isGiven ? [] : ["job_result"];
+    const verdict = calledVerdict({ missing, reason, text, otherwise: "job_result was called" });
+    check = checked(context, { ...verdict, field: "result", content }, verdict.failed);
   }
   if (check.kind === "holds" && condition !== undefined) {
     const asked = await askCondition(prompts, "criteria", condition, retry);
@@ -265,13 +263,13 @@ async function checkCriteria(
 
 function checked(
   context: TaskContext,
-  { kind, ...check }: Verdict<CriteriaField>,
+  { kind, field, content, reason }: Verdict<CriteriaField>,
   failed: FailedChecks,
 ): Check {
   const holds = kind === "holds";
-  decide(context, { kind: holds ? "criteria-passed" : "criteria-failed", ...check });
+  decide(context, { kind: holds ? "criteria-passed" : "criteria-failed", field, content, reason });
   if (holds) return { kind };
-  return { kind: "fails", failed, reason: check.reason, answer: kind === "fails" };
+  return { kind: "fails", failed, reason, answer: kind === "fails" };
 }
 
 async function checkCommands(context: TaskContext, all: readonly Command[]): Promise<Check> {

@@ -119,3 +119,50 @@ describe("an empty answer after a successful call", () => {
     assert.equal(ran.prompts.length, 5);
   });
 });
+
+describe("a tool call that is written as text", () => {
+  const given = '{"name": "job_report", "arguments": {"markdown": "All is well."}}';
+  const task = (criteria: object): readonly [string, string] =>
+    entryOf({ prompt: "Report.", criteria: { ...criteria, failureAction: { retryTimes: 1 } } });
+  const reports = task({ toolExecuted: ["job_report"] });
+  const advice =
+    /The model writes its calls as text\. Check the chat template .* or choose another model/;
+
+  for (const [how, text] of [
+    ["in a fence", `\`\`\`json\n${given}\n\`\`\``],
+    ["in a tag", `<tool_call>\n${given}\n</tool_call>`],
+    ["in a tag of its function", "<function=job_report>\n<parameter=markdown>x</parameter>"],
+  ] as const) {
+    it(`is not run, and the retry and the failure say so: ${how}`, async (t) => {
+      const { code, prompts, stdout } = await runFile(t, reports, () => ({ text }));
+      assert.equal(code, 1);
+      assert.equal(
+        prompts[1],
+        "Report.\n\n## Required Tool Not Called: job_report\nYou wrote the call as text, which has no effect. Call job_report as a tool.",
+      );
+      assert.match(stdout.trimEnd().split("\n").at(-1) ?? "", advice);
+    });
+  }
+
+  it("is said of a result and of a verdict, too", async (t) => {
+    for (const [criteria, name] of [
+      [{ result: schema }, "job_result"],
+      [{ condition: "job_boolean_true?" }, "job_boolean_true"],
+    ] as const) {
+      const text = `{"name": "${name}", "arguments": {}}`;
+      const { stdout } = await runFile(t, task(criteria), () => ({ text }));
+      assert.match(stdout, advice, name);
+    }
+  });
+
+  it("is not meant by a missing call, by prose, or by a call of another tool", async (t) => {
+    for (const text of ["I can't call job_report.", '{"name": "view"}', ""]) {
+      const { prompts, stdout } = await runFile(t, reports, () => ({ text: `${text} Done.` }));
+      assert.match(
+        prompts[1] ?? "",
+        /\n## Required Tool Not Called: job_report\nCall job_report as/,
+      );
+      assert.doesNotMatch(stdout, advice);
+    }
+  });
+});

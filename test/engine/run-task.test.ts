@@ -220,7 +220,7 @@ describe("engine.md, statements 8–14: a task", () => {
     });
     const { sessions, decisions } = await play({ tasks: { t: task }, play: () => ({}) });
     const retry =
-      "do it\n\n## Required Tool Not Called: job_boolean_true, job_prepare_document\n\n## You accidentally Stopped\ngo\non, worker";
+      "do it\n\n## Required Tool Not Called: job_boolean_true, job_prepare_document\nCall job_boolean_true and job_prepare_document as tools, not in text.\n\n## You accidentally Stopped\ngo\non, worker";
     assert.deepEqual(sessions.prompts, ["do it", retry, retry]);
     assert.deepEqual(
       sessions.turns.map(({ sessionId }) => sessionId),
@@ -249,7 +249,7 @@ describe("engine.md, statements 8–14: a task", () => {
     });
     assert.deepEqual(sessions.prompts, [
       "do it\n",
-      "do it\n\n## Required Tool Not Called: job_boolean_true\n\n## You accidentally Stopped\ngo on",
+      "do it\n\n## Required Tool Not Called: job_boolean_true\nCall job_boolean_true as a tool.\n\n## You accidentally Stopped\ngo on",
     ]);
   });
 
@@ -282,7 +282,8 @@ describe("engine.md, statements 8–14: a task", () => {
       play: () => (++turns === 1 ? {} : turns <= 6 ? { crash: sessionCrash } : yes),
     });
     assert.equal(outcome.kind, "succeeded");
-    const retry = "do it\n\n## Required Tool Not Called: job_boolean_true";
+    const retry =
+      "do it\n\n## Required Tool Not Called: job_boolean_true\nCall job_boolean_true as a tool.";
     assert.deepEqual(sessions.prompts, [
       "do it",
       retry,
