@@ -8,6 +8,7 @@ import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { Judged } from "./dialogue.ts";
 import type { ToolCall } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
+import { GO_ON } from "./send-prompt.ts";
 import { argumentOf } from "./variables.ts";
 
 export interface Verdict<Field> {
@@ -20,6 +21,9 @@ export interface Verdict<Field> {
 
 export const ANSWER_CUT = "the answer was cut at the model's output limit";
 
+export const EMPTY_VERDICT =
+  "Your last answer was empty. Call job_boolean_true or job_boolean_false now.";
+
 const PREREQUISITE_FAILED = "job_prerequisite_failed";
 
 const verdictTools = [
@@ -27,6 +31,12 @@ const verdictTools = [
   "job_boolean_false",
   PREREQUISITE_FAILED,
 ] as const satisfies JobTool[];
+
+export function gaveVerdict(toolCalls: readonly ToolCall[]): boolean {
+  return toolCalls.some(
+    ({ name, succeeded }) => succeeded && verdictTools.some((tool) => tool === name),
+  );
+}
 
 /** Also of a tool that there isn't, if its name is written in another way: `Job-Boolean-False`, `functions.job_boolean_false`. */
 function meansVerdict(name: string): boolean {
@@ -79,7 +89,7 @@ export function judgePreviousTask(
 export function judgeCondition(
   purpose: "availability" | "criteria",
   condition: string,
-  { toolCalls, fault }: Judged,
+  { toolCalls, fault, text }: Judged,
 ): Verdict<"condition"> {
   const content = JSON.stringify(condition);
   const verdict = (kind: Verdict<never>["kind"], reason: string) =>
@@ -97,7 +107,10 @@ export function judgeCondition(
     (call) => call.name === "job_boolean_true" || call.name === "job_boolean_false",
   );
   if (last === undefined)
-    return verdict("fails", "neither job_boolean_true nor job_boolean_false was called");
+    return verdict(
+      "fails",
+      `neither job_boolean_true nor job_boolean_false was called${writtenCalls(text, verdictTools)}`,
+    );
   const reason = `${last.name} was called: ${argumentOf(last) ?? ""}`;
   return verdict(last.name === "job_boolean_true" ? "holds" : "fails", reason);
 }
@@ -125,8 +138,54 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
+const handedInOnce = ["job_report", "job_result", "job_verdict", "job_prepare_document"];
+
+/** Statement 7a: whether anything but an answer shows that the task is done: criteria, or the job tools that the prompt names. */
+export function isProven(
+  { prompt, criteria }: PreparedTask,
+  toolCalls: readonly ToolCall[],
+): boolean {
+  const { toolExecuted, commands, result, condition } = criteria ?? {};
+  if ([toolExecuted, commands, result, condition].some((check) => check !== undefined)) return true;
+  const named = handedInOnce.filter((tool) => prompt[0].includes(tool));
+  return named.length > 0 && missingTools(named, toolCalls).length === 0;
+}
+
+const callMarks =
+  /<\/?(?:tool_calls?|function_calls?)>|<function=|<invoke name=|\[TOOL_CALLS\]|<\|(?:tool_call|python_tag)|"(?:name|function|tool|tool_name|recipient_name)"\s*:/;
+
+interface Expected {
+  readonly missing: readonly string[];
+  readonly reason: string;
+  readonly otherwise: string;
+  readonly text: string;
+}
+
+export function calledVerdict({ missing, reason, otherwise, text }: Expected): {
+  readonly kind: "holds" | "fails";
+  readonly reason: string;
+  readonly failed: FailedChecks;
+} {
+  if (missing.length === 0) return { kind: "holds", reason: otherwise, failed: {} };
+  const written = writtenCalls(text, missing);
+  return { kind: "fails", reason: reason + written, failed: { missing, asText: written !== "" } };
+}
+
+/** For the end of a reason. The text is only looked at, and no call in it is run: it may quote somebody. */
+function writtenCalls(text: string, tools: readonly string[]): string {
+  const isWritten =
+    callMarks.test(text) &&
+    tools.some((tool) => text.includes(tool) || text.includes(tool.replace("/", "-")));
+  return isWritten ? AS_TEXT : "";
+}
+
+const AS_TEXT =
+  ". The model writes its calls as text. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), or choose another model";
+
 export interface FailedChecks {
   readonly missing?: readonly string[];
+  /** The model wrote the calls of the missing tools as text. */
+  readonly asText?: boolean;
   readonly commands?: readonly FailedCommand[];
 }
 
@@ -134,21 +193,37 @@ export type FailedCommand = Extract<CommandResult, { kind: "failed" }>;
 
 /** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(
-  task: PreparedTask,
-  { missing = [], commands = [] }: FailedChecks,
+  { prompt, criteria }: PreparedTask,
+  failed: FailedChecks,
 ): readonly [string] {
-  const parts = [withoutEnd(task.prompt[0])];
+  const parts = [withoutEnd(prompt[0]), ...partsOf(failed)];
+  const additional = criteria?.failureAction.additionalPrompt;
+  if (additional !== undefined)
+    parts.push(`## You accidentally Stopped\n${withoutEdges(additional[0])}`);
+  return [parts.join("\n\n")];
+}
+
+/** Statement 7a. */
+export function goOnPrompt(failed: FailedChecks): readonly [string] {
+  return [[GO_ON, ...partsOf(failed)].join("\n\n")];
+}
+
+function partsOf({ missing = [], asText = false, commands = [] }: FailedChecks): readonly string[] {
+  const parts: string[] = [];
   for (const { name, how, tail } of commands) {
     // Data: no variable in it is expanded, and no line of it is read as a heading.
     const title = name.replaceAll(/\s+/gu, " ");
     const end = tail === "" ? "It printed nothing." : fenced(tail);
     parts.push(`## Check Failed: ${title} (${how})\n${end}`.replaceAll("$", "$$$$"));
   }
-  if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);
-  const additional = task.criteria?.failureAction.additionalPrompt;
-  if (additional !== undefined)
-    parts.push(`## You accidentally Stopped\n${withoutEdges(additional[0])}`);
-  return [parts.join("\n\n")];
+  if (missing.length > 0) {
+    const wrote = asText ? "You wrote the call as text, which has no effect. " : "";
+    const what = missing.length === 1 ? "as a tool" : "as tools, not in text";
+    parts.push(
+      `## Required Tool Not Called: ${missing.join(", ")}\n${wrote}Call ${missing.join(" and ")} ${what}.`,
+    );
+  }
+  return parts;
 }
 
 /** Without the line breaks around it, which YAML's block text brings: between parts there is one empty line. */

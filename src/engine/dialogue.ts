@@ -56,7 +56,7 @@ export interface Dialogue {
 export type SendTurn = (text: string) => Promise<TurnOutcome>;
 
 export type RoundEnd =
-  | (Judged & { readonly kind: "completed"; readonly text: string })
+  | (Judged & { readonly kind: "completed"; readonly empty?: true })
   /** The task fails, without a retry. `text`: what the model has to say about it. */
   | { readonly kind: "failed"; readonly reason: string; readonly text?: string }
   | { readonly kind: "crashed"; readonly crash: Crash }
@@ -67,4 +67,6 @@ export interface Judged {
   readonly toolCalls: readonly ToolCall[];
   /** Why the round has failed although the model has stopped, whatever tools were called. */
   readonly fault?: string | undefined;
+  /** The model's last words. */
+  readonly text: string;
 }

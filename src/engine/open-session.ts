@@ -129,11 +129,11 @@ export function withReadable(ports: EnginePorts, folder: string | undefined): En
 
 type OfDialogue = () => Promise<Partial<SessionRequest> | Crashed>;
 
-/** At most one session is open; one that crashed is never used again; a borrowed one is neither started nor ended. */
+/** At most one session of each role is open; one that crashed is never used again; a borrowed one is neither started nor ended. */
 export class SessionKeeper {
   readonly #context: TaskContext;
   readonly #dialogue: OfDialogue | undefined;
-  #open: { readonly session: Session; readonly role: SessionRole } | undefined;
+  readonly #open = new Map<SessionRole, Session>();
   readonly #failed = new Set<string>();
 
   constructor(context: TaskContext, dialogue: OfDialogue | undefined) {
@@ -145,7 +145,7 @@ export class SessionKeeper {
     return {
       acquire: (modelId, attempt, signal) =>
         this.#acquire({ role, retry, modelId, attempt, signal }),
-      discard: () => this.end(false),
+      discard: () => this.#end(this.#roleOf(role), false),
     };
   }
 
@@ -156,9 +156,10 @@ export class SessionKeeper {
   ): Promise<Acquired> {
     const { mode, spec, task, work, variables } = this.#context;
     if (mode.kind === "borrowed") return { kind: "opened", session: mode.session };
-    if (this.#open !== undefined) return { kind: "opened", session: this.#open.session };
+    const role = this.#roleOf(request.role);
+    const open = this.#open.get(role);
+    if (open !== undefined) return { kind: "opened", session: open };
 
-    const role: SessionRole = mode.kind === "single" ? "both" : request.role;
     const { workingDirectory, toolSource } = spec;
     const permissions = spec.permissionsOf(work.taskId);
     const tooling = { toolSource, permissions, reported: this.#failed };
@@ -178,7 +179,7 @@ export class SessionKeeper {
       ...own,
       ...(role === "driving" ? {} : this.#withJobTools(own)),
     });
-    if (acquired.kind === "opened") this.#open = { session: acquired.session, role };
+    if (acquired.kind === "opened") this.#open.set(role, acquired.session);
     return acquired;
   }
 
@@ -196,15 +197,23 @@ export class SessionKeeper {
     };
   }
 
-  async purposeServed(wentWell: boolean): Promise<void> {
-    if (this.#context.mode.kind === "multiple") await this.end(wentWell);
+  async purposeServed(role: "driving" | "task", wentWell: boolean): Promise<void> {
+    if (this.#context.mode.kind === "multiple") await this.#end(role, wentWell);
   }
 
   async end(succeeded: boolean): Promise<void> {
-    const open = this.#open;
-    if (open === undefined) return;
-    this.#open = undefined;
-    await closeSession(this.#context, open.session, open.role, succeeded);
+    await Promise.all([...this.#open.keys()].map((role) => this.#end(role, succeeded)));
+  }
+
+  async #end(role: SessionRole, succeeded: boolean): Promise<void> {
+    const session = this.#open.get(role);
+    if (session === undefined) return;
+    this.#open.delete(role);
+    await closeSession(this.#context, session, role, succeeded);
+  }
+
+  #roleOf(role: "driving" | "task"): SessionRole {
+    return this.#context.mode.kind === "single" ? "both" : role;
   }
 }
 

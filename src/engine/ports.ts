@@ -153,6 +153,8 @@ export type TurnOutcome =
       readonly text: string;
       /** The last answer ends where the model's output limit has cut it. */
       readonly cut?: true;
+      /** After a successful tool call, the last answer has neither text nor a call. */
+      readonly empty?: true;
     }
   | { readonly kind: "crashed"; readonly toolCalls: readonly ToolCall[]; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly toolCalls: readonly ToolCall[] };

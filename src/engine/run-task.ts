@@ -4,6 +4,9 @@ import { errorToDetailedString } from "../events/error-detail.ts";
 import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import {
+  calledVerdict,
+  goOnPrompt,
+  isProven,
   judgeChange,
   judgeCondition,
   judgePreviousTask,
@@ -142,22 +145,9 @@ type Unserved = Extract<RoundEnd, { kind: "crashed" | "canceled" }>;
 
 async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
   const { task } = context;
-  const first = await prompts.round({
-    prompt: task.prompt,
-    retry: 0,
-    wentWell: promptWentWell(task),
-  });
-  if (first.kind === "failed") return { ...first, answer: false };
-  if (first.kind !== "completed") return first;
-  const { criteria } = task;
-  if (criteria === undefined) {
-    const reason = prerequisiteFailure(task, first.toolCalls) ?? first.fault;
-    return reason === undefined ? { kind: "succeeded" } : { kind: "failed", reason, answer: false };
-  }
-
-  let check = await checkCriteria(context, prompts, criteria, first, 0);
+  let check = await runRound(context, prompts, task.prompt, 0);
   if (check.kind === "crashed") return check;
-  const of = criteria.failureAction.retryTimes;
+  const of = task.criteria?.failureAction.retryTimes ?? 0;
   let failed: FailedChecks = {};
   let reason = "";
   for (let retry = 0; ; retry += 1) {
@@ -170,7 +160,8 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
     else reason = `the session crashed: ${check.crash.message}`;
     if (retry === of) break;
     decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
-    check = await retryOnce(context, prompts, criteria, failed, retry + 1);
+    // A crash in here is a failed retry: attempts and retries have separate budgets.
+    check = await runRound(context, prompts, retryPrompt(task, failed), retry + 1);
   }
   decide(context, { kind: "retries-exhausted", retries: of, reason });
   // The last round decides: a verdict is an answer whatever crashed before it.
@@ -197,19 +188,40 @@ function promptWentWell(task: PreparedTask): (judged: Judged) => boolean {
     missingTools(task.criteria?.toolExecuted ?? [], toolCalls).length === 0;
 }
 
-/** A crash in here is a failed retry: attempts and retries have separate budgets. */
-async function retryOnce(
+/** Statement 7a: after an empty answer, the same session is asked once to go on, unless the task is done. */
+async function runRound(
   context: TaskContext,
   prompts: TaskPrompts,
-  criteria: PreparedCriteria,
-  failed: FailedChecks,
+  prompt: ExpandedPrompt,
   retry: number,
 ): Promise<Check> {
-  const prompt = retryPrompt(context.task, failed);
-  const outcome = await prompts.round({ prompt, retry, wentWell: promptWentWell(context.task) });
-  if (outcome.kind === "failed") return { kind: "ended", reason: outcome.reason };
-  if (outcome.kind !== "completed") return outcome;
-  return checkCriteria(context, prompts, criteria, outcome, retry);
+  const { task } = context;
+  const round = { prompt, retry, wentWell: promptWentWell(task) };
+  const end = await prompts.round(round);
+  const check = await judge(context, prompts, end, retry);
+  if (end.kind !== "completed" || end.empty !== true) return check;
+  const fails = check.kind === "fails";
+  if (fails || (check.kind === "holds" && !isProven(task, end.toolCalls))) {
+    const text = goOnPrompt(fails ? check.failed : {});
+    return judge(context, prompts, await prompts.goOn(end, round, text), retry);
+  }
+  await prompts.served("task", end, round.wentWell);
+  return check;
+}
+
+async function judge(
+  context: TaskContext,
+  prompts: TaskPrompts,
+  end: RoundEnd,
+  retry: number,
+): Promise<Check> {
+  if (end.kind === "failed") return { kind: "ended", reason: end.reason };
+  if (end.kind !== "completed") return end;
+  const { criteria } = context.task;
+  const impossible = prerequisiteFailure(context.task, end.toolCalls);
+  if (impossible !== undefined) return { kind: "ended", reason: impossible };
+  if (criteria !== undefined) return checkCriteria(context, prompts, criteria, end, retry);
+  return end.fault === undefined ? { kind: "holds" } : { kind: "ended", reason: end.fault };
 }
 
 /** Statement 11: the tools first; only when they were called, the commands, and when they passed, the condition. */
@@ -217,35 +229,30 @@ async function checkCriteria(
   context: TaskContext,
   prompts: TaskPrompts,
   { toolExecuted, commands, result, condition }: PreparedCriteria,
-  { toolCalls, fault }: Judged,
+  { toolCalls, fault, text }: Judged,
   retry: number,
 ): Promise<Check> {
-  const impossible = prerequisiteFailure(context.task, toolCalls);
-  if (impossible !== undefined) return { kind: "ended", reason: impossible };
   const missing = missingTools(toolExecuted ?? [], toolCalls);
   if (fault !== undefined)
     return { kind: "fails", failed: { missing }, reason: fault, answer: false };
   let check: Check = { kind: "holds" };
   if (toolExecuted !== undefined) {
     const where = prompts.hasDialogue ? "since the last retry" : "in the last turn";
-    const [kind, reason] =
-      missing.length === 0
-        ? (["holds", "all tools were called"] as const)
-        : (["fails", `not called successfully ${where}: ${missing.join(", ")}`] as const);
+    const reason = `not called successfully ${where}: ${missing.join(", ")}`;
     const content = JSON.stringify(toolExecuted);
-    check = checked(context, { kind, field: "toolExecuted", content, reason }, { missing });
+    const verdict = calledVerdict({ missing, reason, text, otherwise: "all tools were called" });
+    check = checked(context, { ...verdict, field: "toolExecuted", content }, verdict.failed);
   }
   if (check.kind === "holds" && commands !== undefined)
     check = await checkCommands(context, commands);
   if (check.kind === "holds" && result !== undefined) {
     // It may have been handed in in any round.
-    const [kind, reason] =
-      context.given.last("result.given") === undefined
-        ? (["fails", "job_result was not called with a result that fits"] as const)
-        : (["holds", "job_result was called"] as const);
+    const isGiven = context.given.last("result.given") !== undefined;
+    const reason = "job_result was not called with a result that fits";
     const content = JSON.stringify(result);
-    const verdict = { kind, field: "result", content, reason } as const;
-    check = checked(context, verdict, { missing: ["job_result"] });
+    const missing = isGiven ? [] : ["job_result"];
+    const verdict = calledVerdict({ missing, reason, text, otherwise: "job_result was called" });
+    check = checked(context, { ...verdict, field: "result", content }, verdict.failed);
   }
   if (check.kind === "holds" && condition !== undefined) {
     const asked = await askCondition(prompts, "criteria", condition, retry);
@@ -256,13 +263,13 @@ async function checkCriteria(
 
 function checked(
   context: TaskContext,
-  { kind, ...check }: Verdict<CriteriaField>,
+  { kind, field, content, reason }: Verdict<CriteriaField>,
   failed: FailedChecks,
 ): Check {
   const holds = kind === "holds";
-  decide(context, { kind: holds ? "criteria-passed" : "criteria-failed", ...check });
+  decide(context, { kind: holds ? "criteria-passed" : "criteria-failed", field, content, reason });
   if (holds) return { kind };
-  return { kind: "fails", failed, reason: check.reason, answer: kind === "fails" };
+  return { kind: "fails", failed, reason, answer: kind === "fails" };
 }
 
 async function checkCommands(context: TaskContext, all: readonly Command[]): Promise<Check> {

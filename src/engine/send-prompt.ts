@@ -130,6 +130,32 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
   }
 }
 
+export const GO_ON =
+  "Your last answer was empty. If the task is done, say so in one sentence. If it is not, go on with it.";
+
+type Completed = Extract<TurnOutcome, { kind: "completed" }>;
+
+/** Statement 7a: after an empty answer, once, in the same session. If that crashes, the whole prompt is sent again. */
+export async function goOn(
+  sender: Sender,
+  prompt: Prompt,
+  ended: Completed,
+  text: string = GO_ON,
+): Promise<TurnOutcome> {
+  const note = "The answer is empty after a tool call: the same session is asked once to go on.";
+  decide(sender, { kind: "note", text: note });
+  let attempts = 1;
+  const textOf = (attempt: number): string => {
+    attempts = attempt;
+    if (attempt === 1) return text;
+    return typeof prompt.text === "string" ? prompt.text : prompt.text(attempt);
+  };
+  const outcome = await sendPrompt(sender, { ...prompt, text: textOf });
+  if (outcome.kind !== "completed" || attempts > 1) return outcome;
+  const toolCalls = [...ended.toolCalls, ...outcome.toolCalls];
+  return { ...outcome, toolCalls, text: outcome.text === "" ? ended.text : outcome.text };
+}
+
 function decide(sender: Sender, decision: MadeDecision): void {
   sender.emit({ type: "decision", decision });
 }

@@ -3,12 +3,13 @@ import type { ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { bothEnds } from "../events/cut.ts";
 import type { Purpose } from "../events/decision.ts";
-import { ANSWER_CUT } from "./criteria.ts";
+import { ANSWER_CUT, EMPTY_VERDICT, gaveVerdict } from "./criteria.ts";
 import type { Crashed, Dialogue, Judged, RoundEnd, SendTurn } from "./dialogue.ts";
 import { SessionKeeper } from "./open-session.ts";
 import type { AnswerFormat, PastMessage, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
 import {
+  goOn,
   MANAGED_ATTEMPTS,
   roundRobin,
   sameModel,
@@ -25,6 +26,10 @@ interface Round {
   readonly retry: number;
   readonly wentWell: (judged: Judged) => boolean;
 }
+
+type Asked = Pick<Prompt, "purpose" | "retry" | "text" | "isAnswer" | "answerFormat"> & {
+  readonly role: "driving" | "task";
+};
 
 export interface Answer {
   readonly text?: string;
@@ -63,10 +68,14 @@ export class TaskPrompts {
   ): Promise<RoundEnd> {
     const { variables } = this.#context;
     const text = (): string => variables.expand(prompt);
-    const outcome = await this.#send({ purpose, retry, role: "driving", text });
-    return this.#served(roundOf(outcome), wentWell);
+    const asked = this.#prompt({ purpose, retry, role: "driving", text });
+    let outcome = await sendPrompt(this.#sender, asked);
+    if (outcome.kind === "completed" && outcome.empty === true && !gaveVerdict(outcome.toolCalls))
+      outcome = await goOn(this.#sender, asked, outcome, EMPTY_VERDICT);
+    return this.served("driving", roundOf(outcome), wentWell);
   }
 
+  /** After an empty answer, its session stays open: `goOn` or `served` must follow. */
   async round({ prompt, retry, wentWell }: Round): Promise<RoundEnd> {
     const { variables, given } = this.#context;
     given.round += 1;
@@ -81,7 +90,23 @@ export class TaskPrompts {
           });
     if (end === undefined || this.#context.scope.stopped !== undefined) return { kind: "canceled" };
     if (end.kind === "completed" || end.kind === "failed") this.#text = end.text;
-    return this.#served(end, wentWell);
+    return end.kind === "completed" && end.empty === true
+      ? end
+      : this.served("task", end, wentWell);
+  }
+
+  /** Statement 7a: the round goes on in its session. */
+  async goOn(
+    ended: RoundEnd & { readonly kind: "completed" },
+    { prompt, retry, wentWell }: Round,
+    text: ExpandedPrompt,
+  ): Promise<RoundEnd> {
+    const { variables } = this.#context;
+    const whole = (): string => variables.expand(prompt);
+    const asked = this.#prompt({ purpose: "prompt", role: "task", retry, text: whole });
+    const outcome = await goOn(this.#sender, asked, ended, variables.expand(text));
+    if (outcome.kind === "completed") this.#text = outcome.text;
+    return this.served("task", roundOf(outcome), wentWell);
   }
 
   get answer(): Answer {
@@ -96,14 +121,13 @@ export class TaskPrompts {
     // A session that was lent is not replaced.
     cause === "answer-too-long" && this.#context.mode.kind !== "borrowed";
 
-  #send({
-    role,
-    ...prompt
-  }: Pick<Prompt, "purpose" | "retry" | "text" | "isAnswer" | "answerFormat"> & {
-    readonly role: "driving" | "task";
-  }): Promise<TurnOutcome> {
+  #send(asked: Asked): Promise<TurnOutcome> {
+    return sendPrompt(this.#sender, this.#prompt(asked));
+  }
+
+  #prompt({ role, ...prompt }: Asked): Prompt {
     const { variables, mode, given } = this.#context;
-    return sendPrompt(this.#sender, {
+    return {
       ...prompt,
       attempts: this.#attempts(role),
       lent: mode.kind === "borrowed",
@@ -115,12 +139,12 @@ export class TaskPrompts {
         variables.report(outcome.toolCalls);
         this.#document = documentIn(outcome.toolCalls) ?? this.#document;
       },
-    });
+    };
   }
 
-  async #served(end: RoundEnd, wentWell: Round["wentWell"]): Promise<RoundEnd> {
+  async served(role: Asked["role"], end: RoundEnd, wentWell: Round["wentWell"]): Promise<RoundEnd> {
     if (end.kind !== "completed" && end.kind !== "failed") return end;
-    await this.#keeper.purposeServed(end.kind === "completed" && wentWell(end));
+    await this.#keeper.purposeServed(role, end.kind === "completed" && wentWell(end));
     return this.#context.scope.stopped === undefined ? end : { kind: "canceled" };
   }
 

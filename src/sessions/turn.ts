@@ -294,12 +294,13 @@ class Turn {
       const message = "The turn was aborted from outside this run.";
       if (phase.aborted) return this.crashed({ cause: "aborted", message });
     }
-    // The model's last message counts: an earlier tool call doesn't make an empty one an answer.
-    if (answer === undefined || answer.finish === "content_filter" || answer.finish === "error")
+    const { finish, empty = true, lostCall = false } = answer ?? {};
+    if (finish === "length") return { kind: "completed", toolCalls, text, cut: true };
+    const isBroken = finish === "content_filter" || finish === "error" || lostCall;
+    // Some models end with an empty message after a call that did what they were asked for.
+    if (isBroken || (empty && !toolCalls.some(({ succeeded }) => succeeded)))
       return this.crashed(this.#state.noAnswer());
-    if (answer.finish === "length") return { kind: "completed", toolCalls, text, cut: true };
-    if (answer.empty || answer.lostCall) return this.crashed(this.#state.noAnswer());
-    return { kind: "completed", toolCalls, text };
+    return { kind: "completed", toolCalls, text, ...(empty ? { empty } : {}) };
   }
 
   async #quieten(abort: boolean): Promise<void> {

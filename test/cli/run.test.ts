@@ -92,7 +92,8 @@ describe("agent-jobs run, against a model server on loopback", () => {
     assert.equal(stdout.trimEnd().split("\n").at(-1), "job only succeeded");
     const ask = "Is it so?\nCall job_boolean_true or job_boolean_false.";
     const prompt = "For you on worker:\nwrite $HOME";
-    const missing = "\n\n## Required Tool Not Called: job_prepare_document";
+    const missing =
+      "\n\n## Required Tool Not Called: job_prepare_document\nCall job_prepare_document as a tool.";
     const stopped = "\n\n## You accidentally Stopped\nBecause ";
     const prompts = server.requests
       .filter(({ toolResults }) => toolResults.length === 0)

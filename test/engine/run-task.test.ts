@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Task } from "../../src/entry/model.ts";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { play, ref, type Setup } from "../rig/engine.ts";
-import { modelUsed } from "../rig/fake-sessions.ts";
+import { type Act, modelUsed } from "../rig/fake-sessions.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 
 const multiple: Task = {
@@ -220,7 +220,7 @@ describe("engine.md, statements 8–14: a task", () => {
     });
     const { sessions, decisions } = await play({ tasks: { t: task }, play: () => ({}) });
     const retry =
-      "do it\n\n## Required Tool Not Called: job_boolean_true, job_prepare_document\n\n## You accidentally Stopped\ngo\non, worker";
+      "do it\n\n## Required Tool Not Called: job_boolean_true, job_prepare_document\nCall job_boolean_true and job_prepare_document as tools, not in text.\n\n## You accidentally Stopped\ngo\non, worker";
     assert.deepEqual(sessions.prompts, ["do it", retry, retry]);
     assert.deepEqual(
       sessions.turns.map(({ sessionId }) => sessionId),
@@ -249,7 +249,7 @@ describe("engine.md, statements 8–14: a task", () => {
     });
     assert.deepEqual(sessions.prompts, [
       "do it\n",
-      "do it\n\n## Required Tool Not Called: job_boolean_true\n\n## You accidentally Stopped\ngo on",
+      "do it\n\n## Required Tool Not Called: job_boolean_true\nCall job_boolean_true as a tool.\n\n## You accidentally Stopped\ngo on",
     ]);
   });
 
@@ -282,7 +282,8 @@ describe("engine.md, statements 8–14: a task", () => {
       play: () => (++turns === 1 ? {} : turns <= 6 ? { crash: sessionCrash } : yes),
     });
     assert.equal(outcome.kind, "succeeded");
-    const retry = "do it\n\n## Required Tool Not Called: job_boolean_true";
+    const retry =
+      "do it\n\n## Required Tool Not Called: job_boolean_true\nCall job_boolean_true as a tool.";
     assert.deepEqual(sessions.prompts, [
       "do it",
       retry,
@@ -340,6 +341,51 @@ describe("engine.md, statements 8–14: a task", () => {
       ),
       decisions.join("\n"),
     );
+  });
+
+  it("statement 7a: a check that ended with an empty answer is asked once for its verdict", async () => {
+    const answers = [
+      { tools: ["view"], empty: true },
+      { ...yes, empty: true },
+    ] as const;
+    let asked = 0;
+    const { outcome, sessions } = await play({
+      tasks: { t: withCriteria({ condition: "job_boolean_true?" }, 0) },
+      play: ({ prompt }) => (prompt === "do it" ? {} : (answers[asked++] ?? {})),
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(sessions.prompts.slice(1), [
+      "job_boolean_true?",
+      "Your last answer was empty. Call job_boolean_true or job_boolean_false now.",
+    ]);
+  });
+
+  it("statement 7a: with multiple models, the session of the prompt goes on, after its check", async () => {
+    const verdicts = [no, yes];
+    const { outcome, sessions, decisions } = await play({
+      tasks: { t: { ...multiple, availability: {} } },
+      play: ({ prompt }) => {
+        if (prompt.includes("after?")) return verdicts.shift() ?? no;
+        return prompt === "do it" ? { tools: ["view"], empty: true } : {};
+      },
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(
+      sessions.turns.map(({ sessionId, label }) => `${sessionId} ${label.role} ${label.retry}`),
+      ["s1 task 0", "s2 driving 0", "s1 task 0", "s3 driving 0"],
+    );
+    assert.equal(sessions.closed.length, 3);
+    assert.ok(!decisions.some((text) => text.includes("Retry")));
+  });
+
+  it("statement 7a: a crash while the session goes on sends the whole prompt again", async () => {
+    const acts: Act[] = [{ tools: ["view"], empty: true }, { crash: sessionCrash }, {}];
+    const { outcome, sessions } = await play({
+      tasks: { t: { prompt: "do it" } },
+      play: () => acts.shift() ?? {},
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.equal(sessions.prompts.at(-1), `${SESSION_CRASH_PREFIX}do it`);
   });
 
   it("limits: calls of sub-agents count, and are seen only when they are over", async () => {

@@ -38,7 +38,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
     assert.deepEqual(sessions.prompts, [
       "worker <MISSING> <MISSING> <MISSING>",
-      "worker a.md so <MISSING>\n\n## Required Tool Not Called: job_boolean_false",
+      "worker a.md so <MISSING>\n\n## Required Tool Not Called: job_boolean_false\nCall job_boolean_false as a tool.",
     ]);
   });
 

@@ -197,7 +197,7 @@ describe("a task with the action protocol", () => {
     assert.deepEqual(outcome, { kind: "succeeded" });
     assert.match(
       prompts[1] ?? "",
-      /^Ship it\.\n\n## Required Tool Not Called: build\n\nActions of earlier rounds/,
+      /^Ship it\.\n\n## Required Tool Not Called: build\nCall build as a tool\.\n\nActions of earlier rounds/,
     );
     assert.match(prompts[1] ?? "", /Action "bg" \(slow\) timed out/);
     assert.match(prompts[2] ?? "", /"ask".*\n```\n.*"timed_out"/);

@@ -28,6 +28,8 @@ export interface Act {
   readonly text?: string;
   /** Its last answer ends at the output limit. */
   readonly cut?: true;
+  /** Its last answer is empty, after a successful call. */
+  readonly empty?: true;
 }
 
 export interface Turn {
@@ -123,6 +125,7 @@ export class FakeSessions implements SessionFactory {
         toolCalls: [...called, ...(act.tools ?? []).map(asCall)],
         text: act.text ?? "",
         ...(act.cut === true ? { cut: true } : {}),
+        ...(act.empty === true ? { empty: true } : {}),
       };
     } finally {
       this.#busy -= 1;

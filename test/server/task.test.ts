@@ -21,7 +21,7 @@ interface Played {
 }
 
 const prompt = "Do it.";
-const again = `${prompt}\n\n## Required Tool Not Called: job_prepare_document`;
+const again = `${prompt}\n\n## Required Tool Not Called: job_prepare_document\nCall job_prepare_document as a tool.`;
 const retry = (number: number, of: number): string => `DECISION Retry ${number} of ${of}`;
 
 const played: Readonly<Record<string, Played>> = {

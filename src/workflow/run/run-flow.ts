@@ -12,7 +12,14 @@ import {
 import { stopText, unlessStopped, type Scope, type StopReason } from "../../engine/scope.ts";
 import { stopOf } from "../../engine/outcome.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
-import { MANAGED_ATTEMPTS, sameModel, sendPrompt } from "../../engine/send-prompt.ts";
+import {
+  goOn,
+  MANAGED_ATTEMPTS,
+  type Prompt,
+  sameModel,
+  sendPrompt,
+  type Sender,
+} from "../../engine/send-prompt.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { crashAdvice, crashText } from "../../events/crash.ts";
 import type { MadeDecision } from "../../events/decision.ts";
@@ -169,26 +176,27 @@ class FlowRunner {
     // Of its own: a budget that is spent ends this prompt, not the workflow.
     const scope = this.#scope.child();
     try {
-      const outcome = await sendPrompt(
-        {
-          ports,
-          scope,
-          limits,
-          budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
-          subject: `activity "${effect.activity}"`,
-          emit: (event) => ports.emit({ ...event, work }),
-          nextTurnId,
-          onError: (error) => lastErrors.note(this.#context.scope, error),
-        },
-        {
-          purpose: "prompt",
-          retry: 0,
-          text: effect.text,
-          attempts: sameModel(modelId, MANAGED_ATTEMPTS),
-          sessions: this.#agents.source(effect.agent, conversation),
-          activity,
-        },
-      );
+      const sender: Sender = {
+        ports,
+        scope,
+        limits,
+        budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
+        subject: `activity "${effect.activity}"`,
+        emit: (event) => ports.emit({ ...event, work }),
+        nextTurnId,
+        onError: (error) => lastErrors.note(this.#context.scope, error),
+      };
+      const prompt: Prompt = {
+        purpose: "prompt",
+        retry: 0,
+        text: effect.text,
+        attempts: sameModel(modelId, MANAGED_ATTEMPTS),
+        sessions: this.#agents.source(effect.agent, conversation),
+        activity,
+      };
+      const first = await sendPrompt(sender, prompt);
+      const isEmpty = first.kind === "completed" && first.empty === true;
+      const outcome = isEmpty ? await goOn(sender, prompt, first) : first;
       if (outcome.kind === "completed" && outcome.cut !== true) {
         this.#agents.answered(effect.agent);
         return { kind: "answered", text: outcome.text };

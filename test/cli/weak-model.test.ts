@@ -1,0 +1,168 @@
+/** What small or badly served models do, at the command line, on the real runtime with a scripted model server. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { GO_ON } from "../../src/engine/send-prompt.ts";
+import { type CliResult, runCli } from "../rig/cli.ts";
+import { modelServer, type RecordedRequest, type Reply, type Script } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+
+interface Ran extends CliResult {
+  readonly requests: readonly RecordedRequest[];
+  /** The prompts that were sent, each once. */
+  readonly prompts: readonly string[];
+}
+
+async function runFile(
+  t: TestContext,
+  [file, text]: readonly [string, string],
+  script: Script,
+  options: readonly string[] = [],
+): Promise<Ran> {
+  const server = await modelServer(t, script);
+  const { path: cwd } = await makeWorkspace(t, { [file]: text });
+  const at = ["--provider-base-url", server.baseUrl];
+  const ran = await runCli(["run", file, ...at, ...options], { cwd });
+  const prompts = server.requests.filter(({ toolResults }) => toolResults.length === 0);
+  return { ...ran, requests: server.requests, prompts: prompts.map(({ prompt }) => prompt) };
+}
+
+const entryOf = (task: object): readonly [string, string] => [
+  "a.json",
+  JSON.stringify({
+    models: { driving: "m" },
+    tasks: { t: { model: { category: "driving" }, ...task } },
+    jobs: { job: { work: { kind: "Ref", taskId: "t" } } },
+  }),
+];
+
+const inTurn =
+  (...replies: readonly Reply[]): Script =>
+  ({ index }) =>
+    replies[index] ?? { text: "That was not scripted." };
+
+const call = (name: string, given: object): Reply => ({
+  toolCalls: [{ name, arguments: { ...given } }],
+});
+const nothing: Reply = { text: " \n" };
+const schema = { type: "object", properties: { ok: { type: "boolean" } } };
+
+describe("an empty answer after a successful call", () => {
+  const report = call("job_report", { markdown: "All is well." });
+
+  it("ends a task whose result is there, in one session", async (t) => {
+    const task = {
+      prompt: "Say whether it is ok.",
+      criteria: { result: schema, failureAction: { retryTimes: 1 } },
+    };
+    const ran = await runFile(t, entryOf(task), inTurn(call("job_result", { ok: true }), nothing));
+    assert.equal(ran.code, 0, ran.stderr + ran.stdout);
+    assert.deepEqual(ran.prompts, ["Say whether it is ok."]);
+    assert.doesNotMatch(ran.stdout + ran.stderr, /crash|asked once/i);
+  });
+
+  it("ends a task without criteria whose prompt names the job tool that was called", async (t) => {
+    const ran = await runFile(t, entryOf({ prompt: "Call job_report." }), inTurn(report, nothing));
+    assert.equal(ran.code, 0, ran.stderr);
+    assert.equal(ran.requests.length, 2);
+  });
+
+  it("is asked about once, in the same session, where nothing shows that the task is done", async (t) => {
+    const { code, requests, prompts, stderr } = await runFile(
+      t,
+      entryOf({ prompt: "Look at a.json." }),
+      inTurn(call("view", { path: "a.json" }), nothing, { text: "It is an entry." }),
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(prompts[1] ?? "", /^Your last answer was empty\./);
+    // The session is still the first one: it knows what was asked before.
+    assert.ok(requests[2]?.messages.some(({ content }) => content.endsWith("Look at a.json.")));
+  });
+
+  it("is asked about with what the criteria miss, and is no retry", async (t) => {
+    const task = {
+      prompt: "Name a document, then report.",
+      criteria: {
+        toolExecuted: ["job_prepare_document", "job_report"],
+        failureAction: { retryTimes: 1 },
+      },
+    };
+    const named = call("job_prepare_document", { argument: "a.md" });
+    const { code, prompts, stdout, stderr } = await runFile(
+      t,
+      entryOf(task),
+      inTurn(named, nothing, report, nothing),
+    );
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(prompts[1] ?? "", /^Your last[^]*\n\n## Required Tool Not Called: job_report\b/);
+    assert.equal(prompts.length, 2);
+  });
+
+  it("is asked about once in a workflow, whose prompt has no criteria", async (t) => {
+    const chart = "START --> PROMPT_A['How?'] --> CHECK_A{RESULT == fine} --> |TRUE| SUCCESS_A";
+    const front = "---\nmodel: m\nagentTools: [view]\npermissions: read-only\n---\n\n";
+    const text = front + workflowText(chart);
+    const view = call("view", { path: "a.wf.md" });
+    const script = inTurn(view, nothing, { text: "fine" });
+    const { code, prompts, stdout, stderr } = await runFile(t, ["a.wf.md", text], script);
+    assert.equal(code, 0, stdout + stderr);
+    assert.deepEqual(prompts, ["How?", GO_ON]);
+  });
+
+  it("stays a crash without a successful call", async (t) => {
+    const missing = call("view", { path: "nowhere.txt" });
+    const again = ({ toolResults }: RecordedRequest): Reply =>
+      toolResults.length > 0 ? nothing : missing;
+    const ran = await runFile(t, entryOf({ prompt: "Look." }), again);
+    assert.equal(ran.code, 1);
+    assert.match(ran.stdout, /answered with nothing/);
+    assert.equal(ran.prompts.length, 5);
+  });
+});
+
+describe("a tool call that is written as text", () => {
+  const given = '{"name": "job_report", "arguments": {"markdown": "All is well."}}';
+  const task = (criteria: object): readonly [string, string] =>
+    entryOf({ prompt: "Report.", criteria: { ...criteria, failureAction: { retryTimes: 1 } } });
+  const reports = task({ toolExecuted: ["job_report"] });
+  const advice =
+    /The model writes its calls as text\. Check the chat template .* or choose another model/;
+
+  for (const [how, text] of [
+    ["in a fence", `\`\`\`json\n${given}\n\`\`\``],
+    ["in a tag", `<tool_call>\n${given}\n</tool_call>`],
+    ["in a tag of its function", "<function=job_report>\n<parameter=markdown>x</parameter>"],
+  ] as const) {
+    it(`is not run, and the retry and the failure say so: ${how}`, async (t) => {
+      const { code, prompts, stdout } = await runFile(t, reports, () => ({ text }));
+      assert.equal(code, 1);
+      assert.equal(
+        prompts[1],
+        "Report.\n\n## Required Tool Not Called: job_report\nYou wrote the call as text, which has no effect. Call job_report as a tool.",
+      );
+      assert.match(stdout.trimEnd().split("\n").at(-1) ?? "", advice);
+    });
+  }
+
+  it("is said of a result and of a verdict, too", async (t) => {
+    for (const [criteria, name] of [
+      [{ result: schema }, "job_result"],
+      [{ condition: "job_boolean_true?" }, "job_boolean_true"],
+    ] as const) {
+      const text = `{"name": "${name}", "arguments": {}}`;
+      const { stdout } = await runFile(t, task(criteria), () => ({ text }));
+      assert.match(stdout, advice, name);
+    }
+  });
+
+  it("is not meant by a missing call, by prose, or by a call of another tool", async (t) => {
+    for (const text of ["I can't call job_report.", '{"name": "view"}', ""]) {
+      const { prompts, stdout } = await runFile(t, reports, () => ({ text: `${text} Done.` }));
+      assert.match(
+        prompts[1] ?? "",
+        /\n## Required Tool Not Called: job_report\nCall job_report as/,
+      );
+      assert.doesNotMatch(stdout, advice);
+    }
+  });
+});
