@@ -12,6 +12,7 @@ import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.
 const environment = processEnvironment();
 
 interface Trap {
+  readonly program: string;
   /** Turns a folder into a repository whose settings, attributes and hooks name the program. */
   readonly set: (folder: string) => Promise<void>;
   /** Only settings, hooks and attributes, for a folder that is a repository already. */
@@ -80,6 +81,7 @@ async function makeTrap(t: TestContext): Promise<Trap> {
     await writeFile(join(folder, ".gitattributes"), "* filter=x diff=x merge=x\n*.y filter=y\n");
   };
   return {
+    program,
     arm,
     async set(folder) {
       await mkdir(folder, { recursive: true });
@@ -182,6 +184,21 @@ const setUps: Readonly<Record<string, SetUp>> = {
       await rename(join(path, "config"), join(path, "included"));
     },
   },
+  ...Object.fromEntries(
+    ["objectformat", "refstorage"].map((name): [string, SetUp] => [
+      `a setting ${name} that holds more settings`,
+      {
+        start: plain,
+        async attack(trap, { path, git }) {
+          await git("config", "include.path", "../included");
+          const first = name === "objectformat" ? "sha1" : "files";
+          const more = [first, "[core]", `fsmonitor = ${trap.program}`, "[diff]"];
+          const value = [...more, `external = ${trap.program} #`].join("\\n");
+          await writeFile(join(path, "included"), `[extensions]\n${name} = "${value}"\n`);
+        },
+      },
+    ]),
+  ),
   "a folder of settings named by commondir": {
     start: plain,
     async attack(trap, { path }) {
@@ -216,6 +233,8 @@ describe("what an agent wrote for git starts no program", () => {
           // A later run.
           changeFromGit(repository, { base: "HEAD", uncommitted: true }),
           changeFromGit(repository, { base: "f".repeat(40) }),
+          changeFromGit(repository, { base: "HEAD~1" }),
+          changeFromGit(repository, {}),
           new SourceTree(repository, undefined).changed([]),
         ]);
         assert.equal(await trap.ran(), "");

@@ -185,6 +185,22 @@ describe("conversions of files", () => {
     },
   );
 
+  it(
+    "by a filter write nothing that git reads afterwards",
+    { skip: withoutSandbox },
+    async (t) => {
+      const workspace = await makeRepository(t, { ".gitattributes": "*.up filter=up\n" });
+      const names =
+        "config HEAD index packed-refs refs/heads/x info/attributes objects/info/alternates none/post-index-change hooks/post-index-change";
+      const clean = `for one in ${names}; do at=$GIT_DIR/$one; mkdir -p \${at%/*}; echo >>$at && echo wrote $one; done 2>/dev/null; cat`;
+      const settings = await settingsOf(t, `[filter "up"]\n  clean = ${JSON.stringify(clean)}\n`);
+      for (const name of ["a.up", "b.up"]) await workspace.write(name, "one\n");
+      const change = await changeIn(workspace, uncommitted, settings);
+      assert.equal(notes(change), "");
+      assert.deepEqual(change.diff.match(/^\+.*/gm), ["+++ b/a.up", "+one", "+++ b/b.up", "+one"]);
+    },
+  );
+
   it("by a filter are refused by name without a sandbox", async (t) => {
     const workspace = await makeRepository(t, { ".gitattributes": "*.up filter=up\n" });
     await workspace.write("a.up", "one\n");
