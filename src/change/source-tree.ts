@@ -1,7 +1,8 @@
 /** The files that findings are about, and what has changed in the working tree: as git knows them. */
 import { join, sep } from "node:path";
-import { entriesOf, GitRepository, GitUnknown, type GitView } from "../platform/git-repository.ts";
-import { stageWorkingTree } from "../platform/working-tree.ts";
+import { GitRepository, type GitView } from "../platform/git-repository.ts";
+import { entriesOf, GitUnknown } from "../platform/git-settings.ts";
+import { isGarbled, stageWorkingTree, unnamed } from "../platform/working-tree.ts";
 import { realPathOf } from "../platform/files.ts";
 import { readJudged } from "../platform/reading.ts";
 import type { Change, Repository } from "./change.ts";
@@ -149,8 +150,13 @@ export class SourceTree {
       const { tree, ...staged } = await stageWorkingTree(view);
       const list = ["diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z"];
       const listed = await view.git([...list, "--ignore-submodules=none", base, tree]);
-      const files = await withContents(view, entriesOf(listed), (path) => !isOwn(path));
-      return { root, base, ...staged, files };
+      const garbled = new Set<string>();
+      const files = await withContents(view, entriesOf(listed), (path) => {
+        if (isGarbled(path)) garbled.add(path);
+        return !isGarbled(path) && !isOwn(path);
+      });
+      const notes = garbled.size === 0 ? staged.notes : [...staged.notes, unnamed([...garbled])];
+      return { root, base, ...staged, files, notes };
     });
   }
 }

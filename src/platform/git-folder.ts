@@ -107,8 +107,9 @@ function linkedFolders(checkout: string, folder: string): string[] {
   return isOurs && isRepository(folder) ? [folder] : [];
 }
 
+/** Either folder may be a link. */
 function isRepository(path: string): boolean {
-  return ["objects", "refs"].every((name) => isFolder(join(path, name)));
+  return ["objects", "refs"].every((name) => isFolder(`${path}/${name}/.`));
 }
 
 /** Without headers of requests, which actions/checkout fills with a token, and without users and passwords of addresses. */

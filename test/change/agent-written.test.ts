@@ -254,7 +254,8 @@ describe("what an agent wrote for git starts no program", () => {
     const open = { folder: workspace.path, environment, sandbox: "off" } as const;
     await assert.rejects(
       changeFromGit(open, { base: "HEAD", uncommitted: true }),
-      (error) => error instanceof ChangeUnknown && /"a\.txt".* a filter \(x\)/.test(error.message),
+      (error) =>
+        error instanceof ChangeUnknown && /"a\.txt".*: the filter "x" only/.test(error.message),
     );
     assert.equal(await trap.ran(), "");
   });
