@@ -6,7 +6,7 @@
  */
 import * as fs from "node:fs";
 import { devNull } from "node:os";
-import { basename, dirname, join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { realPathOf, removeDirectory } from "./files.ts";
 import { gitPlaceOf, statusOf, type GitPlace } from "./git-folder.ts";
@@ -20,7 +20,7 @@ import {
 } from "./git-settings.ts";
 import { gitVariables, startGit } from "./git.ts";
 import type { ProgramCall } from "./processes.ts";
-import { readJudged } from "./reading.ts";
+import { readSmallFile } from "./reading.ts";
 import { makeRunFolder } from "./run-folder.ts";
 import { programSandbox, sandboxSupport } from "./sandbox.ts";
 
@@ -320,18 +320,13 @@ function link(target: string, path: string): void {
   if (fs.existsSync(target)) fs.symlinkSync(realPathOf(target), path, "junction");
 }
 
-/**
- * A link must lead to a file of the same name, because messages of git quote what it can't read. The copy keeps its time:
- * git reads a file of the same size again only if the index is no younger than the file.
- */
+/** It keeps its time: git reads a file of the same size again only if the index is no younger than the file. */
 function copy(from: string, to: string): void {
-  const real = realPathOf(from);
-  const found = fs.statSync(real, { throwIfNoEntry: false });
-  if (found?.isFile() !== true || basename(real) !== basename(from)) return;
-  const bytes = readJudged(real, longestIndex);
-  if (bytes === undefined) throw new Error(`${basename(from)} is too large, or was replaced`);
+  const found = fs.statSync(from, { throwIfNoEntry: false });
+  const bytes = found?.isFile() === true ? readSmallFile(from, longestIndex) : undefined;
+  if (bytes === undefined) return;
   fs.writeFileSync(to, bytes);
-  const seconds = Math.floor(found.mtimeMs / 1000);
+  const seconds = Math.floor((found?.mtimeMs ?? 0) / 1000);
   fs.utimesSync(to, seconds, seconds);
 }
 

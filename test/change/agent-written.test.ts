@@ -1,6 +1,6 @@
 /** Git of ours looks at what an agent wrote. Each trap names a program in every way that a repository has. */
 import assert from "node:assert/strict";
-import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { ChangeUnknown } from "../../src/change/change.ts";
@@ -245,6 +245,17 @@ describe("what an agent wrote for git starts no program", () => {
       });
     }
   }
+
+  it("and no message quotes a file that a link leads to in place of a list of git", async (t) => {
+    const { workspace, folder } = await plain(t);
+    const outside = await makeWorkspace(t, { credentials: "secret of the user\n" });
+    const blob = (await workspace.git("rev-parse", "HEAD:a.txt")).trim();
+    await rm(join(folder, ".git/objects", blob.slice(0, 2), blob.slice(2)));
+    const alternates = join(folder, ".git/objects/info/alternates");
+    await symlink(join(outside.path, "credentials"), alternates);
+    const message = await changeFromGit({ folder, environment }, {}).catch(String);
+    assert.match(String(message), /alternates is a link/);
+  });
 
   it("and a filter that the user has set up converts in a sandbox, or is refused by name", async (t) => {
     const trap = await makeTrap(t);
