@@ -1,4 +1,4 @@
-/** A change as the git of a checkout knows it. What a shallow checkout can't know is said, never guessed. */
+/** Reads a change from git. If a shallow checkout lacks the history for it, the error says what to fetch. */
 import { defined } from "../document/guards.ts";
 import { GitRepository, type GitView } from "../platform/git-repository.ts";
 import { GitUnknown } from "../platform/git-settings.ts";

@@ -1,4 +1,4 @@
-/** The files that findings are about, and what has changed in the working tree: as git knows them. */
+/** Reads the files that findings are about, and what has changed in the working tree, from git. */
 import { join, sep } from "node:path";
 import { GitRepository, type GitView } from "../platform/git-repository.ts";
 import { entriesOf, GitUnknown } from "../platform/git-settings.ts";
@@ -8,7 +8,7 @@ import { readJudged } from "../platform/reading.ts";
 import type { Change, Repository } from "./change.ts";
 
 const longestFile = 5_000_000;
-/** Of what has changed. An agent can make any number of files. */
+/** For all changed files together, because an agent can make any number of them. */
 const longestTree = 20_000_000;
 
 export interface WorkingFile {
@@ -22,7 +22,7 @@ export interface WorkingFile {
 }
 
 export interface WorkingTree {
-  /** Of the repository, absolute and real. */
+  /** The root of the repository: absolute and real. */
   readonly root: string;
   /** The commit that is checked out. */
   readonly base: string;
@@ -150,12 +150,12 @@ export class SourceTree {
       const { tree, ...staged } = await stageWorkingTree(view);
       const list = ["diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z"];
       const listed = await view.git([...list, "--ignore-submodules=none", base, tree]);
-      const garbled = new Set<string>();
+      const garbled: string[] = [];
       const files = await withContents(view, entriesOf(listed), (path) => {
-        if (isGarbled(path)) garbled.add(path);
+        if (isGarbled(path)) garbled.push(path);
         return !isGarbled(path) && !isOwn(path);
       });
-      const notes = garbled.size === 0 ? staged.notes : [...staged.notes, unnamed([...garbled])];
+      const notes = garbled.length === 0 ? staged.notes : [...staged.notes, unnamed(garbled)];
       return { root, base, ...staged, files, notes };
     });
   }

@@ -15,7 +15,7 @@ const namesInNote = 10;
 
 export interface StagedTree {
   readonly tree: string;
-  /** Sentences that say what the tree lacks. */
+  /** Each sentence names files that the tree lacks. */
   readonly notes: readonly string[];
   /** Files that Git LFS stores: the tree has pointers to objects that are only here. */
   readonly largeFiles: readonly string[];
@@ -201,7 +201,7 @@ class Staging {
   }
 
   /**
-   * A filter that fails is an error, whether or not it is required: git would store what it doesn't convert. Git writes
+   * A filter that fails is an error, even if it isn't required, because git would store the file unconverted. Git writes
    * what it converts to a folder of its own, where the filter may write, too. We read it there, and store it in the view.
    */
   async #hash(path: string, filter: Filter, enter: string, objects: string): Promise<string> {
@@ -226,7 +226,7 @@ class Staging {
     }
   }
 
-  /** A submodule is compared by its commit. What else differs in it is said. */
+  /** A submodule is compared by its commit. A note says that there are other changes in it. */
   async #lookInto(path: string): Promise<void> {
     const { options } = this.#view.repository;
     const folder = join(this.#root, path);
