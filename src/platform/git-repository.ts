@@ -330,18 +330,23 @@ function copy(from: string, to: string): void {
   fs.utimesSync(to, seconds, seconds);
 }
 
-type Identity = Partial<fs.Stats> & { readonly path: string };
+interface Identity {
+  readonly path: string;
+  readonly found: fs.Stats | undefined;
+}
 
 function identityOf({ gitFolder, commonFolder }: GitPlace): Identity[] {
-  return [gitFolder, commonFolder, join(commonFolder, "objects")].map((path) => {
-    return { ...fs.statSync(path, { throwIfNoEntry: false }), path: realPathOf(path) };
-  });
+  return [gitFolder, commonFolder, join(commonFolder, "objects")].map((path) => ({
+    path: realPathOf(path),
+    found: fs.statSync(path, { throwIfNoEntry: false }),
+  }));
 }
 
 /** A new folder may get the number of one that is gone. Where no file has a birth time, the time of its last change is given. */
-function isSame(one: Identity, now: Identity | undefined): boolean {
-  const isBorn = one.birthtimeMs === now?.birthtimeMs || now?.birthtimeMs === now?.ctimeMs;
-  return one.path === now?.path && one.dev === now.dev && one.ino === now.ino && isBorn;
+function isSame({ path, found }: Identity, now: Identity | undefined): boolean {
+  const later = now?.found;
+  const isBorn = found?.birthtimeMs === later?.birthtimeMs || later?.birthtimeMs === later?.ctimeMs;
+  return path === now?.path && found?.dev === later?.dev && found?.ino === later?.ino && isBorn;
 }
 
 /** Whether a folder above a path is a link, so that git has nothing at the path. */
