@@ -23,7 +23,7 @@ export interface Change {
   readonly readHead?: (path: string) => Promise<Uint8Array | undefined>;
 }
 
-/** The change can't be known here; the message says what to do. Nothing is ever guessed in its place. */
+/** The change can't be known here; the message says what to do. */
 export class ChangeUnknown extends Error {}
 
 const maxLines = 500;

@@ -1,7 +1,8 @@
-/** A change as the git of a checkout knows it. What a shallow checkout can't know is said, never guessed. */
+/** Reads a change from git. If a shallow checkout lacks the history for it, the error says what to fetch. */
 import { defined } from "../document/guards.ts";
-import { GitRepository, GitUnknown, type GitView } from "../platform/git-repository.ts";
-import { namesOf, stageWorkingTree } from "../platform/working-tree.ts";
+import { GitRepository, type GitView } from "../platform/git-repository.ts";
+import { GitUnknown } from "../platform/git-settings.ts";
+import { isGarbled, namesOf, stageWorkingTree } from "../platform/working-tree.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import {
   ChangeUnknown,
@@ -51,7 +52,7 @@ async function commitNamed(view: GitView, name: string, what: string): Promise<s
   const found = await view.commit(name);
   if (found !== undefined) return found;
   throw new ChangeUnknown(
-    `The change is unknown: its ${what} ${JSON.stringify(name)} is no commit of this checkout. ${
+    `The change is unknown: its ${what} ${JSON.stringify(name)} is not a commit in this checkout. ${
       view.shallowCommits().size > 0
         ? fetchMore
         : "Fetch it, or name a branch, tag or commit that is here"
@@ -105,7 +106,10 @@ export function forcePushed(before: string, mergeBase: string): string {
 }
 
 /** A view has no `.gitmodules`, so that none can hide a submodule. */
-const diffOptions = ["--find-renames", "--ignore-submodules=none", "--submodule=short"];
+const diffOptions =
+  "--find-renames --ignore-submodules=none --submodule=short --no-ext-diff --no-textconv".split(
+    " ",
+  );
 
 async function compared(
   view: GitView,
@@ -113,9 +117,9 @@ async function compared(
   to: string,
   notes: readonly string[],
 ): Promise<Pick<Change, "files" | "diff" | "notes">> {
-  const diff = async (...format: string[]): Promise<string> => {
+  const diff = async (...format: string[]): Promise<Buffer> => {
     try {
-      return await view.git(["diff", ...diffOptions, ...format, from, to, "--"]);
+      return await view.bytes(["diff", ...diffOptions, ...format, from, to, "--"]);
     } catch (error) {
       throw new ChangeUnknown(
         `The change is unknown: ${errorMessage(error)}. If the checkout lacks files of the commits (a partial clone), fetch them`,
@@ -123,7 +127,7 @@ async function compared(
     }
   };
   const list = async (): Promise<readonly ListedFile[]> =>
-    readListed(await diff("--raw", "--no-abbrev", "--numstat", "-z"));
+    readListed((await diff("--raw", "--no-abbrev", "--numstat", "-z")).toString("latin1"));
   view.setAttributes([]);
   let listed = await list();
   const texts = await textsAmong(view, listed.filter(isBinary));
@@ -132,11 +136,13 @@ async function compared(
     listed = await list();
   }
   const hidden = listed.filter(isBinary).map(({ file }) => file.path);
+  const garbled = listed.map(({ file }) => file.path).filter(isGarbled);
+  const odd = garbled.length === 0 ? [] : [`Not UTF-8, and shown with �: ${namesOf(garbled)}.`];
   const said = hidden.length === 0 ? [] : [`Not shown, because binary: ${namesOf(hidden)}.`];
   return {
     files: listed.map(({ file }) => file),
-    diff: await diff("--patch"),
-    notes: [...notes, ...said],
+    diff: (await diff("--patch")).toString(),
+    notes: [...notes, ...said, ...odd],
   };
 }
 
@@ -159,7 +165,7 @@ async function textsAmong(view: GitView, files: readonly ListedFile[]): Promise<
     const wasText = blobs.length > 1 && !first.includes(0);
     return wasText || blobs.every((blob) => isMostlyText(blob));
   });
-  return texts.map(({ file }) => file.path);
+  return texts.map(({ name }) => name);
 }
 
 /** At most a tenth of it is no text. */
@@ -170,8 +176,8 @@ function isMostlyText(bytes: Uint8Array): boolean {
 }
 
 /** Anchored, with nothing that stands for other names, and quoted as in C. */
-function attributePattern(path: string): string {
-  const literal = `/${path}`.replace(/[\\*?[]/g, "\\$&");
+function attributePattern(name: string): string {
+  const literal = `/${name}`.replace(/[\\*?[]/g, "\\$&");
   const quoted = literal.replace(
     /["\\\p{Cc}]/gu,
     (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`,
@@ -190,6 +196,8 @@ const statuses: Readonly<Record<string, FileStatus>> = {
 };
 
 interface ListedFile {
+  /** A character stands for a byte: names need not be UTF-8. */
+  readonly name: string;
   readonly file: ChangedFile;
   /** The blobs of both sides. Zeros stand for a side that isn't there. */
   readonly ids: readonly string[];
@@ -212,11 +220,11 @@ function readListed(text: string): ListedFile[] {
         .split(" ");
       const status = statuses[letter.charAt(0)] ?? "modified";
       const moved = status === "renamed" || status === "copied";
-      const previousPath = moved ? next() : undefined;
-      const path = next();
+      const previousPath = moved ? utf8(next()) : undefined;
+      const name = next();
       const isSubmodule = [oldMode, newMode].includes("160000") ? (true as const) : undefined;
       const more = defined({ previousPath, isSubmodule });
-      found.set(path, { ids: [before, after], file: { path, status, ...more } });
+      found.set(name, { ids: [before, after], file: { path: utf8(name), status, ...more } });
       continue;
     }
     const [added = "", deleted = "", ...rest] = record.split("\t");
@@ -225,10 +233,14 @@ function readListed(text: string): ListedFile[] {
     const path = name === "" ? (next(), next()) : name;
     counts.set(path, [countOf(added), countOf(deleted)]);
   }
-  return [...found.values()].map(({ ids, file }) => {
-    const [additions, deletions] = counts.get(file.path) ?? [null, null];
-    return { ids, file: { ...file, additions, deletions } };
+  return [...found].map(([name, { ids, file }]) => {
+    const [additions, deletions] = counts.get(name) ?? [null, null];
+    return { name, ids, file: { ...file, additions, deletions } };
   });
+}
+
+function utf8(name: string): string {
+  return Buffer.from(name, "latin1").toString();
 }
 
 function countOf(text: string): number | null {

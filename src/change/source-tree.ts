@@ -1,13 +1,14 @@
-/** The files that findings are about, and what has changed in the working tree: as git knows them. */
+/** Reads the files that findings are about, and what has changed in the working tree, from git. */
 import { join, sep } from "node:path";
-import { entriesOf, GitRepository, GitUnknown, type GitView } from "../platform/git-repository.ts";
-import { stageWorkingTree } from "../platform/working-tree.ts";
+import { GitRepository, type GitView } from "../platform/git-repository.ts";
+import { entriesOf, GitUnknown } from "../platform/git-settings.ts";
+import { isGarbled, stageWorkingTree, unnamed } from "../platform/working-tree.ts";
 import { realPathOf } from "../platform/files.ts";
 import { readJudged } from "../platform/reading.ts";
 import type { Change, Repository } from "./change.ts";
 
 const longestFile = 5_000_000;
-/** Of what has changed. An agent can make any number of files. */
+/** For all changed files together, because an agent can make any number of them. */
 const longestTree = 20_000_000;
 
 export interface WorkingFile {
@@ -21,7 +22,7 @@ export interface WorkingFile {
 }
 
 export interface WorkingTree {
-  /** Of the repository, absolute and real. */
+  /** The root of the repository: absolute and real. */
   readonly root: string;
   /** The commit that is checked out. */
   readonly base: string;
@@ -149,8 +150,13 @@ export class SourceTree {
       const { tree, ...staged } = await stageWorkingTree(view);
       const list = ["diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z"];
       const listed = await view.git([...list, "--ignore-submodules=none", base, tree]);
-      const files = await withContents(view, entriesOf(listed), (path) => !isOwn(path));
-      return { root, base, ...staged, files };
+      const garbled: string[] = [];
+      const files = await withContents(view, entriesOf(listed), (path) => {
+        if (isGarbled(path)) garbled.push(path);
+        return !isGarbled(path) && !isOwn(path);
+      });
+      const notes = garbled.length === 0 ? staged.notes : [...staged.notes, unnamed(garbled)];
+      return { root, base, ...staged, files, notes };
     });
   }
 }

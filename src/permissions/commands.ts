@@ -1,4 +1,4 @@
-/** Patterns say which programs an agent is meant to use. What a program may do, the sandbox sees to. */
+/** Patterns say which programs an agent is meant to use. The sandbox limits what a program may do. */
 import { clipWords } from "../events/cut.ts";
 import { wildcardMatches } from "./wildcard.ts";
 

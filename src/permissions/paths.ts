@@ -42,7 +42,7 @@ const maxLinks = 40;
 /** Follows the path as the operating system does: `..` is the parent of where we really are. */
 function walk(path: string, separator: string | RegExp, context: PathContext): string | undefined {
   const { root } = parse(path);
-  /** What is still to be walked; the next part is the last one. */
+  /** The parts that are still to be walked; the next one is at the end. */
   const parts = path.slice(root.length).split(separator).toReversed();
   let at = root;
   const missing: string[] = [];

@@ -224,7 +224,7 @@ export type PermissionRequest =
   | { readonly kind: "url"; readonly url: string }
   /** A tool of an MCP server is `server/tool`. */
   | { readonly kind: "tool"; readonly name: string }
-  /** What we have no rule for: only the preset `all` allows it, and nothing does where `refusal` is set. */
+  /** A request that no rule covers is allowed only by the preset `all`, and never if `refusal` is set. */
   | {
       readonly kind: "other";
       readonly operation: string;

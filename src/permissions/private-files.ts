@@ -15,7 +15,7 @@ const names = [
   "id_ed25519",
 ];
 
-/** What google-github-actions/auth writes into the workspace. */
+/** The file that google-github-actions/auth writes into the workspace. */
 const credentials = { part: String.raw`gha-creds-[^\\/:]{0,200}?\.json`, glob: "gha-creds-*.json" };
 
 /** Endings of what is committed, beside public keys. Only whole endings: `.env.example-prod` is private. */

@@ -1,5 +1,5 @@
 /**
- * What a sandbox grants, made from the rules of the file tools, so that both agree, except that programs may read `.git`.
+ * Makes what a sandbox grants from the rules of the file tools, so that both agree, except that programs may read `.git`.
  * Only what exists can be granted: the working directory is looked through once for files to hide or to fix.
  */
 import { dirname, isAbsolute, join, sep } from "node:path";
@@ -12,7 +12,7 @@ import { hostOf } from "./urls.ts";
 import { mayReadPrivateFiles, ruleSet, type RuleSet } from "./rules.ts";
 
 interface ProfileContext extends PermissionContext {
-  /** What is in a folder, without links: they lead where an agent may have pointed them. Empty if it can't be read. */
+  /** The entries of a folder, without links: they lead where an agent may have pointed them. Empty if it can't be read. */
   readonly entries: (folder: string) => readonly FolderEntry[];
   /** Called after each folder, for large ones not to block the process. */
   readonly pause: () => Promise<void>;

@@ -80,8 +80,8 @@ export function withGitSetting(
 }
 
 /**
- * Without folders of the workspace: the Copilot runtime runs `git` and `pgrep` with a token in its environment. `outside`: a
- * further folder whose programs are not found.
+ * Removes folders of the workspace from PATH, because the Copilot runtime runs `git` and `pgrep` with a token in its
+ * environment. `outside`: a further folder whose programs are not found.
  */
 export function childEnvironment(source: Environment, outside?: string): Record<string, string> {
   const result: Record<string, string> = {};

@@ -1,6 +1,6 @@
 /**
- * What a sandbox protects in folders of git: credentials in their settings, and what makes git run programs. Nothing here
- * follows a link or opens a pipe, because an agent may have made it.
+ * Finds repositories, and what a sandbox protects in them: credentials in their settings, and files that make git run
+ * programs. No file is read through a link or from a pipe, because an agent may have made it.
  */
 import * as fs from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -107,8 +107,9 @@ function linkedFolders(checkout: string, folder: string): string[] {
   return isOurs && isRepository(folder) ? [folder] : [];
 }
 
+/** Either folder may be a link. */
 function isRepository(path: string): boolean {
-  return ["objects", "refs"].every((name) => isFolder(join(path, name)));
+  return ["objects", "refs"].every((name) => isFolder(`${path}/${name}/.`));
 }
 
 /** Without headers of requests, which actions/checkout fills with a token, and without users and passwords of addresses. */

@@ -5,24 +5,24 @@
  * either. The repository is the one that was there when the object was made: another one in its place is refused.
  */
 import * as fs from "node:fs";
-import { devNull, homedir } from "node:os";
+import { devNull } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { realPathOf, removeDirectory } from "./files.ts";
-import { gitPlaceOf, type GitPlace } from "./git-folder.ts";
+import { gitPlaceOf, statusOf, type GitPlace } from "./git-folder.ts";
+import {
+  entriesOf,
+  gitUnknown,
+  GitUnknown,
+  readSettings,
+  type Filter,
+  type Settings,
+} from "./git-settings.ts";
 import { gitVariables, startGit } from "./git.ts";
 import type { ProgramCall } from "./processes.ts";
+import { readSmallFile } from "./reading.ts";
 import { makeRunFolder } from "./run-folder.ts";
 import { programSandbox, sandboxSupport } from "./sandbox.ts";
-import { isInWorkspace } from "./search-path.ts";
-import { errorMessage } from "./system-error.ts";
-
-/** The message says what can't be known, and what to do. */
-export class GitUnknown extends Error {}
-
-function gitUnknown(what: string, error: unknown): GitUnknown {
-  return new GitUnknown(`${what}: ${errorMessage(error)}`);
-}
 
 export interface RepositoryOptions {
   readonly environment: Environment;
@@ -36,31 +36,13 @@ interface CallOptions extends Pick<ProgramCall, "input"> {
   readonly cwd?: string;
   /** Settings that name programs. Only in a sandbox without the checkout. */
   readonly filters?: Filter["settings"];
+  /** Where git stores objects. Default: in the view. */
+  readonly objects?: string;
   /** The file that starts it in a sandbox. */
   readonly enter?: string | undefined;
 }
 
-export interface Filter {
-  readonly name: string;
-  /** `clean`, `process` and `required`, by their names in git's settings. */
-  readonly settings: readonly (readonly [key: string, value: string])[];
-}
-
-interface Settings {
-  /** How files are converted, and what names of commits such as `@{upstream}` mean. None of them names a program. */
-  readonly plain: readonly (readonly [key: string, value: string])[];
-  readonly objectFormat: string;
-  readonly refStorage: string | undefined;
-  /** Files of the user, for all of their repositories, that exist. */
-  readonly excludesFile: string | undefined;
-  readonly attributesFile: string | undefined;
-  readonly filters: readonly Filter[];
-  /** Their addresses. */
-  readonly remotes: readonly string[];
-}
-
-const plainSettings =
-  /^(?:core\.(?:autocrlf|eol|checkroundtripencoding|filemode|ignorecase|precomposeunicode|symlinks|trustctime|checkstat|sparsecheckout|sparsecheckoutcone)|branch\..+\.(?:remote|merge|pushremote)|remote\..+\.(?:fetch|push)|remote\.pushdefault|push\.default)$/s;
+const longestIndex = 1_000_000_000;
 
 const emptyTrees: Readonly<Record<string, string>> = {
   sha1: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -74,7 +56,7 @@ export class GitRepository {
   readonly folder: string;
   readonly place: GitPlace;
   readonly options: RepositoryOptions;
-  readonly #identity: string;
+  readonly #identity: readonly Identity[];
   #settings: Promise<Settings> | undefined;
 
   private constructor(place: GitPlace, folder: string, options: RepositoryOptions) {
@@ -105,7 +87,8 @@ export class GitRepository {
 
   /** The view ends with `use`. Rejects if there is another repository now than when this object was made. */
   async withView<T>(use: (view: GitView) => Promise<T>): Promise<T> {
-    if (identityOf(this.place) !== this.#identity)
+    const now = identityOf(this.place);
+    if (!this.#identity.every((one, index) => isSame(one, now[index])))
       throw new GitUnknown(
         `${this.place.gitFolder} is no longer the repository that was there at the start of the run`,
       );
@@ -166,7 +149,7 @@ export class GitView {
   }
 
   async bytes(args: readonly string[], options: CallOptions = {}): Promise<Buffer> {
-    const { workTree = false, filters = [], enter, input, cwd } = options;
+    const { workTree = false, filters = [], objects, enter, input, cwd } = options;
     const { root } = this.repository;
     const { environment } = this.repository.options;
     const { PATH = "", ...others } = childEnvironment(environment);
@@ -176,6 +159,7 @@ export class GitView {
       ["core.loosecompression", "0"],
       ["core.hookspath", devNull],
       ["core.fsmonitor", "false"],
+      ["core.untrackedcache", "false"],
       ["core.excludesfile", this.settings.excludesFile ?? ""],
       ["core.attributesfile", (workTree && this.settings.attributesFile) || ""],
       ...this.settings.plain,
@@ -189,6 +173,7 @@ export class GitView {
       LC_ALL: "C",
       GIT_NO_REPLACE_OBJECTS: "1",
       GIT_DIR: this.gitFolder,
+      ...(objects === undefined ? {} : { GIT_OBJECT_DIRECTORY: objects }),
       ...(workTree ? { GIT_WORK_TREE: root } : { GIT_ATTR_SOURCE: this.emptyTree }),
       ...configVariables(settings),
     };
@@ -213,10 +198,10 @@ export class GitView {
     return new Set(text.split("\n").filter((line) => line !== ""));
   }
 
-  /** In place of those that `.git/info/attributes` of the repository gives. */
+  /** In place of those that `.git/info/attributes` of the repository gives. A character stands for a byte. */
   setAttributes(lines: readonly string[]): void {
     const text = lines.map((line) => `${line}\n`).join("");
-    fs.writeFileSync(join(this.gitFolder, "info/attributes"), text);
+    fs.writeFileSync(join(this.gitFolder, "info/attributes"), text, "latin1");
   }
 
   async blob(id: string): Promise<Buffer> {
@@ -254,8 +239,15 @@ export class GitView {
     return found;
   }
 
+  /** A folder that isn't in the view, for what git can't be trusted to write there. */
+  folderFor(name: string): string {
+    const path = join(this.#folder, name);
+    fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+    return path;
+  }
+
   /**
-   * A file that starts git in a sandbox that has no network, can write only to the view, and sees of the machine only
+   * A file that starts git in a sandbox that has no network, writes only to one folder, and sees of the machine only
    * programs and `readable`. Undefined: this machine has no sandbox, or it is off.
    */
   async sandbox(
@@ -297,10 +289,6 @@ function configVariables(
   return { ...Object.fromEntries(all), GIT_CONFIG_COUNT: String(settings.length) };
 }
 
-export function entriesOf(text: string): string[] {
-  return text.split("\0").filter((entry) => entry !== "");
-}
-
 /** Branches are links, so that they are those of now. The index is a copy, which may be changed. */
 function fillView(view: string, { gitFolder, commonFolder }: GitPlace, settings: Settings): void {
   for (const name of ["objects/info", "info", "refs"])
@@ -315,6 +303,8 @@ function fillView(view: string, { gitFolder, commonFolder }: GitPlace, settings:
   const config = ["[core]", "repositoryformatversion = 1", "bare = true", "[extensions]"];
   fs.writeFileSync(join(view, "config"), `${[...config, ...extensions].join("\n")}\n`);
   const objects = realPathOf(join(commonFolder, "objects"));
+  if (statusOf(join(objects, "info/alternates"))?.isSymbolicLink() === true)
+    throw new Error(`${join(objects, "info/alternates")} is a link`);
   fs.writeFileSync(join(view, "objects/info/alternates"), `${objects}\n`);
   const refs = fs.readdirSync(join(commonFolder, "refs")).map((name) => `refs/${name}`);
   for (const name of [...refs, "logs", "reftable"])
@@ -333,62 +323,30 @@ function link(target: string, path: string): void {
 /** It keeps its time: git reads a file of the same size again only if the index is no younger than the file. */
 function copy(from: string, to: string): void {
   const found = fs.statSync(from, { throwIfNoEntry: false });
-  if (found?.isFile() !== true) return;
-  fs.copyFileSync(from, to);
-  const seconds = Math.floor(found.mtimeMs / 1000);
+  const bytes = found?.isFile() === true ? readSmallFile(from, longestIndex) : undefined;
+  if (bytes === undefined) return;
+  fs.writeFileSync(to, bytes);
+  const seconds = Math.floor((found?.mtimeMs ?? 0) / 1000);
   fs.utimesSync(to, seconds, seconds);
 }
 
-function identityOf({ gitFolder, commonFolder }: GitPlace): string {
-  return [gitFolder, commonFolder, join(commonFolder, "objects")]
-    .map((path) => {
-      const found = fs.lstatSync(path, { throwIfNoEntry: false });
-      return `${found?.dev}:${found?.ino}`;
-    })
-    .join(" ");
+interface Identity {
+  readonly path: string;
+  readonly found: fs.Stats | undefined;
 }
 
-/** `git config` starts no program, whatever it reads. */
-async function readSettings(
-  { gitFolder, root }: GitPlace,
-  environment: Environment,
-): Promise<Settings> {
-  const { HOME = homedir(), ...allowed } = childEnvironment(environment);
-  const named = ["XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"].flatMap((name): [string, string][] => {
-    const value = environment[name] ?? "";
-    return value === "" || isInWorkspace(value, environment) ? [] : [[name, value]];
-  });
-  const own = Object.fromEntries(named);
-  const env = { ...allowed, HOME, ...own, GIT_TERMINAL_PROMPT: "0" };
-  const args = ["--git-dir", gitFolder, "config", "--list", "-z"];
-  const bytes = await startGit(args, { cwd: root, env }, environment).catch((error: unknown) => {
-    throw gitUnknown("The settings of the git repository can't be read", error);
-  });
-  const all = entriesOf(bytes.toString()).map((entry): [string, string] => {
-    const end = entry.indexOf("\n");
-    return end === -1 ? [entry, "true"] : [entry.slice(0, end), entry.slice(end + 1)];
-  });
-  const last = (key: string): string | undefined => all.findLast(([name]) => name === key)?.[1];
-  const { XDG_CONFIG_HOME = join(HOME, ".config") } = own;
-  const fileOf = (key: string, name: string): string | undefined => {
-    const path = (last(key) ?? join(XDG_CONFIG_HOME, "git", name)).replace(/^~(?=\/)/, HOME);
-    return fs.existsSync(path) ? path : undefined;
-  };
-  const filters = new Map<string, [string, string][]>();
-  for (const [key, value] of all) {
-    const [, name] = /^filter\.(.+)\.(?:clean|process)$/s.exec(key) ?? [];
-    if (name !== undefined && value !== "")
-      filters.set(name, [...(filters.get(name) ?? []), [key, value]]);
-  }
-  return {
-    plain: all.filter(([key]) => plainSettings.test(key)),
-    objectFormat: last("extensions.objectformat") ?? "sha1",
-    refStorage: last("extensions.refstorage"),
-    excludesFile: fileOf("core.excludesfile", "ignore"),
-    attributesFile: fileOf("core.attributesfile", "attributes"),
-    filters: [...filters].map(([name, settings]) => ({ name, settings })),
-    remotes: all.flatMap(([key, value]) => (/^remote\..+\.url$/s.test(key) ? [value] : [])),
-  };
+function identityOf({ gitFolder, commonFolder }: GitPlace): Identity[] {
+  return [gitFolder, commonFolder, join(commonFolder, "objects")].map((path) => ({
+    path: realPathOf(path),
+    found: fs.statSync(path, { throwIfNoEntry: false }),
+  }));
+}
+
+/** A new folder may get the number of one that is gone. Where no file has a birth time, the time of its last change is given. */
+function isSame({ path, found }: Identity, now: Identity | undefined): boolean {
+  const later = now?.found;
+  const isBorn = found?.birthtimeMs === later?.birthtimeMs || later?.birthtimeMs === later?.ctimeMs;
+  return path === now?.path && found?.dev === later?.dev && found?.ino === later?.ino && isBorn;
 }
 
 /** Whether a folder above a path is a link, so that git has nothing at the path. */

@@ -198,7 +198,7 @@ export interface ProgramCall {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** For standard input: a text, or an open file. Default: it is empty. */
-  readonly input?: string | number;
+  readonly input?: string | Uint8Array | number;
 }
 
 /** Returns what a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */

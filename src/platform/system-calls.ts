@@ -1,6 +1,6 @@
 /**
- * What a sandbox refuses of the kernel, because no namespace is around it: keyrings, io_uring, which opens sockets by
- * itself, and sockets that need no network, such as AF_VSOCK.
+ * Refuses system calls that no namespace isolates: keyrings, io_uring, which opens sockets by itself, and sockets that
+ * need no network, such as AF_VSOCK.
  */
 
 /** AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. */

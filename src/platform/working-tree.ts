@@ -4,15 +4,10 @@
  */
 import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import {
-  entriesOf,
-  GitRepository,
-  GitUnknown,
-  isBehindLink,
-  type Filter,
-  type GitView,
-} from "./git-repository.ts";
-import { openJudged } from "./reading.ts";
+import { inflateSync } from "node:zlib";
+import { GitRepository, isBehindLink, type GitView } from "./git-repository.ts";
+import { entriesOf, GitUnknown, type Filter } from "./git-settings.ts";
+import { openJudged, readJudged } from "./reading.ts";
 import { errorMessage } from "./system-error.ts";
 
 const longestFile = 100_000_000;
@@ -20,7 +15,7 @@ const namesInNote = 10;
 
 export interface StagedTree {
   readonly tree: string;
-  /** Sentences that say what the tree lacks. */
+  /** Each sentence names files that the tree lacks. */
   readonly notes: readonly string[];
   /** Files that Git LFS stores: the tree has pointers to objects that are only here. */
   readonly largeFiles: readonly string[];
@@ -58,9 +53,9 @@ class Staging {
     const submodules = await this.#readIndex();
     const changed = await this.#changed();
     const filtered = await this.#filtered(changed.present);
+    if (this.#enter === undefined) await this.#refuse(filtered);
     const plain = changed.present.filter((path) => !filtered.has(path));
-    const stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-    await this.#git(stage, plain);
+    await this.#stage(plain);
     await this.#git(["update-index", "--force-remove", "-z", "--stdin"], changed.gone);
     await this.#convert(filtered);
     for (const path of submodules) await this.#lookInto(path);
@@ -104,17 +99,31 @@ class Staging {
       "-z",
     ]);
     const untracked = await this.#git(["ls-files", "--others", "--exclude-standard", "-z"]);
-    const [present, gone, nested, unreadable]: string[][] = [[], [], [], []];
+    const [present, gone, nested, unreadable, named]: string[][] = [[], [], [], [], []];
     for (const path of new Set(entriesOf(differs + untracked))) {
       const found = this.#statusOf(path);
-      if (path.endsWith("/")) nested?.push(path.slice(0, -1));
+      if (isGarbled(path)) named?.push(path);
+      else if (path.endsWith("/")) nested?.push(path.slice(0, -1));
       else if (found === undefined) gone?.push(path);
       else if (found.isFile() && !isReadable(join(this.#root, path), found)) unreadable?.push(path);
       else present?.push(path);
     }
+    if (named?.length) this.#notes.push(unnamed(named));
     this.#leaveOut(nested ?? [], "a git repository of its own");
     this.#leaveOut(unreadable ?? [], "not readable, or larger than 100 MB");
     return { present: present ?? [], gone: gone ?? [] };
+  }
+
+  /** A file that git can't convert must not take the others with it, so it is searched for by halves. */
+  async #stage(paths: readonly string[]): Promise<void> {
+    try {
+      await this.#git(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], paths);
+    } catch (error) {
+      const middle = Math.floor(paths.length / 2);
+      if (middle === 0) this.#leaveOut(paths, firstLine(error));
+      else
+        for (const half of [paths.slice(0, middle), paths.slice(middle)]) await this.#stage(half);
+    }
   }
 
   #leaveOut(paths: readonly string[], why: string): void {
@@ -150,17 +159,14 @@ class Staging {
   async #convert(filtered: ReadonlyMap<string, Filtered>): Promise<void> {
     if (filtered.size === 0) return;
     const view = this.#view;
-    const enter = await view.sandbox("filter", [view.gitFolder], join(view.gitFolder, "objects"));
-    if (enter === undefined) {
-      throw new GitUnknown(
-        `What git would store of ${namesOf([...filtered.keys()])} is unknown: a filter (${[...filtered.values()][0]?.filter.name}) converts them, and filters only run in a sandbox. Install bubblewrap on Linux and don't use \`sandbox: off\`, or undo the changes of these files`,
-      );
-    }
+    const converted = view.folderFor("converted");
+    const enter = await view.sandbox("filter", [view.gitFolder], converted);
+    if (enter === undefined) return;
     for (const [path, { filter, attributes }] of filtered) {
       // The sandbox lacks the files that give attributes.
       view.setAttributes([`* ${attributes.join(" ")}`]);
       try {
-        const id = await this.#hash(path, filter, enter);
+        const id = await this.#hash(path, filter, enter, converted);
         const mode = (this.#statusOf(path)?.mode ?? 0) & 0o100 ? "100755" : "100644";
         await view.git([
           "update-index",
@@ -170,32 +176,57 @@ class Staging {
           `${mode},${id},${path}`,
         ]);
       } catch (error) {
-        const why = errorMessage(error).split("\n", 1)[0] ?? "";
-        this.#leaveOut([path], `its filter "${filter.name}" failed: ${why}`);
+        this.#leaveOut([path], `its filter "${filter.name}" failed: ${firstLine(error)}`);
       }
     }
   }
 
-  /** A filter that fails is an error, whether or not it is required: git would store what it doesn't convert. */
-  async #hash(path: string, filter: Filter, enter: string): Promise<string> {
+  /** Git doesn't trust the times of the last second, and would run the filter on files that didn't change. */
+  async #refuse(filtered: ReadonlyMap<string, Filtered>): Promise<void> {
+    if (filtered.size === 0) return;
+    const stored = new Map<string, string>();
+    const listed = await this.#git(["ls-files", "--debug", "-z"]);
+    const entry = /([^\0]+)\0 .*\n  mtime: (\d+):(\d+)\n.*\n.*\n  size: (\d+).*\n/g;
+    for (const [, path = "", seconds, rest = "", size] of listed.matchAll(entry))
+      stored.set(path, `${seconds}${rest.padStart(9, "0")} ${size}`);
+    const changed = [...filtered].filter(([path]) => {
+      const { mtimeNs, size } = lstatSync(join(this.#root, path), { bigint: true });
+      return stored.get(path) !== `${mtimeNs} ${size}`;
+    });
+    const [first] = changed;
+    if (first === undefined) return;
+    throw new GitUnknown(
+      `Can't convert ${namesOf(changed.map(([path]) => path))}: the filter "${first[1].filter.name}" only runs in a sandbox, and there is none. Install bubblewrap on Linux, or remove \`sandbox: off\``,
+    );
+  }
+
+  /**
+   * A filter that fails is an error, even if it isn't required, because git would store the file unconverted. Git writes
+   * what it converts to a folder of its own, where the filter may write, too. We read it there, and store it in the view.
+   */
+  async #hash(path: string, filter: Filter, enter: string, objects: string): Promise<string> {
     const file = await openJudged(join(this.#root, path));
     if (file === undefined) throw new Error("the file is gone");
     try {
-      const required = [`filter.${filter.name}.required`, "true"] as const;
-      const args = ["hash-object", "-w", "--stdin", `--path=${path}`];
-      return (
-        await this.#view.git(args, {
-          enter,
-          input: file.fd,
-          filters: [...filter.settings, required],
-        })
-      ).trim();
+      const filters = [
+        ...filter.settings,
+        [`filter.${filter.name}.required`, "true"],
+        ["lfs.storage", join(objects, "lfs")],
+      ] as const;
+      const store = ["hash-object", "-w", "--stdin"];
+      const call = { enter, input: file.fd, filters, objects };
+      const id = (await this.#view.git([...store, `--path=${path}`], call)).trim();
+      const stored = readJudged(join(objects, id.slice(0, 2), id.slice(2)), 2 * longestFile);
+      if (stored === undefined) throw new Error("what it made can't be read");
+      const blob = inflateSync(stored, { maxOutputLength: 2 * longestFile });
+      const input = blob.subarray(blob.indexOf(0) + 1);
+      return (await this.#view.git([...store, "--no-filters"], { input })).trim();
     } finally {
       await file.close();
     }
   }
 
-  /** A submodule is compared by its commit. What else differs in it is said. */
+  /** A submodule is compared by its commit. A note says that there are other changes in it. */
   async #lookInto(path: string): Promise<void> {
     const { options } = this.#view.repository;
     const folder = join(this.#root, path);
@@ -225,6 +256,19 @@ function isReadable(path: string, { size }: Stats): boolean {
   } catch {
     return false;
   }
+}
+
+function firstLine(error: unknown): string {
+  return errorMessage(error).split("\n", 1)[0] ?? "";
+}
+
+/** The names that git prints are read as UTF-8. */
+export function isGarbled(path: string): boolean {
+  return path.includes("\uFFFD");
+}
+
+export function unnamed(paths: readonly string[]): string {
+  return `Left out: ${namesOf(paths)} (a name that is not UTF-8).`;
 }
 
 export function namesOf(paths: readonly string[]): string {

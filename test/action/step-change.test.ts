@@ -274,7 +274,7 @@ describe("the change of a step", () => {
       ],
       [
         { event: "pull_request", payload: pullRequest(second, fourth) },
-        "is no commit of this checkout.*shallow: set fetch-depth: 0.*answered 404.*`contents: read`, and `pull-requests: read`",
+        "is not a commit in this checkout.*shallow: set fetch-depth: 0.*answered 404.*`contents: read`, and `pull-requests: read`",
       ],
       [
         { event: "issue_comment", payload: { issue: { number: 8, pull_request: {} } } },

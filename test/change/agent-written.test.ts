@@ -1,6 +1,6 @@
 /** Git of ours looks at what an agent wrote. Each trap names a program in every way that a repository has. */
 import assert from "node:assert/strict";
-import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { ChangeUnknown } from "../../src/change/change.ts";
@@ -12,6 +12,7 @@ import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.
 const environment = processEnvironment();
 
 interface Trap {
+  readonly program: string;
   /** Turns a folder into a repository whose settings, attributes and hooks name the program. */
   readonly set: (folder: string) => Promise<void>;
   /** Only settings, hooks and attributes, for a folder that is a repository already. */
@@ -80,6 +81,7 @@ async function makeTrap(t: TestContext): Promise<Trap> {
     await writeFile(join(folder, ".gitattributes"), "* filter=x diff=x merge=x\n*.y filter=y\n");
   };
   return {
+    program,
     arm,
     async set(folder) {
       await mkdir(folder, { recursive: true });
@@ -182,6 +184,21 @@ const setUps: Readonly<Record<string, SetUp>> = {
       await rename(join(path, "config"), join(path, "included"));
     },
   },
+  ...Object.fromEntries(
+    ["objectformat", "refstorage"].map((name): [string, SetUp] => [
+      `a setting ${name} that holds more settings`,
+      {
+        start: plain,
+        async attack(trap, { path, git }) {
+          await git("config", "include.path", "../included");
+          const first = name === "objectformat" ? "sha1" : "files";
+          const more = [first, "[core]", `fsmonitor = ${trap.program}`, "[diff]"];
+          const value = [...more, `external = ${trap.program} #`].join("\\n");
+          await writeFile(join(path, "included"), `[extensions]\n${name} = "${value}"\n`);
+        },
+      },
+    ]),
+  ),
   "a folder of settings named by commondir": {
     start: plain,
     async attack(trap, { path }) {
@@ -216,6 +233,8 @@ describe("what an agent wrote for git starts no program", () => {
           // A later run.
           changeFromGit(repository, { base: "HEAD", uncommitted: true }),
           changeFromGit(repository, { base: "f".repeat(40) }),
+          changeFromGit(repository, { base: "HEAD~1" }),
+          changeFromGit(repository, {}),
           new SourceTree(repository, undefined).changed([]),
         ]);
         assert.equal(await trap.ran(), "");
@@ -227,6 +246,16 @@ describe("what an agent wrote for git starts no program", () => {
     }
   }
 
+  it("and no message quotes a file that a link leads to in place of a list of git", async (t) => {
+    const { workspace, folder } = await plain(t);
+    const outside = await makeWorkspace(t, { credentials: "secret of the user\n" });
+    const blob = (await workspace.git("rev-parse", "HEAD:a.txt")).trim();
+    await rm(join(folder, ".git/objects", blob.slice(0, 2), blob.slice(2)));
+    const alternates = join(folder, ".git/objects/info/alternates");
+    await symlink(join(outside.path, "credentials"), alternates);
+    await assert.rejects(changeFromGit({ folder, environment }, {}), /alternates is a link/);
+  });
+
   it("and a filter that the user has set up converts in a sandbox, or is refused by name", async (t) => {
     const trap = await makeTrap(t);
     const workspace = await makeRepository(t, { "a.txt": "one\n" });
@@ -235,7 +264,8 @@ describe("what an agent wrote for git starts no program", () => {
     const open = { folder: workspace.path, environment, sandbox: "off" } as const;
     await assert.rejects(
       changeFromGit(open, { base: "HEAD", uncommitted: true }),
-      (error) => error instanceof ChangeUnknown && /"a\.txt".* a filter \(x\)/.test(error.message),
+      (error) =>
+        error instanceof ChangeUnknown && /"a\.txt".*: the filter "x" only/.test(error.message),
     );
     assert.equal(await trap.ran(), "");
   });

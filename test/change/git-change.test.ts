@@ -222,7 +222,7 @@ describe("the change of a checkout", () => {
     await commit(workspace, { "a.ts": "one\n" });
     assert.equal((await changeIn(workspace.path, { base: "main" })).files.length, 0);
     for (const base of ["--output=x", "nowhere", "", "HEAD:a.ts"])
-      await assert.rejects(changeIn(workspace.path, { base }), /is no commit of this checkout/);
+      await assert.rejects(changeIn(workspace.path, { base }), /is not a commit in this checkout/);
   });
 });
 

@@ -1,6 +1,6 @@
 /** What a reviewer sees of a change: nothing in the repository, and no setting of the user, hides a line of it. */
 import assert from "node:assert/strict";
-import { chmod, mkdir, rm, symlink } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { changedFilesText, ChangeUnknown, type Change } from "../../src/change/change.ts";
@@ -83,6 +83,37 @@ describe("a change is shown whole", () => {
     const workspace = await makeRepository(t);
     await commit(workspace, { "src/é ü.ts": "x\n" });
     assert.match((await changeIn(workspace)).diff, /^\+\+\+ b\/src\/é ü\.ts/m);
+  });
+
+  it("with names that aren't UTF-8, which a proposal leaves out", async (t) => {
+    const workspace = await makeRepository(t);
+    const write = (last: number, text: string): Promise<void> =>
+      writeFile(Buffer.from([...Buffer.from(`${workspace.path}/n`), last]), text);
+    await write(0xfe, "one\n");
+    await write(0xff, `${"two".repeat(9)}\n\0`);
+    const left = /^Left out: "n\uFFFD" \(a name that is not UTF-8\)\.$/m;
+    assert.match(notes(await changeIn(workspace, uncommitted)), left);
+    await workspace.git("add", "--all");
+    const environment = processEnvironment();
+    const tree = await new SourceTree({ folder: workspace.path, environment }, undefined).changed(
+      [],
+    );
+    assert.deepEqual(tree.files, []);
+    assert.match(notes(tree), /^Left out: "n\uFFFD"/m);
+    await commit(workspace, {});
+    const change = await changeIn(workspace);
+    assert.deepEqual(facts(change), ["n\uFFFD added", "n\uFFFD added"]);
+    assert.deepEqual(change.diff.match(/^\+\w+$/gm), ["+one", `+${"two".repeat(9)}`]);
+    assert.match(notes(change), /^Not UTF-8, and shown with \uFFFD: "n\uFFFD", "n\uFFFD"\.$/m);
+  });
+
+  it("where the objects are behind a link", async (t) => {
+    const workspace = await makeRepository(t, { "a.ts": "one\n" });
+    await workspace.write("a.ts", "two\n");
+    const [objects, moved] = [".git/objects", ".git/elsewhere"].map((p) => join(workspace.path, p));
+    await rename(objects ?? "", moved ?? "");
+    await symlink(moved ?? "", objects ?? "");
+    assert.deepEqual(facts(await changeIn(workspace, uncommitted)), ["a.ts modified"]);
   });
 
   it("with files that the index was told to assume unchanged", async (t) => {
@@ -185,16 +216,42 @@ describe("conversions of files", () => {
     },
   );
 
-  it("by a filter are refused by name without a sandbox", async (t) => {
+  it("by a filter write nothing that git reads afterwards", { skip: withoutSandbox }, async (t) => {
     const workspace = await makeRepository(t, { ".gitattributes": "*.up filter=up\n" });
-    await workspace.write("a.up", "one\n");
-    const environment = { ...processEnvironment(), ...(await settingsOf(t, upper)) };
+    const names =
+      "config HEAD index packed-refs refs/heads/x info/attributes objects/info/alternates none/post-index-change hooks/post-index-change";
+    const clean = `for one in ${names}; do at=$GIT_DIR/$one; mkdir -p \${at%/*}; echo >>$at && echo wrote $one; done 2>/dev/null; cat`;
+    const settings = await settingsOf(t, `[filter "up"]\n  clean = ${JSON.stringify(clean)}\n`);
+    for (const name of ["a.up", "b.up"]) await workspace.write(name, "one\n");
+    const change = await changeIn(workspace, uncommitted, settings);
+    assert.equal(notes(change), "");
+    assert.deepEqual(change.diff.match(/^\+.*/gm), ["+++ b/a.up", "+one", "+++ b/b.up", "+one"]);
+  });
+
+  it("that fail leave their files out, and no others", async (t) => {
+    const attributes = "*.utf16 working-tree-encoding=UTF-16\n";
+    const workspace = await makeRepository(t, { ".gitattributes": attributes });
+    for (const name of ["a.ts", "b.utf16", "c.ts", "d.ts"]) await workspace.write(name, "one\n");
+    const change = await changeIn(workspace, uncommitted);
+    assert.deepEqual(facts(change), ["a.ts added", "c.ts added", "d.ts added"]);
+    assert.match(notes(change), /^Left out: "b\.utf16" \(.*BOM.*\)\.$/m);
+  });
+
+  it("by a filter are refused by name without a sandbox, but not of files that didn't change", async (t) => {
+    const settings = await settingsOf(t, upper);
+    const workspace = await makeRepository(t, { ".gitattributes": "*.up filter=up\n" });
+    await workspace.git("config", "include.path", settings.GIT_CONFIG_GLOBAL);
+    await commit(workspace, { "same.up": "one\n" });
+    await workspace.write("new.ts", "one\n");
+    const environment = { ...processEnvironment(), ...settings };
     const repository = { folder: workspace.path, environment, sandbox: "off" } as const;
+    assert.deepEqual(facts(await changeFromGit(repository, uncommitted)), ["new.ts added"]);
+    await workspace.write("a.up", "one\n");
     await assert.rejects(
       changeFromGit(repository, uncommitted),
       (error) =>
         error instanceof ChangeUnknown &&
-        /"a\.up".*filters only run in a sandbox/.test(error.message),
+        /Can't convert "a\.up": the filter "up" only runs in a sandbox/.test(error.message),
     );
   });
 
@@ -203,7 +260,8 @@ describe("conversions of files", () => {
     { skip: withoutSandbox },
     async (t) => {
       const pointer = "version https://git-lfs.github.com/spec/v1";
-      const clean = `printf '${pointer}\\n'`;
+      // Like the program itself, it stores the object.
+      const clean = `mkdir -p "$(git config lfs.storage || echo $GIT_DIR/lfs)/tmp" && printf '${pointer}\\n'`;
       const settings = await settingsOf(t, `[filter "lfs"]\n  clean = ${JSON.stringify(clean)}\n`);
       const workspace = await makeRepository(t, { ".gitattributes": "*.bin filter=lfs\n" });
       await workspace.write("a.bin", "content\n");

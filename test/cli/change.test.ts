@@ -99,7 +99,7 @@ describe("the change on the command line", () => {
     assert.equal(unknown.code, 2, unknown.stderr);
     assert.match(
       unknown.stderr,
-      /its base "nowhere" is no commit of this checkout\. Fetch it, or name/,
+      /its base "nowhere" is not a commit in this checkout\. Fetch it, or name/,
     );
     assert.deepEqual(unknown.prompts, []);
     const plain = await makeWorkspace(t, { "e.yml": entry });
