@@ -9,7 +9,6 @@ import type { Environment, Inputs } from "./inputs.ts";
 /** Inputs that configure a leg. The user input is a text of the event, so a later run of the same leg has another. */
 const telling = [
   "workingDirectory",
-  "base",
   "models",
   "permissions",
   "sandbox",
@@ -26,9 +25,9 @@ export function legOf(environment: Environment, inputs: Inputs): string {
   const isPart = mode !== "run" || shard !== undefined;
   const place = [matrix, environment["RUNNER_OS"], environment["RUNNER_ARCH"]];
   const server = [provider?.type, provider?.baseUrl, provider?.wireApi];
-  const all = [isPart ? [] : place, telling.map((name) => inputs[name]), server];
-  // Commits differ from run to run, and a comment has to be found again.
-  return digestOf(JSON.stringify(all).replaceAll(/\b[0-9a-f]{40,64}\b/g, ""));
+  // The base differs from run to run, and a comment has to be found again.
+  const base = inputs.base?.replaceAll(/\b[0-9a-f]{40,64}\b/g, "");
+  return digestOf([isPart ? [] : place, telling.map((name) => inputs[name]), base, server]);
 }
 
 /** Reads `toJSON(matrix)`, which is `null` outside of a matrix. Undefined: the user has named the leg. */

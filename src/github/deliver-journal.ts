@@ -57,6 +57,7 @@ export async function deliverJournal(
       "Delivery needs GITHUB_REPOSITORY and GITHUB_RUN_ID, as GitHub Actions sets them.",
     );
   const { view, digest } = readRun(asked.journal);
+  api.beginDelivery();
   const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
   const origin = await trustedOrigin(view.plan?.origin, here, payload, digest, asked);
   const files =

@@ -9,6 +9,8 @@ import { at, sameRepository, textAt } from "./webhook-event.ts";
 type Values = Readonly<Record<string, unknown>>;
 
 export interface GithubApi {
+  /** From now on, requests wait longer for a rate limit and are sent more often: up to 15 minutes in total. */
+  readonly beginDelivery: () => void;
   /** A request without side effects; `owner` and `repo` are filled in. */
   readonly get: (route: string, values: Values) => Promise<unknown>;
   /** `once`: it is not sent again if GitHub may have carried it out. Rejects with a `GithubFailure`. */
@@ -41,7 +43,7 @@ const LIMIT_MS = 10_000;
 const ATTEMPTS = 3;
 /** The longest wait. If GitHub asks for a longer one, the run reports it and gives up. */
 const LONGEST_WAIT_MS = 60_000;
-/** How long a delivery waits, from its first request that writes. */
+/** How long a delivery waits, from its beginning. */
 const DELIVERY_MS = 15 * 60_000;
 /** Attempts of a delivery. `limits`: if GitHub asks to wait. */
 const DELIVERY_ATTEMPTS = { faults: 5, limits: 10 } as const;
@@ -54,7 +56,6 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
   const { clock = systemClock, log = () => {} } = options;
   let client: Promise<Client> | undefined;
   let deliveryEnds: number | undefined;
-  const beginDelivery = (): void => void (deliveryEnds ??= clock.now() + DELIVERY_MS);
   const send = async (
     route: string,
     values: Values,
@@ -100,15 +101,10 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     }
   };
   return {
+    beginDelivery: () => void (deliveryEnds ??= clock.now() + DELIVERY_MS),
     get: (route, values) => ask(route, values),
-    write(route, values, times) {
-      beginDelivery();
-      return ask(route, values, times);
-    },
-    async graphql(query, variables) {
-      beginDelivery();
-      return at(await ask(GRAPHQL, { query, variables }), "data");
-    },
+    write: ask,
+    graphql: async (query, variables) => at(await ask(GRAPHQL, { query, variables }), "data"),
     async permissionOf(username) {
       const data = await ask("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
         username,
@@ -222,8 +218,8 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
   const headers = at(error, "response", "headers");
   const named = waitOf(isRecord(headers) ? headers : {}, now);
   const limited = named !== undefined || /rate limit|abuse|submitted too quickly/i.test(text);
-  const isSecondary = /secondary|abuse|submitted too quickly/i.test(text);
-  const retryAfter = named ?? (isSecondary ? SECONDARY_LIMIT_MS : undefined);
+  const isUnnamed = status === 429 || /secondary|abuse|submitted too quickly/i.test(text);
+  const retryAfter = named ?? (isUnnamed ? SECONDARY_LIMIT_MS : undefined);
   return {
     message: `GitHub answered ${status} (${text})`,
     attempts: attemptsFor(status, limited),

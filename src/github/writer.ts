@@ -23,6 +23,7 @@ export function createGithubPort(
   repository: string,
   redact: (text: string) => string,
 ): GithubPort {
+  api.beginDelivery();
   const [owner = "", name = ""] = repository.split("/");
   const write = async (route: string, values: object, times?: "once"): Promise<Made> =>
     defined({ url: textAt(await api.write(route, { ...values }, times), "html_url") });
@@ -35,7 +36,7 @@ export function createGithubPort(
   ): Promise<Made> => {
     const query = `mutation($id: ID!) { ${mutation}(input: { ${input} }) { ${object} { ${done} } } }`;
     if (at(await api.graphql(query, { id }), mutation, object, done) === true) return {};
-    throw new GithubFailure(`GitHub answered ${mutation}, but has not done it`, 403);
+    throw new GithubFailure(`GitHub accepted ${mutation}, but didn't apply it`, 403);
   };
 
   /** Of a part of the repository, or of all of it. The newest come first. */

@@ -116,6 +116,10 @@ describe("a server that can't be used", () => {
       await ask({ command: "sh", args: [join(elsewhere.path, "asks.sh")], permissions: { read } }),
       /Name those that it needs in `hosts`/,
     );
+    assert.match(
+      await ask({ command: node, args: ["--no-warnings", "here.mjs"], permissions: readsItself }),
+      /The server started in an empty folder, .* for example `\.\/here\.mjs`/,
+    );
   });
 
   const why =

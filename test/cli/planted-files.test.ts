@@ -136,6 +136,8 @@ describe("what an agent has written", { skip: withoutSandbox }, () => {
         }),
         "planted/server.js": server("HERE/stolen"),
         "tools/own.cjs": server("own"),
+        // A proposed change has brought it.
+        "early@1.0.0": server("HERE/stolen"),
       };
       const plant = `mkdir -p node_modules/.bin; cp -r planted node_modules; chmod +x planted/server.js
 cp planted/server.js planted@1.0.0; for n in npx python3 node_modules/.bin/npx; do cp planted/server.js $n; done
@@ -147,6 +149,8 @@ ln -s ../planted/server.js node_modules/.bin/planted; echo 'script-shell=./npx' 
         entry: `mcpServers:
   package: { command: npx, args: ["-y", planted@1.0.0, tools/own.cjs], env: ${env}, required: false }
   script: { command: node, args: [planted@1.0.0], env: ${env}, required: false }
+  early: { command: node, args: [early@1.0.0], env: ${env}, required: false }
+  prefix: { command: npx, args: [--prefix, ./planted, early], env: ${env}, required: false }
   own: { command: node, args: [tools/own.cjs], env: ${env} }
   away: { command: node, args: [OUT/away.cjs, ./tools, --in=., tools], env: ${env} }`,
         calls: [plant],

@@ -160,12 +160,13 @@ describe("the report and the review", () => {
       { status: 200, answer: { errors: [{ message: "Something went wrong while executing" }] } },
       { status: 422, answer: { message: "It was submitted too quickly" } },
     ];
+    const firsts = [{ status: 403, headers: { "retry-after": "61" } }];
     const repository = await start(t, {
-      breaks: ({ method }) => (method === "POST" ? limits.shift() : undefined),
+      breaks: ({ method }) => (method === "POST" ? limits : firsts).shift(),
     });
     const [report] = await delivered(repository);
     assert.equal(report?.status, "done");
-    assert.deepEqual([repository.comments.length, limits.length], [1, 0]);
+    assert.deepEqual([repository.comments.length, limits.length, firsts.length], [1, 0, 0]);
   });
 });
 

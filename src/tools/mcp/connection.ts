@@ -14,7 +14,7 @@ import type { Sandbox } from "../../platform/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
 import { Absence, absenceKind, addressError, messageOf } from "./absence.ts";
-import { sandboxHint } from "./hints.ts";
+import { folderHint, sandboxHint } from "./hints.ts";
 import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
@@ -24,6 +24,8 @@ import { cutStart } from "../../events/cut.ts";
 
 interface ConnectOptions {
   readonly version: string;
+  /** It starts in the working directory. */
+  readonly isLocal: boolean;
   readonly cwd: string;
   readonly sandbox?: Sandbox | undefined;
   readonly environment: Readonly<Record<string, string>>;
@@ -373,9 +375,11 @@ export class Connection {
   }
 
   #hint(errors: string): string {
-    const { sandbox, cwd } = this.#options;
-    if (this.#address.kind === "url" || sandbox === undefined) return "";
-    return sandboxHint([this.#address.command, ...this.#address.args], cwd, errors);
+    if (this.#address.kind === "url") return "";
+    const { sandbox, cwd, isLocal } = this.#options;
+    const { command, args } = this.#address;
+    const hint = sandbox === undefined ? "" : sandboxHint([command, ...args], cwd, errors);
+    return hint === "" && !isLocal ? folderHint(args, errors) : hint;
   }
 }
 

@@ -1,9 +1,10 @@
-/** Guesses from its output what a program that ended in its sandbox lacked. */
+/** Guesses from its output what a program that ended lacked. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isBareName } from "../../platform/search-path.ts";
 
-const absent = /no such file|cannot find|can't (?:open|find)|not found|ENOENT/i;
+const absent =
+  /no such file|no module named|module not found|cannot find|can't (?:open|find)|not found|ENOENT/i;
 const noNetwork =
   /ENOTFOUND|EAI_AGAIN|ENETUNREACH|getaddrinfo|could ?n[o']t resolve|unable to resolve|name resolution|network is unreachable|no such host/i;
 
@@ -17,4 +18,11 @@ export function sandboxHint(words: readonly string[], cwd: string, errors: strin
   if (noNetwork.test(errors))
     return "\nIn the sandbox, a program reaches only the hosts of its permissions. Name those that it needs in `hosts`, in the `permissions` of the server.";
   return "";
+}
+
+/** Of a server that started outside of the working directory. */
+export function folderHint(words: readonly string[], errors: string): string {
+  if (!absent.test(errors)) return "";
+  const script = words.find((word) => /^[^-@/]*\.[a-z]+$/i.test(word)) ?? "server.js";
+  return `\nThe server started in an empty folder, because neither its \`command\` nor its first argument is the path of a file in the working directory. Write such a path, for example \`./${script}\` or \`./node_modules/.bin/tsx\`.`;
 }

@@ -117,6 +117,7 @@ export class McpServers {
     await makeDirectory(empty);
     return Connection.open(address, {
       version,
+      isLocal,
       cwd: (isLocal ? workingDirectory : undefined) ?? empty,
       sandbox,
       environment: {

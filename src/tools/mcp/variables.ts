@@ -34,17 +34,18 @@ export function variablesOf(declaration: McpServer): readonly string[] {
 const relativePath = /^((?:--?[\w-]+=)?)(\.\.?(?:[\\/].*)?)$/s;
 
 /**
- * Whether the server is a program of the folder: its command, or the first argument that is no option. Asked before an
- * agent can have made a file of such a name.
+ * Whether the server is a program of the folder: its command or its first argument is a path there. Asked before an
+ * agent can have made a file of such a name. A name with a version or without an ending may be that of a package, and
+ * a proposed change can add a file of that name.
  */
 export function isLocal(declaration: McpServer, folder: string): boolean {
   if (!("command" in declaration)) return false;
-  const { command, args = [] } = declaration;
-  const script = args.find((word) => !word.startsWith("-")) ?? "";
+  const { command, args: [script = ""] = [] } = declaration;
+  const isThere = (word: string): boolean => isUnder(resolve(folder, word), folder);
   return (
-    (!isBareName(command) && isUnder(resolve(folder, command), folder)) ||
-    (relativePath.test(script) && isUnder(resolve(folder, script), folder)) ||
-    fileIn(folder, script) !== undefined
+    (!isBareName(command) && isThere(command)) ||
+    (relativePath.test(script) && isThere(script)) ||
+    (/^[^@]*\.[a-z]+$/i.test(script) && fileIn(folder, script) !== undefined)
   );
 }
 
