@@ -14,7 +14,7 @@ import { isBelow } from "./workspace-paths.ts";
 interface Copying {
   readonly folder: string;
   readonly files: CommitFiles;
-  /** Of an entry that is a workflow. */
+  /** The parameters, if the entry is a workflow. */
   readonly params: Params;
   readonly say: (line: string) => void;
 }

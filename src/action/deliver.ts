@@ -44,7 +44,7 @@ export async function handOn(
 ): Promise<{ readonly handedOn: Partial<Outputs>; readonly deliveries: readonly Delivery[] }> {
   const { journal } = paths;
   const { mode, shard } = setting.inputs;
-  // A journal that is gone by now is said to be incomplete.
+  // A missing journal is reported as incomplete elsewhere.
   const digest = journal === undefined ? "" : await digestOf(journal).catch(() => "");
   const outputs = { "journal-digest": digest };
   if (mode === "plan") {

@@ -280,7 +280,7 @@ class JobRun {
     });
   }
 
-  /** What it left is said again, so that the journal of this run is whole. */
+  /** Re-emits the outputs of resumed steps, so this journal is complete. */
   #takeOver(leaf: LeafWork<number>, place: Place, past: PastWork): Ended | undefined {
     if (place.scope.stopped !== undefined) return undefined;
     const { emit } = this.#ports;

@@ -273,7 +273,7 @@ class EntryChecker {
   #checkOwnName(name: string, path: Path): void {
     if (!this.#names.tasks.has(name)) return;
     const quoted = JSON.stringify(name);
-    const reason = `A task is called ${quoted}, too. What is told of them could not be told apart.`;
+    const reason = `There is also a task named ${quoted}. Reports couldn't distinguish them.`;
     this.#problems.add(path, reason);
   }
 

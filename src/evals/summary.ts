@@ -81,7 +81,7 @@ export function summarize(
   });
   const axes = [...new Set(cells.map(axisOf))];
   const [first = ""] = axes;
-  // Without a baseline, the first variant and set of models is what the others are compared with.
+  // If there is no baseline, all others are compared with the first variant and set of models.
   const reference = new Map(
     cases.filter((one) => axisOf(one) === first).map((one) => [one.caseName, one]),
   );

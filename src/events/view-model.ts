@@ -97,7 +97,7 @@ export interface GivenView {
   result: { readonly value: unknown } | undefined;
   readonly findings: Finding[];
   verdict: Verdict | undefined;
-  /** Findings and verdicts that were not handed in rightly afterwards. */
+  /** Refused findings and verdicts that were not corrected afterwards. */
   refused: readonly RefusedOutput[];
   readonly proposals: Proposal[];
 }

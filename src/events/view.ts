@@ -293,7 +293,7 @@ function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
         refused: [],
         proposals: [],
       };
-  // What was handed in last stands last.
+  // Sorted by the time of the last output.
   view.given.delete(key);
   view.given.set(key, given);
   return given;

@@ -152,7 +152,7 @@ async function patchOf(
   const { base, files, notWritable, notes, largeFiles } = await changed().catch(
     (error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
-      throw new Refused(`What has changed can't be found out: ${why}`);
+      throw new Refused(`Can't determine the changed files: ${why}`);
     },
   );
   if (files.length === 0)

@@ -6,6 +6,8 @@ export interface CollectedOutputs {
   /** The worst first, each once, at most `outputs.findings.max`. */
   readonly findings: readonly Finding[];
   readonly omitted: number;
+  /** No finding was omitted, or refused without a correction: an earlier one that isn't here is gone. */
+  readonly complete: boolean;
   readonly verdict: Verdict | undefined;
   /** Outputs that were refused and not corrected afterwards. */
   readonly refused: readonly RefusedOutput[];
@@ -32,17 +34,17 @@ export function collectOutputs(
   const found = given(findings?.from);
   const all = found.flatMap((one) => one.findings);
   const isOf = (kind: RefusedOutput["kind"]) => (one: RefusedOutput) => one.kind === kind;
-  // What was handed in last stands last.
+  // Sorted by time: the last verdict counts.
   const judges = given(verdict?.from).filter(
     (one) => one.verdict ?? one.refused.some(isOf("verdict")),
   );
+  const selected = selectFindings(all, { max, minSeverity });
+  const refused = found.flatMap((one) => one.refused.filter(isOf("finding")));
   return {
-    ...selectFindings(all, { max, minSeverity }),
+    ...selected,
+    complete: selected.omitted === 0 && refused.length === 0,
     verdict: judges.findLast((one) => one.verdict !== undefined)?.verdict,
-    refused: [
-      ...found.flatMap(({ refused }) => refused.filter(isOf("finding"))),
-      ...(judges.at(-1)?.refused.filter(isOf("verdict")).slice(-1) ?? []),
-    ],
+    refused: [...refused, ...(judges.at(-1)?.refused.filter(isOf("verdict")).slice(-1) ?? [])],
     proposals: given(proposals?.from).flatMap(({ taskId, items, proposals: made }) =>
       made.map((proposal) => ({ task: taskId, items, proposal })),
     ),

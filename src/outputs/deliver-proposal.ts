@@ -147,7 +147,7 @@ async function planOf(
           try {
             return await github.createPullRequest({ title, body: text, branch, isDraft: draft });
           } catch (error) {
-            // Without an answer, there may be a pull request, which would close.
+            // After an uncertain failure, the pull request may exist. Deleting its branch would close it.
             if (!isNew || !(error instanceof GithubFailure) || error.isUncertain) throw error;
             throw await withoutBranch(github, branch, error);
           }

@@ -82,10 +82,9 @@ async function resolveGone(
   delivering: Delivering,
   number: number,
   threads: readonly OwnThread[],
-  { findings, omitted }: CollectedOutputs,
+  { findings, complete }: CollectedOutputs,
 ): Promise<readonly Delivery[]> {
-  // What there was no room for may still be there.
-  if (omitted > 0) return [];
+  if (!complete) return [];
   const current = new Set(findings.map(({ fingerprint }) => fingerprint));
   const deliveries: Delivery[] = [];
   for (const { nodeId, body, isResolved } of threads) {

@@ -116,7 +116,7 @@ function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boo
 
 async function deliverReport(
   delivering: Delivering,
-  { findings, omitted, verdict }: CollectedOutputs,
+  { findings, omitted, complete, verdict }: CollectedOutputs,
 ): Promise<readonly Delivery[]> {
   const { about, github, ours } = delivering;
   const { view } = about;
@@ -142,6 +142,7 @@ async function deliverReport(
       verdict,
       findings,
       omitted,
+      complete,
       earlier: last?.fingerprints ?? [],
       totals: view.totals,
       durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),

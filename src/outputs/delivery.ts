@@ -114,7 +114,7 @@ export function reasonOf({ message, status }: GithubFailure, needs: string): str
   return cause === "" ? message : `${cause}: ${message}`;
 }
 
-/** What GitHub refuses is said, and the next delivery is tried. */
+/** Logs a refusal and continues with the next delivery. */
 export async function attempt(
   { options, deadline }: Delivering,
   { what, needs }: Writing,

@@ -23,6 +23,8 @@ export interface ReportComment extends Publisher {
   readonly findings: readonly Finding[];
   /** So many more. */
   readonly omitted?: number;
+  /** No finding is missing. */
+  readonly complete: boolean;
   /** Fingerprints of the findings in the comment that is updated. */
   readonly earlier?: readonly string[];
   readonly totals: RunView["totals"];
@@ -37,13 +39,13 @@ const NOTES = 1_000;
 
 export function reportComment(comment: ReportComment): string {
   const { findings, omitted = 0, earlier = [], outcome, origin, report } = comment;
-  const fingerprints = findings.map(({ fingerprint }) => fingerprint);
+  // A failed run may have missed what is still there.
+  const isComplete = outcome.kind === "succeeded" && comment.complete;
+  const current = new Set(findings.map(({ fingerprint }) => fingerprint));
+  const fingerprints = [...(isComplete ? current : new Set([...current, ...earlier]))];
   const key = `${origin.workflowRun}/${origin.attempt}`;
   const marker = markerLine(comment, { kind: "report", key, fingerprints });
   const { text: table } = findingsTable(findings, { target: origin, omitted, room: MAX_TABLE });
-  // What a run that failed did not find may still be there, and so may what there was no room for.
-  const isComplete = outcome.kind === "succeeded" && omitted === 0;
-  const current = new Set(fingerprints);
   const resolved = isComplete ? earlier.filter((one) => !current.has(one)).length : 0;
   const before = headline(comment);
   const after = [

@@ -63,7 +63,7 @@ function isAnswer(value: unknown): boolean {
   return !isError || ["choices", "output", "content"].some((name) => Array.isArray(value[name]));
 }
 
-/** What it begins with, and the whole of it. */
+/** The first bytes of a body, and a stream of the whole body. */
 async function beginning(
   body: ReadableStream<Uint8Array>,
 ): Promise<readonly [string, ReadableStream<Uint8Array>]> {

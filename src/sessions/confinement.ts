@@ -201,7 +201,7 @@ export class Confinement {
   }
 }
 
-/** Further names of the same files. Whoever made them, no program in a sandbox did: it can't link what is mounted. */
+/** Other hard links to the same files. A program in the sandbox can't have made them: it can't link what is mounted. */
 async function hardLinks(
   files: readonly string[],
   folders: readonly string[],

@@ -59,7 +59,7 @@ export function modelCrash(
   return { cause, message: `${rest} (${where}).`, detail, ...copilot };
 }
 
-/** What an error is about: its document is more exact than the status, and an answer that began well has only that. */
+/** The kind of an error. Its document is more exact than the status; an error within a stream has no status. */
 function refusalIn(failure: string, status: number | undefined): Refusal | undefined {
   const told = tellingFields(parsedJson(failure), 4).join(" ").toLowerCase();
   const own = defined({ status });

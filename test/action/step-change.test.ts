@@ -296,12 +296,15 @@ tasks:
     model: { category: driving }
     availability: { change: ["src/**"] }
     prompt: "Review $change-files in $change-diff"
+  look: { model: { category: driving }, prompt: "Look at $item" }
 jobs:
   review: { work: { kind: Ref, taskId: review } }
+  each:
+    work: { kind: Each, items: { changedFiles: ["src/**"] }, work: { kind: Ref, taskId: look } }
 `;
   const hostile = "src/a\n::error::pwned\r::set-output name=x::|<b>`$(touch x)`.ts";
 
-  async function step(t: TestContext, filename: string) {
+  async function step(t: TestContext, filename: string, job = "review") {
     let diff = "";
     const model = await modelServer(t, ({ prompt, toolResults }) => {
       if (toolResults.length > 0) {
@@ -331,7 +334,12 @@ jobs:
       event: "push",
       apiUrl: github.url,
       env: { GITHUB_EVENT_PATH: `${events.path}/event.json`, GITHUB_TOKEN: "ghs_0123456789" },
-      inputs: { entry: "review.yml", "provider-base-url": model.baseUrl, journal: "out.jsonl" },
+      inputs: {
+        entry: "review.yml",
+        job,
+        "provider-base-url": model.baseUrl,
+        journal: "out.jsonl",
+      },
     });
     return { result, prompts: model.requests.map(({ prompt }) => prompt), diff };
   }
@@ -355,6 +363,14 @@ jobs:
     assert.deepEqual(prompts, []);
     assert.equal(result.outputs["result"], "skipped");
     assert.equal(result.outputs["reason"], 'nothing ran: no changed file matches "src/**"');
+    assert.match(result.summary, /skipped/);
+  });
+
+  it("is skipped, and passes, if its Each has no changed file", async (t) => {
+    const { result, prompts } = await step(t, "docs/a.md", "each");
+    assert.equal(result.code, 0, result.raw);
+    assert.deepEqual(prompts, []);
+    assert.equal(result.outputs["result"], "skipped");
     assert.match(result.summary, /skipped/);
   });
 });

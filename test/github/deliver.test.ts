@@ -57,9 +57,15 @@ describe("the report and the review", () => {
     await delivered(repository, { findings });
     const pushed = "b".repeat(40);
     repository.head = pushed;
+    const origin = { head: pushed, workflowRun: "78" };
+    // One that was refused may be the one that is missing.
+    const refused = ["`line` must be in the file."];
+    await delivered(repository, { findings: findings.slice(1), refused, origin });
+    assert.ok(repository.threads.every(({ isResolved }) => !isResolved));
+    assert.doesNotMatch(repository.comments[0]?.body ?? "", /Resolved since/);
     const next = await delivered(repository, {
       findings: findings.slice(1),
-      origin: { head: pushed, workflowRun: "78" },
+      origin: { ...origin, workflowRun: "79" },
     });
     assert.deepEqual(shown(next), [
       "report comment on #7, updated|done|",

@@ -52,6 +52,8 @@ export interface Run {
   readonly outcome?: RunOutcome;
   readonly origin?: Partial<Origin>;
   readonly outputs?: Outputs;
+  /** Why findings of this run were refused. */
+  readonly refused?: readonly string[];
   readonly report?: string;
   readonly staged?: boolean;
   readonly token?: string | undefined;
@@ -79,6 +81,10 @@ export async function delivered(
   const view = createRunView();
   const events: readonly RunEventBody[] = [
     ...findings.map((finding) => ({ type: "finding.reported", work, finding }) as const),
+    ...(run.refused ?? []).map((reason) => {
+      const refused = { kind: "finding", reason } as const;
+      return { type: "output.refused", work, refused } as const;
+    }),
     ...proposals.map((proposal, index) => {
       const item = run.items?.[index];
       const placed =

@@ -15,6 +15,7 @@ const plain: ReportComment = {
   ...publisher,
   outcome: { kind: "succeeded" },
   findings: [],
+  complete: true,
   totals: Object.assign(createRunView().totals, {
     modelCalls: 3,
     inputTokens: 12_345,
@@ -101,7 +102,7 @@ test("what is gone since the last run is counted, if the run could have found it
     /Resolved .*/.exec(reportComment({ ...plain, findings, earlier, ...changed }))?.[0];
   assert.equal(resolved({}), "Resolved since the last run: 2.");
   assert.equal(resolved({ earlier: ["f2"] }), undefined);
-  assert.equal(resolved({ omitted: 1 }), undefined);
+  assert.equal(resolved({ complete: false }), undefined);
   assert.equal(resolved({ outcome: { kind: "failed", reason: "x" } }), undefined);
 });
 

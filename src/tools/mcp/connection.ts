@@ -308,7 +308,7 @@ export class Connection {
     return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
   }
 
-  /** Nobody has checked them, so that an odd one is no reason to do without the others. */
+  /** Unchecked tools, because one invalid tool must not cost the others. */
   async #listedTools(): Promise<readonly unknown[]> {
     // Some servers answer a cursor that they don't know with the first page.
     const tools = new Map<string, unknown>();

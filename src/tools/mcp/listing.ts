@@ -48,7 +48,7 @@ interface OfferedTool {
   readonly offered: Omit<Tool, "run">;
 }
 
-/** As the protocol asks for. A slash would be taken for another server. */
+/** The names that the protocol allows, without the slash, which separates server and tool. */
 const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
 /** UTF-16 units. */
 const longestDescription = 4_096;
