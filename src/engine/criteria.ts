@@ -72,6 +72,21 @@ export function judgeChange(
   return { kind: count === 0 ? "fails" : "holds", field: "change", content, reason };
 }
 
+/** Statement 11: files that can't be listed give no verdict. */
+export async function judgeFiles(
+  globs: readonly string[],
+  isChanged: () => Promise<boolean>,
+): Promise<Verdict<"changed">> {
+  const common = { field: "changed", content: JSON.stringify(globs) } as const;
+  try {
+    if (await isChanged()) return { ...common, kind: "holds", reason: "a file has changed" };
+    return { ...common, kind: "fails", reason: "no such file differs from the start of the task" };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ...common, kind: "void", reason: `the files could not be compared: ${why}` };
+  }
+}
+
 /** Statement 10 of docs/internals/engine.md, first half: the task that finished last before this one must be in the list. */
 export function judgePreviousTask(
   previousTasks: readonly string[],
@@ -145,8 +160,8 @@ export function isProven(
   { prompt, criteria }: PreparedTask,
   toolCalls: readonly ToolCall[],
 ): boolean {
-  const { toolExecuted, commands, result, condition } = criteria ?? {};
-  if ([toolExecuted, commands, result, condition].some((check) => check !== undefined)) return true;
+  const { failureAction: _, runConditionInSameSession: __, ...checks } = criteria ?? {};
+  if (Object.values(checks).some((check) => check !== undefined)) return true;
   const named = handedInOnce.filter((tool) => prompt[0].includes(tool));
   return named.length > 0 && missingTools(named, toolCalls).length === 0;
 }
@@ -187,6 +202,8 @@ export interface FailedChecks {
   /** The model wrote the calls of the missing tools as text. */
   readonly asText?: boolean;
   readonly commands?: readonly FailedCommand[];
+  /** Globs of which no file has changed. */
+  readonly unchanged?: readonly string[];
 }
 
 export type FailedCommand = Extract<CommandResult, { kind: "failed" }>;
@@ -208,8 +225,16 @@ export function goOnPrompt(failed: FailedChecks): readonly [string] {
   return [[GO_ON, ...partsOf(failed)].join("\n\n")];
 }
 
-function partsOf({ missing = [], asText = false, commands = [] }: FailedChecks): readonly string[] {
+function partsOf(failed: FailedChecks): readonly string[] {
+  const { missing = [], asText = false, commands = [], unchanged } = failed;
   const parts: string[] = [];
+  if (unchanged !== undefined)
+    parts.push(
+      `## No File Changed\nNo file that matches ${unchanged.join(", ")} differs from the start of this task. Change the files with your tools; what you write in an answer changes none.`.replaceAll(
+        "$",
+        "$$$$",
+      ),
+    );
   for (const { name, how, tail } of commands) {
     // Data: no variable in it is expanded, and no line of it is read as a heading.
     const title = name.replaceAll(/\s+/gu, " ");

@@ -1,3 +1,4 @@
+import type { PreparedTask } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
@@ -68,6 +69,7 @@ export class TaskRuns {
         scope,
         budgets: { calls: new CallBudget(limits, scope), usage },
         commands: values.commandContext(work, scope),
+        isChanged: await this.#watch(task),
         given,
         jobTools: jobTools({
           task,
@@ -88,6 +90,16 @@ export class TaskRuns {
     );
     if (ended.outcome.kind !== "stopped") values.data.keep(work, given);
     return ended;
+  }
+
+  async #watch({ criteria }: PreparedTask): Promise<() => Promise<boolean>> {
+    const none = (): Promise<boolean> => Promise.reject(new Error("nothing watches them"));
+    try {
+      const { changed } = criteria ?? {};
+      return (changed && (await this.#shared.spec.workspace?.watch(changed))) ?? none;
+    } catch (error) {
+      return () => Promise.reject(error);
+    }
   }
 
   dialogueOf(run: TaskRun): (() => Promise<Dialogue | Crashed>) | undefined {

@@ -138,6 +138,13 @@ const criteria = object(
       "condition",
       ref("prompt", "Sent after the prompt. Must mention job_boolean_true or job_boolean_false."),
     ),
+    changed: {
+      ...listOf(
+        "glob inside",
+        "At least one of these files must differ from the start of the task. Globs, relative to the working directory; a leading ! excludes.",
+      ),
+      minItems: 1,
+    },
     commands: {
       type: "array",
       items: object(commandFields, ["run"]),

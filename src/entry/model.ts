@@ -38,6 +38,8 @@ export interface FailureAction {
 export interface Criteria {
   /** Tools that must have run, successfully, in the last turn of the task session. */
   readonly toolExecuted?: readonly string[];
+  /** Globs: one of these files must differ from the start of the task. */
+  readonly changed?: readonly string[];
   /** Must exit with 0. Run after `toolExecuted` and before `condition`. */
   readonly commands?: readonly Command[];
   /** JSON Schema of an object: `job_result` must have been called with arguments that fit. */

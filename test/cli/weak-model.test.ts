@@ -166,3 +166,36 @@ describe("a tool call that is written as text", () => {
     }
   });
 });
+
+describe("criteria.changed", () => {
+  const task = (globs: readonly string[]): readonly [string, string] =>
+    entryOf({
+      prompt: "Correct src/a.txt.",
+      permissions: { preset: "read-only", write: ["**"] },
+      criteria: { changed: globs, failureAction: { retryTimes: 1 } },
+    });
+  const write = (path: string, text: string): Reply => call("create", { path, file_text: text });
+  const journal = ["--journal", "run.jsonl"];
+
+  it("fails a task that has only described its change, and the retry says that no file was changed", async (t) => {
+    const prose = { text: "Here is the corrected code." };
+    for (const globs of [["src/**"], ["**", "!docs/**"]]) {
+      const { code, prompts, stdout } = await runFile(t, task(globs), () => prose, journal);
+      assert.equal(code, 1, stdout);
+      assert.match(
+        prompts[1] ?? "",
+        /^Correct src\/a\.txt\.\n\n## No File Changed\nNo file that ma/,
+      );
+      assert.match(stdout, /criteria not met: no such file differs from the start of the task/);
+    }
+  });
+
+  it("holds if a file that the globs match was changed in any round, and not if another was", async (t) => {
+    const script = inTurn(write("other.txt", "x"), { text: "done" }, write("new.txt", "x"), {
+      text: "done",
+    });
+    const { code, prompts, stdout, stderr } = await runFile(t, task(["new*"]), script);
+    assert.equal(code, 0, stdout + stderr);
+    assert.equal(prompts.length, 2);
+  });
+});
