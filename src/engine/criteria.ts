@@ -195,7 +195,7 @@ function writtenCalls(text: string, tools: readonly string[]): string {
 }
 
 const AS_TEXT =
-  ". The model writes its calls as text. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), or choose another model";
+  ". The model writes its calls as text. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), write `protocol: actions` into the task, whose model then needs no function calls, or choose another model";
 
 export interface FailedChecks {
   readonly missing?: readonly string[];
@@ -210,10 +210,10 @@ export type FailedCommand = Extract<CommandResult, { kind: "failed" }>;
 
 /** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(
-  { prompt, criteria }: PreparedTask,
+  { prompt, criteria, protocol }: PreparedTask,
   failed: FailedChecks,
 ): readonly [string] {
-  const parts = [withoutEnd(prompt[0]), ...partsOf(failed)];
+  const parts = [withoutEnd(prompt[0]), ...partsOf(failed, protocol)];
   const additional = criteria?.failureAction.additionalPrompt;
   if (additional !== undefined)
     parts.push(`## You accidentally Stopped\n${withoutEdges(additional[0])}`);
@@ -225,7 +225,7 @@ export function goOnPrompt(failed: FailedChecks): readonly [string] {
   return [[GO_ON, ...partsOf(failed)].join("\n\n")];
 }
 
-function partsOf(failed: FailedChecks): readonly string[] {
+function partsOf(failed: FailedChecks, protocol?: PreparedTask["protocol"]): readonly string[] {
   const { missing = [], asText = false, commands = [], unchanged } = failed;
   const parts: string[] = [];
   if (unchanged !== undefined)
@@ -243,7 +243,8 @@ function partsOf(failed: FailedChecks): readonly string[] {
   }
   if (missing.length > 0) {
     const wrote = asText ? "You wrote the call as text, which has no effect. " : "";
-    const what = missing.length === 1 ? "as a tool" : "as tools, not in text";
+    const tools = missing.length === 1 ? "as a tool" : "as tools, not in text";
+    const what = protocol === undefined ? tools : "through actions of your document";
     parts.push(
       `## Required Tool Not Called: ${missing.join(", ")}\n${wrote}Call ${missing.join(" and ")} ${what}.`,
     );

@@ -218,7 +218,7 @@ export class SessionKeeper {
 }
 
 /** Each tool makes a session more expensive for the runtime. Those that give a verdict belong together. */
-function jobToolsFor(
+export function jobToolsFor(
   role: SessionRole,
   { prompt, availability, criteria }: PreparedTask,
   variables: Variables,

@@ -68,6 +68,10 @@ export function sentence(text: string): string {
   return /[.!?]["')]?$/.test(text) ? text : `${text}.`;
 }
 
+/** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
+export const visible =
+  /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
+
 export function firstLine(text: string): string {
   return (text.split(/\r\n|\r|\n/, 1)[0] ?? "").trim();
 }

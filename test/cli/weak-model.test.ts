@@ -126,7 +126,7 @@ describe("a tool call that is written as text", () => {
     entryOf({ prompt: "Report.", criteria: { ...criteria, failureAction: { retryTimes: 1 } } });
   const reports = task({ toolExecuted: ["job_report"] });
   const advice =
-    /The model writes its calls as text\. Check the chat template .* or choose another model/;
+    /The model writes its calls as text\. Check the chat template .* `protocol: actions` .* or choose another model/;
 
   for (const [how, text] of [
     ["in a fence", `\`\`\`json\n${given}\n\`\`\``],
@@ -164,6 +164,82 @@ describe("a tool call that is written as text", () => {
       );
       assert.doesNotMatch(stdout, advice);
     }
+  });
+});
+
+describe("a model without function calls, with protocol: actions", () => {
+  const document = (name: string, params: object): Reply => ({
+    text: JSON.stringify({
+      status: "EXECUTING",
+      thoughts: [],
+      actions: [{ action: name, type: "tool", params }],
+      stop: false,
+      response: null,
+    }),
+  });
+  const end: Reply = {
+    text: '{"status":"SUCCESS","thoughts":[],"actions":null,"stop":true,"response":"Done."}',
+  };
+  const argument = (text: string): object => ({ argument: text });
+
+  it("hands in a report, a result and a document, and checks conditions, in a task without tools", async (t) => {
+    const task = {
+      protocol: "actions",
+      prompt: "Report, and call job_prepare_document.",
+      availability: { condition: "Ready? job_boolean_true or job_boolean_false" },
+      criteria: {
+        toolExecuted: ["job_report", "job_prepare_document"],
+        result: schema,
+        condition: "Is $reported-document done? job_boolean_true or job_boolean_false",
+        failureAction: { retryTimes: 1, additionalPrompt: "Why not: $reported-false-reason" },
+      },
+    };
+    const done = [
+      document("job_report", { markdown: "All is well." }),
+      document("job_result", { ok: "no" }),
+      document("job_result", { ok: true }),
+      document("job_prepare_document", argument("a.md")),
+      end,
+    ];
+    const ran = await runFile(
+      t,
+      entryOf(task),
+      inTurn(
+        document("job_boolean_true", argument("ready")),
+        ...done,
+        document("job_boolean_false", argument("too short")),
+        ...done,
+        document("job_boolean_false", {}),
+        document("job_boolean_true", argument("fine")),
+      ),
+      ["--output-dir", "out"],
+    );
+    assert.equal(ran.code, 0, ran.stdout + ran.stderr);
+    assert.equal(ran.requests.length, 14);
+    assert.match(ran.prompts[3] ?? "", /result.*Must be a boolean|invalid_params/s);
+    assert.match(ran.prompts[6] ?? "", /^Is a\.md done\?/);
+    assert.match(ran.prompts[7] ?? "", /Why not: too short/);
+    assert.match(ran.stdout, /All is well\./);
+  });
+
+  it("fails for a prerequisite, and is told to use an action for what is missing", async (t) => {
+    const task = (prompt: string): readonly [string, string] =>
+      entryOf({
+        protocol: "actions",
+        prompt,
+        criteria: { toolExecuted: ["job_report"], failureAction: { retryTimes: 1 } },
+      });
+    const missing = await runFile(t, task("Report."), () => end);
+    assert.equal(missing.code, 1);
+    assert.match(missing.prompts[1] ?? "", /Call job_report through actions of your document\./);
+    const failed = document("job_prerequisite_failed", argument("no network"));
+    const { code, stdout } = await runFile(
+      t,
+      task("Or job_prerequisite_failed."),
+      inTurn(failed, end),
+    );
+    assert.equal(code, 1);
+    assert.match(stdout, /job_prerequisite_failed was called: no network/);
   });
 });
 
