@@ -153,7 +153,12 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
-const handedInOnce = ["job_report", "job_result", "job_verdict", "job_prepare_document"];
+export const handedInOnce: readonly string[] = [
+  "job_report",
+  "job_result",
+  "job_verdict",
+  "job_prepare_document",
+];
 
 /** Statement 7a: whether anything but an answer shows that the task is done: criteria, or the job tools that the prompt names. */
 export function isProven(

@@ -160,6 +160,7 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
     if (check.kind === "fails") ({ failed, reason } = check);
     else reason = `the session crashed: ${check.crash.message}`;
     if (retry === of) break;
+    context.variables.missCriteria(reason);
     decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
     // A crash in here is a failed retry: attempts and retries have separate budgets.
     check = await runRound(context, prompts, retryPrompt(task, failed), retry + 1);

@@ -23,6 +23,8 @@ const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: s
   ],
 };
 
+const DECIDED = "Reported. Nothing else is needed for the verdict.";
+
 export function verdictTools(names: readonly JobTool[]): readonly SessionTool[] {
   return names.map((name) => {
     const [description, argument] = descriptions[name];
@@ -46,7 +48,7 @@ function answer(name: JobTool, given: unknown): ToolAnswer {
   const argument = isRecord(given) ? given["argument"] : undefined;
   const isDocument = name === "job_prepare_document";
   if (typeof argument === "string" && (!isDocument || visible.test(firstLine(argument))))
-    return { succeeded: true, text: "Reported." };
+    return { succeeded: true, text: name.startsWith("job_boolean") ? DECIDED : "Reported." };
   const next = isDocument
     ? "Call it again, with the path or the title in the first line."
     : "A call that fails leaves the check of this turn without a verdict.";

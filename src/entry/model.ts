@@ -203,4 +203,5 @@ export const runtimeVariables = [
   "$reported-true-reason",
   "$reported-false-reason",
   "$previous-result",
+  "$unmet-criteria",
 ] as const;

@@ -243,6 +243,80 @@ describe("a model without function calls, with protocol: actions", () => {
   });
 });
 
+describe("what a model is told", () => {
+  const report = call("job_report", { markdown: "All is well." });
+  const verdict = call("job_verdict", { verdict: "pass", reason: "It is fine." });
+
+  it("after a job tool is whether anything is still asked for", async (t) => {
+    const task = {
+      prompt: "Report. Call job_prepare_document.",
+      criteria: {
+        toolExecuted: ["job_report", "job_verdict"],
+        condition: "job_boolean_true?",
+        failureAction: { retryTimes: 1 },
+      },
+    };
+    const named = call("job_prepare_document", { argument: "a.md" });
+    const yes = call("job_boolean_true", { argument: "yes" });
+    const script = inTurn(verdict, named, report, { text: "ok" }, yes, { text: "ok" });
+    const { requests } = await runFile(t, entryOf(task), script);
+    const told = requests.map(({ toolResults }) => toolResults.at(-1));
+    assert.deepEqual(
+      told.filter((one) => one !== undefined),
+      [
+        "Noted. Also call job_report and job_prepare_document, unless you have.",
+        "Reported.",
+        "Noted. Also call job_prepare_document, unless you have.",
+        "Reported. Nothing else is needed for the verdict.",
+      ],
+    );
+    const { requests: again } = await runFile(t, entryOf({ prompt: "job_report" }), inTurn(report));
+    assert.equal(again[1]?.toolResults[0], "Noted. Nothing else is needed.");
+  });
+
+  it("in a retry is what the criteria missed, whichever it was", async (t) => {
+    const task = (criteria: object): readonly [string, string] =>
+      entryOf({
+        prompt: "Report.",
+        criteria: {
+          ...criteria,
+          failureAction: { retryTimes: 1, additionalPrompt: "Not accepted: $unmet-criteria" },
+        },
+      });
+    const no = call("job_boolean_false", { argument: "b.ts is missing" });
+    for (const [criteria, script, text] of [
+      [
+        { toolExecuted: ["job_report"] },
+        inTurn(),
+        "not called successfully in the last turn: job_report",
+      ],
+      [{ commands: [{ run: "exit 3" }] }, inTurn(), "exit 3 failed (exit 3)"],
+      [{ condition: "job_boolean_true?" }, inTurn({ text: "x" }, no), "b.ts is missing"],
+    ] as const) {
+      const { prompts, stdout } = await runFile(t, task(criteria), script);
+      assert.ok(
+        prompts.some((one) => one.endsWith(`\nNot accepted: ${text}`)),
+        prompts.join("\n"),
+      );
+      assert.doesNotMatch(prompts.join() + stdout, /MISSING/);
+    }
+  });
+});
+
+it("the end of an iteration counts what that iteration took", async (t) => {
+  const text = JSON.stringify({
+    models: { driving: "m" },
+    tasks: { t: { model: { category: "driving" }, prompt: "Go on." } },
+    jobs: { job: { work: { kind: "Loop", body: { kind: "Ref", taskId: "t" }, atMost: 3 } } },
+  });
+  const { stdout } = await runFile(t, ["a.json", text], () => ({ text: "done" }));
+  assert.equal(
+    stdout.match(/succeeded after [\d:]+: 1 attempt, 1 model call,/g)?.length,
+    3,
+    stdout,
+  );
+});
+
 describe("criteria.changed", () => {
   const task = (globs: readonly string[]): readonly [string, string] =>
     entryOf({
