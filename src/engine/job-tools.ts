@@ -39,8 +39,8 @@ export interface HandingIn {
 /** Without `job_result`, only those that the prompts or criteria name: each tool costs the runtime. */
 export function jobTools(handing: HandingIn): readonly SessionTool[] {
   const { task, checks, proposals, memory } = handing;
-  const { prompt, criteria } = task;
-  const texts = JSON.stringify([prompt, criteria]);
+  const { prompt, system, criteria } = task;
+  const texts = JSON.stringify([prompt, system, criteria]);
   const kinds = proposalKinds.filter((kind) => proposals?.[kind] !== undefined);
   const all = [
     jobReport(handing),

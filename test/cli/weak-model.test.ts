@@ -303,6 +303,51 @@ describe("what a model is told", () => {
   });
 });
 
+it("system of an entry or a task is added to the runtime's prompt, or replaces it", async (t) => {
+  const task = (system?: object, more = {}): object => ({
+    model: { category: "driving" },
+    prompt: "Go on.",
+    ...(system === undefined ? {} : { system }),
+    ...more,
+  });
+  const text = JSON.stringify({
+    models: { driving: "m" },
+    promptVariables: { tone: "Be brief" },
+    system: { prompt: "$tone for $task-model.", mode: "replace" },
+    tasks: {
+      a: task(),
+      b: task({ prompt: { file: "system.md" } }),
+      c: task({ prompt: "Own.", mode: "replace" }, { protocol: "actions" }),
+    },
+    jobs: {
+      job: {
+        work: { kind: "Seq", works: ["a", "b", "c"].map((taskId) => ({ kind: "Ref", taskId })) },
+      },
+    },
+  });
+  const server = await modelServer(
+    t,
+    inTurn(
+      { text: "x" },
+      { text: "x" },
+      {
+        text: '{"status":"SUCCESS","thoughts":[],"actions":null,"stop":true,"response":"Done."}',
+      },
+    ),
+  );
+  const { path: cwd } = await makeWorkspace(t, { "a.json": text, "system.md": "From a file." });
+  const { code, stderr } = await runCli(["run", "a.json", "--provider-base-url", server.baseUrl], {
+    cwd,
+  });
+  assert.equal(code, 0, stderr);
+  const prompts = server.requests.map(
+    ({ messages }) => messages.find(({ role }) => role === "system")?.content ?? "",
+  );
+  assert.equal(prompts[0]?.trim(), "Be brief for m.");
+  assert.match(prompts[1] ?? "", /Copilot[^]*From a file\./);
+  assert.match(prompts[2]?.trim() ?? "", /^Own\.\n\n# Action protocol/);
+});
+
 it("the end of an iteration counts what that iteration took", async (t) => {
   const text = JSON.stringify({
     models: { driving: "m" },
