@@ -94,6 +94,7 @@ export const rooms = {
     holds: "the SDK: sessions, turns, translation of events, job tools, the adapter to permissions",
     imports: [
       "engine/ports.ts",
+      "engine/verdict-tools.ts",
       "events",
       "permissions",
       "runtime",

@@ -72,6 +72,21 @@ export function judgeChange(
   return { kind: count === 0 ? "fails" : "holds", field: "change", content, reason };
 }
 
+/** Statement 11: files that can't be listed give no verdict. */
+export async function judgeFiles(
+  globs: readonly string[],
+  isChanged: () => Promise<boolean>,
+): Promise<Verdict<"changed">> {
+  const common = { field: "changed", content: JSON.stringify(globs) } as const;
+  try {
+    if (await isChanged()) return { ...common, kind: "holds", reason: "a file has changed" };
+    return { ...common, kind: "fails", reason: "no such file differs from the start of the task" };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ...common, kind: "void", reason: `the files could not be compared: ${why}` };
+  }
+}
+
 /** Statement 10 of docs/internals/engine.md, first half: the task that finished last before this one must be in the list. */
 export function judgePreviousTask(
   previousTasks: readonly string[],
@@ -138,15 +153,20 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
-const handedInOnce = ["job_report", "job_result", "job_verdict", "job_prepare_document"];
+export const handedInOnce: readonly string[] = [
+  "job_report",
+  "job_result",
+  "job_verdict",
+  "job_prepare_document",
+];
 
 /** Statement 7a: whether anything but an answer shows that the task is done: criteria, or the job tools that the prompt names. */
 export function isProven(
   { prompt, criteria }: PreparedTask,
   toolCalls: readonly ToolCall[],
 ): boolean {
-  const { toolExecuted, commands, result, condition } = criteria ?? {};
-  if ([toolExecuted, commands, result, condition].some((check) => check !== undefined)) return true;
+  const { failureAction: _, runConditionInSameSession: __, ...checks } = criteria ?? {};
+  if (Object.values(checks).some((check) => check !== undefined)) return true;
   const named = handedInOnce.filter((tool) => prompt[0].includes(tool));
   return named.length > 0 && missingTools(named, toolCalls).length === 0;
 }
@@ -180,23 +200,25 @@ function writtenCalls(text: string, tools: readonly string[]): string {
 }
 
 const AS_TEXT =
-  ". The model writes its calls as text. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), or choose another model";
+  ". The model writes its calls as text. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), write `protocol: actions` into the task, whose model then needs no function calls, or choose another model";
 
 export interface FailedChecks {
   readonly missing?: readonly string[];
   /** The model wrote the calls of the missing tools as text. */
   readonly asText?: boolean;
   readonly commands?: readonly FailedCommand[];
+  /** Globs of which no file has changed. */
+  readonly unchanged?: readonly string[];
 }
 
 export type FailedCommand = Extract<CommandResult, { kind: "failed" }>;
 
 /** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(
-  { prompt, criteria }: PreparedTask,
+  { prompt, criteria, protocol }: PreparedTask,
   failed: FailedChecks,
 ): readonly [string] {
-  const parts = [withoutEnd(prompt[0]), ...partsOf(failed)];
+  const parts = [withoutEnd(prompt[0]), ...partsOf(failed, protocol)];
   const additional = criteria?.failureAction.additionalPrompt;
   if (additional !== undefined)
     parts.push(`## You accidentally Stopped\n${withoutEdges(additional[0])}`);
@@ -208,8 +230,16 @@ export function goOnPrompt(failed: FailedChecks): readonly [string] {
   return [[GO_ON, ...partsOf(failed)].join("\n\n")];
 }
 
-function partsOf({ missing = [], asText = false, commands = [] }: FailedChecks): readonly string[] {
+function partsOf(failed: FailedChecks, protocol?: PreparedTask["protocol"]): readonly string[] {
+  const { missing = [], asText = false, commands = [], unchanged } = failed;
   const parts: string[] = [];
+  if (unchanged !== undefined)
+    parts.push(
+      `## No File Changed\nNo file that matches ${unchanged.join(", ")} differs from the start of this task. Change the files with your tools; what you write in an answer changes none.`.replaceAll(
+        "$",
+        "$$$$",
+      ),
+    );
   for (const { name, how, tail } of commands) {
     // Data: no variable in it is expanded, and no line of it is read as a heading.
     const title = name.replaceAll(/\s+/gu, " ");
@@ -218,7 +248,8 @@ function partsOf({ missing = [], asText = false, commands = [] }: FailedChecks):
   }
   if (missing.length > 0) {
     const wrote = asText ? "You wrote the call as text, which has no effect. " : "";
-    const what = missing.length === 1 ? "as a tool" : "as tools, not in text";
+    const tools = missing.length === 1 ? "as a tool" : "as tools, not in text";
+    const what = protocol === undefined ? tools : "through actions of your document";
     parts.push(
       `## Required Tool Not Called: ${missing.join(", ")}\n${wrote}Call ${missing.join(" and ")} ${what}.`,
     );

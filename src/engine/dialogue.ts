@@ -5,7 +5,7 @@ import type { Crash } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { AnswerFormat, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
+import type { AnswerFormat, SessionRequest, SessionTool, ToolCall, TurnOutcome } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
 export interface DialogueSpec {
@@ -25,6 +25,8 @@ export interface DialogueContext {
   readonly depth: number;
   readonly scope: Scope;
   readonly permissions: Permissions;
+  /** Its actions may call them, too. */
+  readonly jobTools: readonly SessionTool[];
   readonly workingDirectory: string;
   readonly clock: Clock;
   readonly emit: (event: ActionEvent) => void;
@@ -49,6 +51,8 @@ export interface Dialogue {
   readonly answerFormat?: AnswerFormat;
   /** Never throws. Resolves soon after the scope has stopped, when all that it started has ended. */
   round(prompt: string, send: SendTurn): Promise<RoundEnd>;
+  /** An answer to a prompt of no round, such as a condition: the calls of its actions. A text asks for another answer. */
+  take(answer: string): Promise<readonly ToolCall[] | string>;
   close(): Promise<void>;
 }
 

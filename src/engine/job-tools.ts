@@ -7,6 +7,7 @@ import {
   type ProposalKind,
   type ProposalsOutput,
 } from "../entry/outputs.ts";
+import { handedInOnce } from "./criteria.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import { noteEntry, type PlannedMemory } from "../events/memory.ts";
 import { listOf, type Given } from "./job-data.ts";
@@ -38,8 +39,8 @@ export interface HandingIn {
 /** Without `job_result`, only those that the prompts or criteria name: each tool costs the runtime. */
 export function jobTools(handing: HandingIn): readonly SessionTool[] {
   const { task, checks, proposals, memory } = handing;
-  const { prompt, criteria } = task;
-  const texts = JSON.stringify([prompt, criteria]);
+  const { prompt, system, criteria } = task;
+  const texts = JSON.stringify([prompt, system, criteria]);
   const kinds = proposalKinds.filter((kind) => proposals?.[kind] !== undefined);
   const all = [
     jobReport(handing),
@@ -49,7 +50,33 @@ export function jobTools(handing: HandingIn): readonly SessionTool[] {
     ...(memory === undefined ? [] : [jobRemember(handing, memory)]),
     ...(checks === undefined || kinds.length === 0 ? [] : [jobPropose(handing, kinds, checks)]),
   ];
-  return all.filter(({ name }) => name === "job_result" || texts.includes(name));
+  const own = all.filter(({ name }) => name === "job_result" || texts.includes(name));
+  return saysWhatIsLeft(handing, own);
+}
+
+/** Models hand in the same again if nobody tells them that it was enough. */
+function saysWhatIsLeft({ task, given }: HandingIn, tools: readonly SessionTool[]): SessionTool[] {
+  const { prompt, criteria } = task;
+  const asked = handedInOnce.filter((name) => prompt[0].includes(name));
+  const needed = new Set([...(criteria?.toolExecuted ?? []), ...asked]);
+  if (criteria?.result !== undefined) needed.add("job_result");
+  const rounds = new Map<string, number>();
+  return tools.map((tool) => ({
+    ...tool,
+    async run(value, call) {
+      const answer = await tool.run(value, call);
+      if (!answer.succeeded || !handedInOnce.includes(tool.name)) return answer;
+      rounds.set(tool.name, given.round);
+      const left = [...needed].filter((name) =>
+        name === "job_result" ? !rounds.has(name) : rounds.get(name) !== given.round,
+      );
+      const rest =
+        left.length === 0
+          ? "Nothing else is needed."
+          : `Also call ${left.join(" and ")}, unless you have.`;
+      return { ...answer, text: `${answer.text} ${rest}` };
+    },
+  }));
 }
 
 type Arguments = Readonly<Record<string, unknown>>;

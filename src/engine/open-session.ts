@@ -177,10 +177,20 @@ export class SessionKeeper {
       permissions,
       jobTools: jobToolsFor(role, task, variables),
       ...own,
+      ...this.#systemPrompt(own),
       ...(role === "driving" ? {} : this.#withJobTools(own)),
     });
     if (acquired.kind === "opened") this.#open.set(role, acquired.session);
     return acquired;
+  }
+
+  /** That of a dialogue follows that of the author. */
+  #systemPrompt({ systemPrompt }: Partial<SessionRequest>): Partial<SessionRequest> {
+    const { task, variables } = this.#context;
+    if (task.system === undefined) return {};
+    const { prompt, mode = "append" } = task.system;
+    const parts = [variables.expand(prompt), systemPrompt?.text ?? ""];
+    return { systemPrompt: { mode, text: parts.join("\n\n").trim() } };
   }
 
   #withJobTools({ tools = [], changedTools }: Partial<SessionRequest>): Partial<SessionRequest> {
@@ -218,14 +228,14 @@ export class SessionKeeper {
 }
 
 /** Each tool makes a session more expensive for the runtime. Those that give a verdict belong together. */
-function jobToolsFor(
+export function jobToolsFor(
   role: SessionRole,
-  { prompt, availability, criteria }: PreparedTask,
+  { prompt, system, availability, criteria }: PreparedTask,
   variables: Variables,
 ): readonly JobTool[] {
   const conditions = [availability?.condition, criteria?.condition];
   const texts = JSON.stringify([
-    role === "driving" ? [] : [prompt, criteria?.toolExecuted, criteria?.failureAction],
+    role === "driving" ? [] : [prompt, system, criteria?.toolExecuted, criteria?.failureAction],
     role === "task" ? [] : conditions,
     variables.given,
   ]);

@@ -172,6 +172,8 @@ export interface Workspace {
   runCommand(request: CommandRequest): Promise<CommandEnd>;
   /** Rejects if git can't tell. */
   files(globs: readonly string[]): Promise<readonly string[]>;
+  /** Remembers the files. The function says whether one of them differs by now. Both reject if git can't tell. */
+  watch(globs: readonly string[]): Promise<() => Promise<boolean>>;
   /** Ends what commands have left running. Called once, at the end of the run. Bounded in time, never throws. */
   close(): Promise<void>;
 }

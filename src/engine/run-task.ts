@@ -9,6 +9,7 @@ import {
   isProven,
   judgeChange,
   judgeCondition,
+  judgeFiles,
   judgePreviousTask,
   missingTools,
   prerequisiteFailure,
@@ -159,6 +160,7 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
     if (check.kind === "fails") ({ failed, reason } = check);
     else reason = `the session crashed: ${check.crash.message}`;
     if (retry === of) break;
+    context.variables.missCriteria(reason);
     decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
     // A crash in here is a failed retry: attempts and retries have separate budgets.
     check = await runRound(context, prompts, retryPrompt(task, failed), retry + 1);
@@ -224,11 +226,11 @@ async function judge(
   return end.fault === undefined ? { kind: "holds" } : { kind: "ended", reason: end.fault };
 }
 
-/** Statement 11: the tools first; only when they were called, the commands, and when they passed, the condition. */
+/** Statement 11: one check after the other, as long as they hold; the condition last. */
 async function checkCriteria(
   context: TaskContext,
   prompts: TaskPrompts,
-  { toolExecuted, commands, result, condition }: PreparedCriteria,
+  { toolExecuted, changed, commands, result, condition }: PreparedCriteria,
   { toolCalls, fault, text }: Judged,
   retry: number,
 ): Promise<Check> {
@@ -242,6 +244,10 @@ async function checkCriteria(
     const content = JSON.stringify(toolExecuted);
     const verdict = calledVerdict({ missing, reason, text, otherwise: "all tools were called" });
     check = checked(context, { ...verdict, field: "toolExecuted", content }, verdict.failed);
+  }
+  if (check.kind === "holds" && changed !== undefined) {
+    const verdict = await judgeFiles(changed, context.isChanged);
+    check = checked(context, verdict, { unchanged: changed });
   }
   if (check.kind === "holds" && commands !== undefined)
     check = await checkCommands(context, commands);

@@ -141,8 +141,8 @@ export async function goOn(
   prompt: Prompt,
   ended: Completed,
   text: string = GO_ON,
+  note = "The answer is empty after a tool call: the same session is asked once to go on.",
 ): Promise<TurnOutcome> {
-  const note = "The answer is empty after a tool call: the same session is asked once to go on.";
   decide(sender, { kind: "note", text: note });
   let attempts = 1;
   const textOf = (attempt: number): string => {

@@ -25,6 +25,8 @@ export interface TaskContext {
   readonly given: Given;
   readonly jobTools: readonly SessionTool[];
   readonly commands: CommandContext;
+  /** Whether a file of `criteria.changed` differs from the start of the task. */
+  readonly isChanged: () => Promise<boolean>;
   readonly lastErrors: LastErrors;
   readonly nextTurnId: () => string;
   readonly startDialogue: (() => Promise<Dialogue | Crashed>) | undefined;

@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined, isText } from "../document/guards.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { bothEnds } from "../events/cut.ts";
@@ -72,7 +72,29 @@ export class TaskPrompts {
     let outcome = await sendPrompt(this.#sender, asked);
     if (outcome.kind === "completed" && outcome.empty === true && !gaveVerdict(outcome.toolCalls))
       outcome = await goOn(this.#sender, asked, outcome, EMPTY_VERDICT);
+    if (this.#context.mode.kind !== "multiple") outcome = await this.#asDocument(asked, outcome);
     return this.served("driving", roundOf(outcome), wentWell);
+  }
+
+  /** A model without function calls answers a condition with a document, too. Two of them may be wrong. */
+  async #asDocument(asked: Prompt, ended: TurnOutcome): Promise<TurnOutcome> {
+    let outcome = ended;
+    for (let repairs = 0; outcome.kind === "completed"; repairs += 1) {
+      if (gaveVerdict(outcome.toolCalls)) break;
+      const taken = (await this.#dialogue?.take(outcome.text)) ?? [];
+      if (!isText(taken)) {
+        this.#report(taken);
+        return { ...outcome, toolCalls: [...outcome.toolCalls, ...taken] };
+      }
+      if (repairs === 2) break;
+      outcome = await goOn(this.#sender, asked, outcome, taken, "A document was rejected.");
+    }
+    return outcome;
+  }
+
+  #report(toolCalls: readonly ToolCall[]): void {
+    this.#context.variables.report(toolCalls);
+    this.#document = documentIn(toolCalls) ?? this.#document;
   }
 
   /** After an empty answer, its session stays open: `goOn` or `served` must follow. */
@@ -90,6 +112,7 @@ export class TaskPrompts {
           });
     if (end === undefined || this.#context.scope.stopped !== undefined) return { kind: "canceled" };
     if (end.kind === "completed" || end.kind === "failed") this.#text = end.text;
+    if (end.kind === "completed") this.#report(end.toolCalls);
     return end.kind === "completed" && end.empty === true
       ? end
       : this.served("task", end, wentWell);
@@ -126,7 +149,7 @@ export class TaskPrompts {
   }
 
   #prompt({ role, ...prompt }: Asked): Prompt {
-    const { variables, mode, given } = this.#context;
+    const { mode, given } = this.#context;
     return {
       ...prompt,
       attempts: this.#attempts(role),
@@ -136,8 +159,7 @@ export class TaskPrompts {
         // What is sent again is reported anew. After an answer the dialogue goes on in its round.
         if (outcome.kind === "crashed" && prompt.isAnswer?.(outcome.crash) !== true)
           given.round += 1;
-        variables.report(outcome.toolCalls);
-        this.#document = documentIn(outcome.toolCalls) ?? this.#document;
+        this.#report(outcome.toolCalls);
       },
     };
   }
@@ -231,6 +253,13 @@ class TaskDialogue {
       return sent;
     };
     return unlessStopped(scope, ports.clock, dialogue.round(prompt, turn));
+  }
+
+  async take(answer: string): Promise<readonly ToolCall[] | string> {
+    const { scope, ports } = this.#context;
+    const dialogue = await this.#started();
+    if (dialogue === undefined || "crash" in dialogue) return [];
+    return (await unlessStopped(scope, ports.clock, dialogue.take(answer))) ?? [];
   }
 
   async close(): Promise<void> {

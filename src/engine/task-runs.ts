@@ -1,3 +1,4 @@
+import type { PreparedTask } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
@@ -5,11 +6,13 @@ import { Given, type JobValues } from "./job-data.ts";
 import { jobTools } from "./job-tools.ts";
 import { CallBudget, type UsageBudget } from "./limits.ts";
 import { modelOf, type RunSpec } from "./plan.ts";
-import type { EnginePorts, Session } from "./ports.ts";
+import { jobToolsFor } from "./open-session.ts";
+import type { EnginePorts, Session, SessionTool } from "./ports.ts";
 import { runTask, type AvailabilityInput } from "./run-task.ts";
 import type { Scope } from "./scope.ts";
 import { reasonOf, type LastErrors } from "./outcome.ts";
 import { Variables } from "./variables.ts";
+import { verdictTools } from "./verdict-tools.ts";
 
 export interface TaskInput {
   readonly modelId: string;
@@ -24,6 +27,8 @@ export interface TaskRun extends TaskInput {
   readonly userInput: string;
   readonly depth: number;
 }
+
+type StartDialogue = (jobTools: readonly SessionTool[]) => Promise<Dialogue | Crashed>;
 
 interface Shared {
   readonly spec: RunSpec;
@@ -51,6 +56,23 @@ export class TaskRuns {
     if (task === undefined) throw new Error(`There is no task "${taskId}" in the entry.`);
     const given = new Given();
     const isMultiple = task.criteria?.runConditionInSameSession === false;
+    const variables = new Variables(
+      entry,
+      { userInput, taskModel: modelId, previousResult, ofJob: values.valueOf(work) },
+      values.onMissing(work),
+    );
+    const tools = jobTools({
+      task,
+      work,
+      given,
+      emit: ports.emit,
+      checkResult: spec.resultChecks?.[taskId],
+      checks: spec.outputChecks,
+      proposals: spec.outputs?.proposals,
+      memory: spec.memory,
+    });
+    const verdicts = jobToolsFor(isMultiple ? "task" : "both", task, variables);
+    const start = this.dialogueOf(run);
     const ended = await runTask(
       {
         spec,
@@ -60,28 +82,16 @@ export class TaskRuns {
           ? { kind: "borrowed", session: borrowed }
           : { kind: isMultiple ? "multiple" : "single" },
         modelId,
-        variables: new Variables(
-          entry,
-          { userInput, taskModel: modelId, previousResult, ofJob: values.valueOf(work) },
-          values.onMissing(work),
-        ),
+        variables,
         scope,
         budgets: { calls: new CallBudget(limits, scope), usage },
         commands: values.commandContext(work, scope),
+        isChanged: await this.#watch(task),
         given,
-        jobTools: jobTools({
-          task,
-          work,
-          given,
-          emit: ports.emit,
-          checkResult: spec.resultChecks?.[taskId],
-          checks: spec.outputChecks,
-          proposals: spec.outputs?.proposals,
-          memory: spec.memory,
-        }),
+        jobTools: tools,
         lastErrors,
         nextTurnId,
-        startDialogue: this.dialogueOf(run),
+        startDialogue: start && (() => start([...verdictTools(verdicts), ...tools])),
         ports,
       },
       run.availability,
@@ -90,16 +100,27 @@ export class TaskRuns {
     return ended;
   }
 
-  dialogueOf(run: TaskRun): (() => Promise<Dialogue | Crashed>) | undefined {
+  async #watch({ criteria }: PreparedTask): Promise<() => Promise<boolean>> {
+    const none = (): Promise<boolean> => Promise.reject(new Error("nothing watches them"));
+    try {
+      const { changed } = criteria ?? {};
+      return (changed && (await this.#shared.spec.workspace?.watch(changed))) ?? none;
+    } catch (error) {
+      return () => Promise.reject(error);
+    }
+  }
+
+  dialogueOf(run: TaskRun): StartDialogue | undefined {
     const { dialogues = {}, permissionsOf, workingDirectory } = this.#shared.spec;
     const { work, scope, depth } = run;
     const { taskId } = work;
     const spec = Object.hasOwn(dialogues, taskId) ? dialogues[taskId] : undefined;
     if (spec === undefined) return undefined;
     const { emit, clock } = this.#shared.ports;
-    return () =>
+    return (own) =>
       spec.start({
         work,
+        jobTools: own,
         depth,
         scope,
         permissions: permissionsOf(taskId),

@@ -56,6 +56,11 @@ export class Variables {
     }
   }
 
+  /** Of a model's verdict, only its reason. */
+  missCriteria(reason: string): void {
+    this.#values.set("unmet-criteria", reason.replace(/^job_boolean_false was called: /, ""));
+  }
+
   expand(prompt: ExpandedPrompt): string {
     const values = new Map<string, string>();
     for (const name of variablesIn(prompt)) {

@@ -4,7 +4,6 @@ import type { Path } from "../document/problem.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
 import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";
 import type {
-  Criteria,
   Entry,
   McpServer,
   MonumentDeclaration,
@@ -12,7 +11,7 @@ import type {
   Task,
   ToolDeclaration,
 } from "./model.ts";
-import { ownerOf, reportTools } from "./known-tools.ts";
+import { ownerOf } from "./known-tools.ts";
 
 /** Every session is told the parameters of its tools. In characters. */
 const longestParameters = 50_000;
@@ -89,26 +88,11 @@ export class ToolChecker {
 
   #checkTask(name: string, task: Salvaged<Task>): void {
     const at = ["tasks", name];
-    if (task.protocol !== undefined) this.#refuseReports([...at, "criteria"], task.criteria);
     if (task.protocol !== undefined || this.#problems.isBroken([...at, "protocol"])) return;
     for (const field of ["iterations", "preThinking", "relics", "monuments"] as const) {
       if (task[field] === undefined || task[field] === false) continue;
       const reason = "Requires protocol.";
       this.#problems.add([...at, field], reason, { hint: "add protocol: actions to the task" });
-    }
-  }
-
-  /** Its model answers with documents, so it has none of these tools, and could never fulfill the criteria. */
-  #refuseReports(path: Path, { result, toolExecuted = [] }: Salvaged<Criteria> = {}): void {
-    const hint = "remove it, or the protocol of the task";
-    if (result !== undefined)
-      this.#problems.add([...path, "result"], "A task with protocol can't hand in a result.", {
-        hint,
-      });
-    for (const [index, tool] of toolExecuted.entries()) {
-      if (tool === undefined || !reportTools.includes(tool)) continue;
-      const reason = `A task with protocol can't call ${tool}.`;
-      this.#problems.add([...path, "toolExecuted", index], reason, { hint });
     }
   }
 

@@ -100,6 +100,19 @@ const permissions = {
   default: "read-only",
 };
 
+const system = object(
+  {
+    prompt: ref("prompt", "Instructions for all sessions of a task."),
+    mode: choice(
+      ["replace", "append"],
+      "append",
+      "append: after the system prompt of the Copilot runtime. replace: in its place, its rules of safety included.",
+    ),
+  },
+  ["prompt"],
+  { title: "System prompt" },
+);
+
 const limits = object(limitProperties, [], {
   title: "Limits",
   description: "Limits of a run. The report of an exceeded limit names the limit.",
@@ -138,6 +151,13 @@ const criteria = object(
       "condition",
       ref("prompt", "Sent after the prompt. Must mention job_boolean_true or job_boolean_false."),
     ),
+    changed: {
+      ...listOf(
+        "glob inside",
+        "At least one of these files must differ from the start of the task. Globs, relative to the working directory; a leading ! excludes.",
+      ),
+      minItems: 1,
+    },
     commands: {
       type: "array",
       items: object(commandFields, ["run"]),
@@ -173,6 +193,7 @@ const task = object(
     requireUserInput: flag("Must be true if and only if the prompt uses $user-input.", false),
     availability,
     criteria,
+    system: ref("system", "Replaces the system prompt of the entry."),
     permissions: ref("permissions", "Replaces the permissions of the entry."),
     protocol: {
       const: "actions",
@@ -290,6 +311,7 @@ export const entrySchema = {
         description:
           "Models for driving sessions, in the order in which they are tried. The first is models.driving.",
       },
+      system: ref("system", "For every task without one of its own."),
       permissions: ref("permissions"),
       limits: ref("limits"),
       tools: declarations("tool", toolName, "Commands and modules that agents may call, by name."),
@@ -307,6 +329,7 @@ export const entrySchema = {
     monument: monumentSchema,
     prompt,
     model,
+    system,
     permissions,
     limits,
     input,

@@ -38,6 +38,8 @@ export interface FailureAction {
 export interface Criteria {
   /** Tools that must have run, successfully, in the last turn of the task session. */
   readonly toolExecuted?: readonly string[];
+  /** Globs: one of these files must differ from the start of the task. */
+  readonly changed?: readonly string[];
   /** Must exit with 0. Run after `toolExecuted` and before `condition`. */
   readonly commands?: readonly Command[];
   /** JSON Schema of an object: `job_result` must have been called with arguments that fit. */
@@ -46,6 +48,13 @@ export interface Criteria {
   /** `false` puts availability and criteria checks into sessions of their own. Default: true. */
   readonly runConditionInSameSession?: boolean;
   readonly failureAction: FailureAction;
+}
+
+/** Instructions beside the system prompt of the Copilot runtime, or in its place. */
+export interface SystemPrompt {
+  readonly prompt: Prompt;
+  /** `replace`: without the runtime's own, its rules of safety included. Default: `append`, after it. */
+  readonly mode?: "replace" | "append";
 }
 
 /** A prompt, when it may run, and what must hold after it. */
@@ -60,6 +69,8 @@ export interface Task {
   readonly availability?: Availability;
   /** What must hold after it, and how often it is retried. */
   readonly criteria?: Criteria;
+  /** Of all sessions of the task. Default: that of the entry. */
+  readonly system?: SystemPrompt;
   /** Replaces the entry's permissions for this task. */
   readonly permissions?: Permissions;
   /** `actions`: the model answers with documents of the action protocol. Default: one turn, with tool calls. */
@@ -137,6 +148,8 @@ export interface Entry<Id extends number = never> {
   readonly grid?: readonly GridRow[];
   /** Which driving models are tried, how often, when one crashes. */
   readonly drivingSessionRetries?: readonly DrivingSessionRetry[];
+  /** For every task without one of its own. */
+  readonly system?: SystemPrompt;
   /** For every task without permissions of its own. Default: `read-only`. */
   readonly permissions?: Permissions;
   /** Bounds of a run. */
@@ -166,6 +179,7 @@ export type ExpandedPrompt = readonly [string];
 
 export interface PreparedTask extends Task {
   readonly prompt: ExpandedPrompt;
+  readonly system?: SystemPrompt & { readonly prompt: ExpandedPrompt };
   readonly requireUserInput: boolean;
   readonly availability?: Availability & { readonly condition?: ExpandedPrompt };
   readonly criteria?: Criteria & {
@@ -201,4 +215,5 @@ export const runtimeVariables = [
   "$reported-true-reason",
   "$reported-false-reason",
   "$previous-result",
+  "$unmet-criteria",
 ] as const;

@@ -187,7 +187,9 @@ function meantForm(path: Path, value: unknown, names: EntryNames): string | unde
 
 function build(entry: Entry): PreparedEntry {
   const expander = new PromptExpander((name) => entry.promptVariables?.[name]);
-  const tasks = mapValues(entry.tasks, (task) => buildTask(task, expander));
+  const tasks = mapValues(entry.tasks, (task) =>
+    buildTask({ ...defined({ system: entry.system }), ...task }, expander),
+  );
   const tools = entry.tools && mapValues(entry.tools, buildTool);
   return {
     ...entry,
@@ -207,12 +209,13 @@ function buildTask(task: Task, expander: PromptExpander): PreparedTask {
   const condition = (prompt: Prompt | undefined): { condition?: ExpandedPrompt } =>
     prompt === undefined ? {} : { condition: expand(prompt) };
 
-  const { prompt, requireUserInput = false, availability, criteria, ...rest } = task;
+  const { prompt, system, requireUserInput = false, availability, criteria, ...rest } = task;
   const { condition: available, ...otherAvailability } = availability ?? {};
   const built = {
     ...rest,
     prompt: expand(prompt),
     requireUserInput,
+    ...(system && { system: { ...system, prompt: expand(system.prompt) } }),
     ...(availability && { availability: { ...otherAvailability, ...condition(available) } }),
   };
   if (criteria === undefined) return built;

@@ -205,6 +205,7 @@ export function expandPromptDynamic(
 export function promptsOf(task: Task | undefined): Prompt[] {
   return [
     task?.prompt,
+    task?.system?.prompt,
     task?.availability?.condition,
     task?.criteria?.condition,
     task?.criteria?.failureAction.additionalPrompt,

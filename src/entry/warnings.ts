@@ -102,7 +102,8 @@ function unusedVariables(entry: Entry, flows: readonly FlowWork[]): Problem[] {
   const variables = entry.promptVariables ?? {};
   const used = new Set<string>();
   const params = flows.flatMap((flow) => Object.values(flow.params ?? {}));
-  const left = [...Object.values(entry.tasks).flatMap(promptsOf), ...params];
+  const system = entry.system === undefined ? [] : [entry.system.prompt];
+  const left = [...Object.values(entry.tasks).flatMap(promptsOf), ...system, ...params];
   for (let prompt = left.pop(); prompt !== undefined; prompt = left.pop()) {
     for (const name of variablesIn(prompt)) {
       const variable = variables[name];

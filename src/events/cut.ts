@@ -68,6 +68,10 @@ export function sentence(text: string): string {
   return /[.!?]["')]?$/.test(text) ? text : `${text}.`;
 }
 
+/** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
+export const visible =
+  /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
+
 export function firstLine(text: string): string {
   return (text.split(/\r\n|\r|\n/, 1)[0] ?? "").trim();
 }
@@ -75,14 +79,22 @@ export function firstLine(text: string): string {
 const OUTPUT_CHARACTERS = 300;
 const OUTPUT_LINES = 3;
 
-/** A reason with the last lines of an output, which usually say what failed, unless it contains them already. */
+/** Of test runners, compilers and linters. Counters such as `# skipped 0` tell nothing. */
+const telling =
+  /^(?:not ok\b|[✖✗×●] |E {2,}|--- FAIL|FAIL)|\b(?:\w*(?:Error|Exception)|[Ee]rror|ERROR|fatal)\b[^:]{0,40}: *[^\s|>]|panicked at|[!=]==? |\b[Ee]xpected\b/;
+
+/** A reason with the last lines of an output, unless only lines before them say what failed, or it contains them. */
 export function withOutput(reason: string, output: string): string {
-  const lines = endOf(output.trimEnd(), OUTPUT_CHARACTERS)
+  const lines = output
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .slice(-OUTPUT_LINES);
-  const end = lines.join("\n");
-  if (end === "" || lines.every((line) => reason.includes(line))) return reason;
-  return `${sentence(reason)} The end of its output: ${end}`;
+    .filter((line) => line !== "");
+  const last = lines.slice(-OUTPUT_LINES);
+  const found = lines.filter((line) => telling.test(line)).slice(0, OUTPUT_LINES);
+  const isEnd = found.length === 0 || last.some((line) => telling.test(line));
+  const shown = isEnd ? last : found;
+  if (shown.every((line) => reason.includes(line))) return reason;
+  const text = shown.join("\n");
+  const end = `The end of its output: ${endOf(text, OUTPUT_CHARACTERS)}`;
+  return `${sentence(reason)} ${isEnd ? end : `From its output: ${clip(text, OUTPUT_CHARACTERS)}`}`;
 }

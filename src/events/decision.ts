@@ -36,7 +36,7 @@ const availability = {
 };
 export type AvailabilityField = TypeOf<typeof availability.field>;
 const criteria = {
-  field: is.words("toolExecuted", "commands", "result", "condition"),
+  field: is.words("toolExecuted", "changed", "commands", "result", "condition"),
   content: is.text,
   reason: is.text,
 };

@@ -29,6 +29,13 @@ export class Counters extends Usage {
   denials = 0;
 }
 
+export interface IterationNumbers extends Pick<
+  Counters,
+  "attempts" | "modelCalls" | "inputTokens" | "outputTokens"
+> {
+  readonly finishedMs: number;
+}
+
 export interface DecisionEntry {
   readonly at: number;
   /** The iteration of its work; 0 for a decision about the whole job. */
@@ -139,6 +146,14 @@ export class WorkView extends Counters {
   itemCount = 0;
   /** Of all finished iterations; `elapsedMs` adds the current one. */
   finishedMs = 0;
+  /** What these were when the last iteration began. */
+  before: IterationNumbers = {
+    finishedMs: 0,
+    attempts: 0,
+    modelCalls: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+  };
   /** The open ones, by id. */
   readonly sessions = new Map<string, OpenSession>();
   /** The agent's last message in reply to the task's prompt. */

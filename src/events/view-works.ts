@@ -13,6 +13,7 @@ import {
   type Counters,
   type DenialEntry,
   type ItemView,
+  type IterationNumbers,
   type OpenSession,
   type RunView,
   type WorkStatus,
@@ -41,6 +42,8 @@ export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   const { item } = ref;
   if (item === undefined || work.startedAt === undefined) {
     if (work.startedAt !== undefined) stopClock(work, at);
+    const { finishedMs, attempts, modelCalls, inputTokens, outputTokens } = work;
+    work.before = { finishedMs, attempts, modelCalls, inputTokens, outputTokens };
     work.startedAt = at;
     work.running = 0;
   }
@@ -53,6 +56,17 @@ export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   const name = clip(itemsIn(ref).join(" › "), MAX_ITEM);
   const fresh = { name, status: "running", reason: undefined, startedAt: at } as const;
   work.items.set(key, { ...fresh, elapsedMs: undefined });
+}
+
+/** What the last iteration has added. */
+export function iterationOf({ before, ...work }: WorkView): IterationNumbers {
+  return {
+    finishedMs: work.finishedMs - before.finishedMs,
+    attempts: work.attempts - before.attempts,
+    modelCalls: work.modelCalls - before.modelCalls,
+    inputTokens: work.inputTokens - before.inputTokens,
+    outputTokens: work.outputTokens - before.outputTokens,
+  };
 }
 
 /** The item of an iteration that has ended gets its status, and the work that of the worst item. */

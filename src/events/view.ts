@@ -62,6 +62,7 @@ export {
   elapsedMs,
   hasProtocol,
   itemOf,
+  iterationOf,
   itemsOf,
   itemsText,
   mostTelling,

@@ -40,7 +40,9 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly target: Target }
   | { readonly kind: "unknown"; readonly code: ProblemCode; readonly message: string };
 
-const reserved = ["task_manager", "trap_card", "delegate"];
+export function isReserved(name: string): boolean {
+  return ["task_manager", "trap_card", "delegate"].includes(name);
+}
 
 export interface Catalogue {
   readonly tools: readonly Tool[];
@@ -74,8 +76,7 @@ export function createCatalogue(parts: CatalogueParts, refuse?: Refuse): Catalog
   for (const tool of parts.tools) {
     const { name } = tool;
     try {
-      if (reserved.includes(name))
-        throw new Error(`The name "${name}" is reserved. Rename the tool.`);
+      if (isReserved(name)) throw new Error(`The name "${name}" is reserved. Rename the tool.`);
       if (tools.has(name)) throw new Error(`There are two tools with the name "${name}".`);
       checks.set(name, compiled(tool));
       tools.set(name, tool);

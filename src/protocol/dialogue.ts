@@ -1,19 +1,19 @@
 /** The action protocol as the dialogue of a task. Owns its executor; sessions and attempts are the engine's. */
 import { defined } from "../document/guards.ts";
-import type { Relic, Tool } from "../tools/tool.ts";
+import { failed, type Relic, type Tool } from "../tools/tool.ts";
 import type { Dialogue, DialogueContext, RoundEnd, SendTurn } from "../engine/dialogue.ts";
-import type { ToolCall } from "../engine/ports.ts";
+import type { SessionTool, ToolCall, TurnOutcome } from "../engine/ports.ts";
 import { linkSignals, type LinkedSignal } from "../platform/waiting.ts";
-import type { Delegation, Monument, Standard } from "./catalogue.ts";
+import { type Delegation, isReserved, type Monument, type Standard } from "./catalogue.ts";
 import type { Store } from "./delivery.ts";
 import { createActionExecutor, type Executor, type Turn } from "./executor.ts";
 import { defaultLimits, type ExecutorLimits } from "./limits.ts";
 import { type ActionDocument, messageSchema } from "./message-schema.ts";
-import type { ProtocolProblem } from "./read-message.ts";
+import { type ProtocolProblem, readMessage } from "./read-message.ts";
 import { earlierText, newsText, problemsText } from "./prompt.ts";
 import { verbOf } from "./task.ts";
 import { canceledByModel } from "./task-manager.ts";
-import { changedToolsText, teachingText } from "./teaching.ts";
+import { changedToolsText, endingDocument, teachingText } from "./teaching.ts";
 import { clipWords } from "../events/cut.ts";
 
 export interface ActionDialogueOptions {
@@ -49,6 +49,9 @@ class ActionDialogue implements Dialogue {
   readonly #executor: Executor;
   readonly #closed = new AbortController();
   readonly #stop: LinkedSignal;
+  readonly #jobTools: readonly Tool[];
+  /** The actions of the last document of this round. */
+  #last = "";
   #round = 0;
   #iteration = 0;
 
@@ -60,7 +63,9 @@ class ActionDialogue implements Dialogue {
     const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
-    const offered = { tools, relics, monuments, without, limits, ...defined({ delegation }) };
+    this.#jobTools = context.jobTools.map(asTool);
+    const own = [...tools, ...this.#jobTools];
+    const offered = { tools: own, relics, monuments, without, limits, ...defined({ delegation }) };
     const { clock, emit } = context;
     const { signal } = this.#stop;
     this.#executor = createActionExecutor(
@@ -83,11 +88,12 @@ class ActionDialogue implements Dialogue {
     const rounds = new Rounds({ iterations, preThinking: isFirst ? preThinking : 0 });
     const { signal } = this.#context.scope;
     const toolCalls: ToolCall[] = [];
+    this.#last = "";
     let opening = isFirst
       ? prompt
       : `${prompt}${earlierText(this.#executor.tasks(), this.#options.without ?? [])}`;
     let next = rounds.first();
-    let problem: ProtocolProblem | undefined;
+    let lastProblem: ProtocolProblem | undefined;
     let claimedStatus: ActionDocument["status"] | undefined;
     while (next.kind === "prompt") {
       const parts = [opening, await this.#news(), next.request].filter((part) => part !== "");
@@ -95,30 +101,54 @@ class ActionDialogue implements Dialogue {
       opening = "";
       if (sent.kind !== "completed") return await this.#abandon(sent);
       toolCalls.push(...sent.toolCalls);
-      const turn = await this.#executor.execute(sent.text, {
-        signal,
-        mode: rounds.mode,
-        ...(sent.cut === true ? { problem: answerCut } : {}),
-      });
-      problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
+      const { mode } = rounds;
+      const again = mode === "normal" && sent.cut !== true ? this.#repeated(sent) : undefined;
+      const problem = sent.cut === true ? { problem: answerCut } : {};
+      const turn = again ?? (await this.#executor.execute(sent.text, { signal, mode, ...problem }));
+      lastProblem = turn.kind === "rejected" ? turn.problems[0] : undefined;
       if (turn.kind === "executed") ({ iteration: this.#iteration, claimedStatus } = turn);
-      next = rounds.next(turn);
+      next = rounds.next(turn, again && REPEATED);
     }
     const failures = await this.#finish(signal);
     if (this.#context.scope.stopped !== undefined) return { kind: "canceled" };
-    const called = this.#executor.calledSince(before);
-    toolCalls.push(...called.map((name) => ({ name, succeeded: true })));
+    toolCalls.push(...this.#executor.calledSince(before));
     const { outcome, response } = next;
     const text = response ?? "";
     if (outcome !== "stopped") {
       this.#note(failures);
-      const reason = this.#reason(outcome, problem);
+      const reason = this.#reason(outcome, lastProblem);
       return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
     }
     const error = clipWords(`The model stopped with the status ERROR. ${text}`.trim(), 500);
     const faults = [...(claimedStatus === "ERROR" ? [error] : []), ...failures];
     const fault = faults.length === 0 ? {} : { fault: faults.join("\n") };
     return { kind: "completed", text, toolCalls, ...fault };
+  }
+
+  async take(answer: string): Promise<readonly ToolCall[] | string> {
+    if (!/^\s*(?:```\w*\s*)?\{/.test(answer)) return [];
+    const before = this.#iteration;
+    const turn = await this.#executor.execute(answer, { signal: this.#context.scope.signal });
+    if (turn.kind === "rejected") return problemsText(turn.problems);
+    this.#iteration = turn.iteration;
+    return this.#executor.calledSince(before);
+  }
+
+  /** A model that asks the same forever is told so. While something runs, and of internal functions, it may ask again. */
+  #repeated({ text, toolCalls }: Extract<TurnOutcome, { kind: "completed" }>): Turn | undefined {
+    const read = readMessage(text);
+    if (read.kind === "rejected") return undefined;
+    const { context, thoughts, stop, response, status } = read.document;
+    const called = [...thoughts, read.document].flatMap((one) => one.actions ?? []);
+    const key = JSON.stringify([context, called]);
+    const isSame = key === this.#last;
+    this.#last = key;
+    const changes = called.some(({ action, type }) => type === "internal" || isReserved(action));
+    if (!isSame || called.length === 0 || changes || toolCalls.length > 0) return undefined;
+    if (!this.#executor.isIdle) return undefined;
+    const next = stop ? "stop" : "continue";
+    const iteration = this.#iteration;
+    return { kind: "executed", iteration, next, response, claimedStatus: status, actions: [] };
   }
 
   async close(): Promise<void> {
@@ -138,7 +168,7 @@ class ActionDialogue implements Dialogue {
     const changed = await this.#options.changedTools?.();
     if (changed === undefined) return "";
     const before = this.#executor.tools;
-    this.#executor.offer(changed);
+    this.#executor.offer([...changed, ...this.#jobTools]);
     this.session = this.#teach();
     return changedToolsText(before, this.#executor.tools);
   }
@@ -193,6 +223,21 @@ class ActionDialogue implements Dialogue {
   }
 }
 
+function asTool({ name, description, parameters, run }: SessionTool): Tool {
+  return {
+    name,
+    description,
+    parameters,
+    async run({ id, params }, { signal }) {
+      const call = { toolCallId: id, sessionId: "", signal, onProgress: () => {} };
+      const { succeeded, text } = await run(params, call);
+      return succeeded ? { kind: "succeeded", value: text } : failed(text);
+    },
+  };
+}
+
+const REPEATED = `You have asked this already; the result is the same. End with ${JSON.stringify(endingDocument)}. To run it again all the same, give the action another "action_id".`;
+
 const answerCut: ProtocolProblem = {
   path: "",
   code: "cut",
@@ -234,14 +279,15 @@ export class Rounds {
     );
   }
 
-  next(turn: Turn): NextRound {
+  /** `request`: what the next prompt asks for, if there is nothing more urgent. */
+  next(turn: Turn, request = ""): NextRound {
     if (this.mode === "refused") {
       return ended("cap reached", turn.kind === "executed" ? turn.response : null);
     }
     if (turn.kind === "rejected") return this.#rejected(turn.problems);
     this.#repairs = 0;
     this.#accepted += 1;
-    return this.mode === "thinking" ? this.#thought(turn) : this.#acted(turn);
+    return this.mode === "thinking" ? this.#thought(turn) : this.#acted(turn, request);
   }
 
   #rejected(problems: readonly ProtocolProblem[]): NextRound {
@@ -259,7 +305,7 @@ export class Rounds {
     return prompt("You have finished thinking. Now do the task.");
   }
 
-  #acted({ next, response }: Executed): NextRound {
+  #acted({ next, response }: Executed, request: string): NextRound {
     const { iterations } = this.#limits;
     if (next === "stop") return ended("stopped", response);
     if (next === "idle" && this.#nudged) return ended("nothing to do", response);
@@ -270,7 +316,7 @@ export class Rounds {
         `This is your last answer: the limit of documents (${iterations}) is reached, and no more actions are run. Say in "response" what is done and what is not.`,
       );
     }
-    if (!this.#nudged) return prompt("");
+    if (!this.#nudged) return prompt(request);
     return prompt(
       'Your last document has no actions and does not stop. Run an action, or write "stop": true if the task is done.',
     );

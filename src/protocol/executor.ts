@@ -5,6 +5,7 @@
 import { defined } from "../document/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
 import type { CallContext, Tool, ToolOutcome } from "../tools/tool.ts";
 import { type Catalogue, type CatalogueParts, createCatalogue, type Refuse } from "./catalogue.ts";
@@ -199,12 +200,17 @@ export class Executor implements ActionExecutor {
     return this.#views(ended.filter((task) => task.inBackground && isEnded(task.state)));
   }
 
-  calledSince(iteration: number): readonly string[] {
-    return [...this.#scheduler.table.values()].flatMap(({ iteration: own, planned, state }) =>
-      own > iteration && planned.target.kind === "tool" && state.status === "succeeded"
-        ? [planned.target.tool.name]
-        : [],
+  calledSince(iteration: number): readonly ToolCall[] {
+    return [...this.#scheduler.table.values()].flatMap(
+      ({ iteration: own, planned, state, params }) =>
+        own > iteration && planned.target.kind === "tool" && state.status === "succeeded"
+          ? [{ name: planned.target.tool.name, arguments: params, succeeded: true }]
+          : [],
     );
+  }
+
+  get isIdle(): boolean {
+    return this.#scheduler.active.size === 0;
   }
 
   tasks(): readonly TaskView[] {

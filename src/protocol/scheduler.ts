@@ -183,6 +183,7 @@ export class Scheduler {
   }
 
   #start(task: Task, params: unknown, cancel: (reason: string) => void): void {
+    task.params = params;
     task.state = { status: "running", params, cancel };
     task.startedAt = this.#ports.clock.now();
     this.#ports.emit(startedEvent(task, this.#ports.limits.eventCharacters));

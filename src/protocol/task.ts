@@ -50,6 +50,8 @@ export class Task {
   readonly dependents = new Set<Task>();
   readonly duplicateOf: Task | undefined;
   state: TaskState = { status: "waiting" };
+  /** What it was called with. */
+  params: unknown;
   startedAt: number | undefined;
   endedAt: number | undefined;
   replayed = false;

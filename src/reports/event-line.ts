@@ -9,7 +9,14 @@ import { decisionOf } from "../events/decision-of.ts";
 import type { RunEvent, RunStarted, WorkRef, WorkStarted } from "../events/event.ts";
 import type { Finding, Proposal, Verdict } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { delegateIn, hasProtocol, itemOf, type RunView, type WorkView } from "../events/view.ts";
+import {
+  delegateIn,
+  hasProtocol,
+  itemOf,
+  iterationOf,
+  type RunView,
+  type WorkView,
+} from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { verdictLine } from "../outputs/verdict.ts";
 import { andChange, clockText, countText, oneLine, plural } from "./text.ts";
@@ -179,9 +186,10 @@ function endOfWork(
 }
 
 function soFar(work: WorkView, ref: WorkRef): string {
-  const took = ` after ${clockText(itemOf(work, ref)?.elapsedMs ?? work.finishedMs)}`;
-  if (ref.item !== undefined || work.modelCalls === 0) return took;
-  return `${took}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
+  const { finishedMs, attempts, modelCalls, inputTokens, outputTokens } = iterationOf(work);
+  const took = ` after ${clockText(itemOf(work, ref)?.elapsedMs ?? finishedMs)}`;
+  if (ref.item !== undefined || modelCalls === 0) return took;
+  return `${took}: ${plural(attempts, "attempt")}, ${plural(modelCalls, "model call")}, tokens ${countText(inputTokens)} in, ${countText(outputTokens)} out`;
 }
 
 function activityText(activity: SessionActivity): string | undefined {

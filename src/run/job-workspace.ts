@@ -9,6 +9,7 @@ import { GitRepository } from "../platform/git-repository.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { Programs } from "../tools/tool-programs.ts";
+import { fileState } from "./file-state.ts";
 import { OutputFolder, plainName } from "./output-directory.ts";
 import { allowedOf, type AllowedVariables } from "./variables.ts";
 
@@ -19,6 +20,8 @@ export interface JobWorkspaceOptions extends AllowedVariables {
   readonly redact: () => TextStream;
   /** Absolute: where each command gets a file with all that it prints. */
   readonly outputDirectory?: string | undefined;
+  /** Absolute: what the run writes about itself. */
+  readonly records?: readonly string[] | undefined;
 }
 
 /** As GitHub runs a step with `shell: bash`: a command that fails in a script or in a pipeline fails the whole. */
@@ -81,7 +84,15 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
     return tracked.filter((path) => !deleted.has(path) && isAmong(globs, path));
   }
 
-  return { runCommand, files, close: async () => started?.close() };
+  async function watch(globs: readonly string[]): Promise<() => Promise<boolean>> {
+    const own = [...(options.records ?? []), ...[outputDirectory ?? []].flat()];
+    const state = (): Promise<string> =>
+      fileState({ folder: workingDirectory, repository, own }, globs);
+    const before = await state();
+    return async () => (await state()) !== before;
+  }
+
+  return { runCommand, files, watch, close: async () => started?.close() };
 }
 
 interface CommandLog {

@@ -11,6 +11,7 @@ import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
 import { callersOfJob, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
@@ -283,8 +284,10 @@ async function prepareLoaded(
     past: resumed?.past,
     fanOut: continued?.fanOut,
     memory,
-    userInput: userInput ?? "",
-    inputs,
+    ...filledIn({ userInput: userInput ?? "", inputs, whole: start?.whole }, script, {
+      given: { ...options, ...resumed },
+      workingDirectory: workspace.path,
+    }),
     workingDirectory: workspace.path,
     namedDirectory: isMade ? workspace.path : folder,
     script,
@@ -302,8 +305,33 @@ async function prepareLoaded(
         hasFlow(entry, jobName) ? claimedNames(entry, flows) : env,
       ),
     ],
-    whole: start?.whole,
     cleanUp,
+  };
+}
+
+type Given = Pick<PreparedRun, "userInput" | "inputs" | "whole">;
+
+/** A rehearsal names the folder in which it plays. What was given otherwise stays as it is. */
+function filledIn(
+  { userInput, inputs, whole }: Given,
+  script: Script | undefined,
+  run: {
+    readonly given: Partial<Pick<RunOptions, "userInput" | "inputs" | "params">>;
+    readonly workingDirectory: string;
+  },
+): Given {
+  const { given } = run;
+  const fill = (all: Inputs, own: Inputs = {}, others: Inputs = {}): Inputs =>
+    Object.fromEntries(
+      Object.entries(all).map(([name, value]) => [
+        name,
+        Object.hasOwn(own, name) && !Object.hasOwn(others, name) ? fillIn(value, run) : value,
+      ]),
+    );
+  return {
+    userInput: given.userInput === undefined && script ? fillIn(userInput, run) : userInput,
+    inputs: fill(inputs, script?.inputs, given.inputs),
+    whole: whole && { ...whole, params: fill(whole.params, script?.params, given.params) },
   };
 }
 

@@ -103,6 +103,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     clock,
     mark: mark ?? randomUUID(),
     outputDirectory,
+    records: options.records,
   });
   return {
     entry,

@@ -1,8 +1,8 @@
-import type { ProviderConfig, SessionConfig, Tool, ToolResultObject } from "@github/copilot-sdk";
+import type { ProviderConfig, SessionConfig } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import { type JobTool, availableTools } from "../entry/model.ts";
+import { verdictTools } from "../engine/verdict-tools.ts";
 import { defined, isRecord, isText } from "../document/guards.ts";
-import { firstLine } from "../events/cut.ts";
 import {
   folderMaker,
   permissionHandler,
@@ -10,10 +10,9 @@ import {
 } from "./permission-handler.ts";
 import type { Requests } from "../runtime/runtime-pool.ts";
 import { listsCommands, toolsFor } from "../permissions/rules.ts";
-import { type OwnCalls, type OwnTool, guarded } from "./session-tools.ts";
+import { OwnCalls, type OwnTool, guarded, sdkTools } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./provider.ts";
-import { visible } from "./turn-state.ts";
 
 interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly id: string;
@@ -35,8 +34,9 @@ export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
   const { provider, gitHubToken, workingDirectory, names = new ToolNames([]) } = options;
+  const { calls = new OwnCalls(), jobTools = availableTools } = options;
   // The runtime offers these whether `availableTools` names them or not.
-  const tools = [...jobTools(options.jobTools), ...(options.tools ?? [])].filter(
+  const tools = [...sdkTools(verdictTools(jobTools), calls), ...(options.tools ?? [])].filter(
     ({ name }) => options.availableTools?.includes(name) ?? true,
   );
   const answer = permissionHandler(options);
@@ -48,7 +48,7 @@ export function sessionConfig(
     // Seen by the bound of an answer, and as a sign of life.
     includeSubAgentStreamingEvents: true,
     workingDirectory,
-    tools: tools.map((tool) => guarded(names.shown(tool), options.clock, options.calls)),
+    tools: tools.map((tool) => guarded(names.shown(tool), options.clock, calls)),
     availableTools: offeredTools(options, tools, names),
     onPermissionRequest: (request) => answer(names.request(request)),
     ...folderHook(options),
@@ -95,59 +95,4 @@ function offeredTools(
     const isName = /^[\w-]+$/.test(name);
     return isName && (everything || allowed.includes(builtIn)) ? [builtIn] : [];
   });
-}
-
-const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {
-  job_prepare_document: [
-    "Names a document that you were asked to prepare. One line is kept, its path or title, for this run of this task: the checks and retries of the task are told it. The content is not kept. If you call it several times, the last call counts.",
-    "The path or the title of the document, in one line; further lines are dropped.",
-  ],
-  job_boolean_true: [
-    "Reports that the condition you were asked to check HOLDS. Call it exactly once you are sure; if you call both boolean tools, the last call counts.",
-    "Why the condition holds.",
-  ],
-  job_boolean_false: [
-    "Reports that the condition you were asked to check does NOT hold. Call it exactly once you are sure; if you call both boolean tools, the last call counts.",
-    "Why the condition does not hold.",
-  ],
-  job_prerequisite_failed: [
-    "Reports that the task can't be done at all because something it needs is missing or wrong. The task then ends as failed, and is not retried. In a check after the task it changes nothing.",
-    "What is missing or wrong.",
-  ],
-};
-
-const parameters = (argument: string): Record<string, unknown> => ({
-  type: "object",
-  properties: { argument: { type: "string", description: argument } },
-  required: ["argument"],
-  additionalProperties: false,
-});
-
-function jobTools(names: readonly JobTool[] = availableTools): Tool[] {
-  return names.map((name) => {
-    const [description, argument] = descriptions[name];
-    return {
-      name,
-      description,
-      parameters: parameters(argument),
-      skipPermission: true,
-      defer: "never",
-      handler: (given: unknown): ToolResultObject => answer(name, given),
-    };
-  });
-}
-
-/** The runtime checks no arguments, and hides a thrown text from the model: an error is a result. */
-function answer(name: JobTool, given: unknown): ToolResultObject {
-  const argument = isRecord(given) ? given["argument"] : undefined;
-  const isDocument = name === "job_prepare_document";
-  if (typeof argument === "string" && (!isDocument || visible.test(firstLine(argument))))
-    return { resultType: "success", textResultForLlm: "Reported." };
-  const next = isDocument
-    ? "Call it again, with the path or the title in the first line."
-    : "A call that fails leaves the check of this turn without a verdict.";
-  return {
-    resultType: "failure",
-    textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. ${next}`,
-  };
 }

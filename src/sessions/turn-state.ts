@@ -2,6 +2,7 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
+import { visible } from "../events/cut.ts";
 import type { AnswerFinish, SessionActivity } from "../events/session-activity.ts";
 import {
   hopeless,
@@ -15,10 +16,6 @@ export type SdkEvent<Type extends SessionEvent["type"]> = Extract<SessionEvent, 
 
 /** No model of today writes a tenth of that. What is kept of a longer one would grow without a bound. */
 export const MAX_ANSWER_BYTES = 4_000_000;
-
-/** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
-export const visible =
-  /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
 
 interface Call extends ToolCall {
   succeeded: boolean;

@@ -4,6 +4,7 @@ import {
   chmod,
   mkdir,
   readdir,
+  readFile,
   readlink,
   rm,
   stat,
@@ -13,8 +14,10 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { runCli } from "../rig/cli.ts";
+import { cliExits, runCli } from "../rig/cli.ts";
+import { modelServer } from "../rig/model-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
 import { bash, calls, entryOf, scriptOf } from "./rig.ts";
 
 const entry = (permissions: unknown): string => entryOf({ permissions });
@@ -322,5 +325,40 @@ describe("a rehearsal that may write", () => {
     assert.equal((await play(t, folder, run)).code, 0);
     assert.match(await folder.read("made.rehearsal.yml"), /^workingDirectory: \.$/m);
     assert.equal(await folder.read("a.txt"), "a, not committed\n");
+  });
+});
+
+describe("a recording that was given the path of its folder", () => {
+  it("is rehearsed in a copy, whose path it is given then", async (t) => {
+    const chart =
+      "START --> EXECUTE_A[ls {{FOLDER}}] --> PROMPT_B['List {{FOLDER}}/x'] --> SUCCESS_C\n    PARAMS@{ shape: comment, label: FOLDER }";
+    const front = "---\nmodel: m\npermissions: { preset: workspace, sandbox: off }\n---\n\n";
+    const { path: cwd } = await makeWorkspace(t, { "a.wf.md": front + workflowText(chart) });
+    const server = await modelServer(t, () => ({ text: "done" }));
+    const at = ["--provider-base-url", server.baseUrl, "--record", "a.rehearsal.yml"];
+    await cliExits(0, ["run", "a.wf.md", "--param", `FOLDER=${cwd}`, ...at], { cwd });
+    assert.match(server.requests[0]?.prompt ?? "", new RegExp(`List ${cwd}/x`));
+    const recorded = await readFile(join(cwd, "a.rehearsal.yml"), "utf8");
+    assert.match(recorded, /FOLDER: \$\{workingDirectory\}/);
+    assert.ok(!recorded.includes(cwd), recorded);
+    await cliExits(0, ["rehearse", "a.rehearsal.yml"], { cwd });
+    const entry = {
+      models: { driving: "m" },
+      permissions: { preset: "workspace", sandbox: "off" },
+      inputs: { folder: { description: "x" } },
+      tasks: {
+        t: {
+          model: { category: "driving" },
+          requireUserInput: true,
+          prompt: "$user-input $input-folder",
+        },
+      },
+      jobs: { job: { work: { kind: "Ref", taskId: "t" } } },
+    };
+    await writeFile(join(cwd, "b.json"), JSON.stringify(entry));
+    const given = ["--user-input", `In ${cwd}`, "--input", `folder=${cwd}/b`];
+    const run = ["run", "b.json", ...given, ...at.slice(0, 2), "--record", "b.rehearsal.json"];
+    await cliExits(0, run, { cwd });
+    await cliExits(0, ["rehearse", "b.rehearsal.json"], { cwd });
   });
 });

@@ -77,6 +77,7 @@ test("in a task with a protocol, only the sessions for its conditions are given 
             await send("Do");
             return { kind: "completed", text: "", toolCalls: [] };
           },
+          take: async () => [],
           close: async () => {},
         }),
       },

@@ -345,25 +345,6 @@ describe("names that refer to something", () => {
 });
 
 describe("the action protocol of a task", () => {
-  it("with protocol, a task can't promise what only a tool call can hand in", () => {
-    const criteria = {
-      toolExecuted: ["job_report", "job_boolean_true", "job_verdict"],
-      result: { type: "object" },
-      failureAction: { retryTimes: 0 },
-    };
-    const task = { protocol: "actions", criteria };
-    assert.deepEqual(
-      linesOf(JSON.stringify(entryWithTask(task)), "e.json").map((line) =>
-        line.replace(/^.*?criteria/, "criteria"),
-      ),
-      [
-        "criteria.toolExecuted[0]: A task with protocol can't call job_report. (remove it, or the protocol of the task)",
-        "criteria.toolExecuted[2]: A task with protocol can't call job_verdict. (remove it, or the protocol of the task)",
-        "criteria.result: A task with protocol can't hand in a result. (remove it, or the protocol of the task)",
-      ],
-    );
-  });
-
   it("is needed for what belongs to it", () => {
     const more = { relics: { r: { description: "x", files: ["x"] } }, monuments: { m: {} } };
     for (const [field, value] of Object.entries({

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { beginningOf, clip, clipWords, cut, cutStart, endOf } from "../../src/events/cut.ts";
+import {
+  beginningOf,
+  clip,
+  clipWords,
+  cut,
+  cutStart,
+  endOf,
+  withOutput,
+} from "../../src/events/cut.ts";
 
 const texts = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { maxLength: 20 });
 
@@ -40,4 +48,18 @@ test("no character is halved where a text is cut", () => {
       assert.ok(text.endsWith(cutStart(text, limit)));
     }),
   );
+});
+
+test("a reason has the lines of an output that say what failed, or the last ones", () => {
+  const counters = ["# tests 1", "# fail 1", "# skipped 0", "# todo 0", "# duration_ms 40"];
+  const tap = ["TAP version 13", "# Subtest: a", "not ok 1 - a", "  error: |-", "    190 !== 180"];
+  assert.equal(
+    withOutput("It failed", [...tap, ...counters].join("\n")),
+    "It failed. From its output: not ok 1 - a\n190 !== 180",
+  );
+  const vitest = ["FAIL  a.test.ts > a", "AssertionError: expected 190 to be 180", ...counters];
+  assert.match(withOutput("No", vitest.join("\n")), /^No\. From its output: FAIL {2}a.*\nAsser/);
+  const ends = ["one", "two", "a.ts:1:2: error: no such name", "make: *** [all] Stopped"];
+  assert.match(withOutput("No", ends.join("\n")), /^No\. The end of its output: two\na\.ts/);
+  assert.match(withOutput("No", "a\nb\nc\nd"), /^No\. The end of its output: b\nc\nd$/);
 });

@@ -222,6 +222,38 @@ describe("a task with the action protocol", () => {
     assert.match(outcome.kind === "failed" ? outcome.reason : "", /since the last retry: build/);
   });
 
+  it("answers a document that equals the last one without running it, until an id or a function call differs", async () => {
+    let runs = 0;
+    const build = tool("build", {
+      run: async () => ({ kind: "succeeded", value: (runs += 1) }),
+    });
+    const again = documentOf([action("build")]);
+    const { outcome, prompts } = await talk({
+      tools: [build],
+      answers: [
+        again,
+        again,
+        documentOf([action("build", { action_id: "b" })]),
+        again,
+        { tools: ["job_boolean_true"], text: again },
+        documentOf([action("build")], { stop: true, response: "Done." }),
+      ],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.equal(runs, 4);
+    assert.match(
+      prompts[2] ?? "",
+      /^You have asked this already; the result is the same\. End with \{/,
+    );
+    assert.equal(prompts.length, 6);
+  });
+
+  it("may ask the same again while something runs, and of internal functions", async () => {
+    const list = documentOf([internal("task_manager", { operation: "list" })]);
+    const { prompts } = await talk({ answers: [list, list, stopped()] });
+    assert.match(prompts[2] ?? "", /^The texts in fences/);
+  });
+
   it("counts no call that failed because its id belongs to an action that still runs", async () => {
     const criteria = { toolExecuted: ["build"], failureAction: { retryTimes: 0 } };
     let end = (): void => {};

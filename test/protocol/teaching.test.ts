@@ -6,10 +6,9 @@ import * as fc from "fast-check";
 import type { Tool } from "../../src/tools/tool.ts";
 import type { Delegation } from "../../src/protocol/catalogue.ts";
 import { teachingText, type TeachingOptions } from "../../src/protocol/teaching.ts";
-import { readMessage } from "../../src/protocol/read-message.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { holds } from "../rig/fuzz.ts";
-import { tool } from "./rig.ts";
+import { bench, tool } from "./rig.ts";
 
 const golden = new URL("../../../test/fixtures/action-protocol/teaching.txt", import.meta.url);
 const text = { type: "string" };
@@ -77,16 +76,38 @@ describe("the system prompt of the action protocol", () => {
     }
   });
 
-  it("mentions verdicts by a function call only where prompts ask for them", () => {
-    assert.match(teachingText(small), /job_boolean_true/);
+  it("mentions job tools only where prompts ask for them", () => {
+    assert.match(teachingText(small), /begins with job_/);
     assert.doesNotMatch(teachingText({ tools: five, iterations: 20 }), /job_/);
   });
 
-  it("shows a document that is one", () => {
-    const shown = teachingText(small)
-      .split("\n")
-      .find((line) => line.startsWith("{"));
-    assert.equal(readMessage(shown).kind, "read");
+  it("shows a document that calls the first tool whose parameters it can fill in, and one that ends", async () => {
+    const odd = described("odd", object({ id: { type: "string", pattern: "^[0-9]{5}$" } }, "id"));
+    const nested = object({
+      kind: { enum: ["slow", "fast"] },
+      count: { type: "integer", minimum: 3 },
+      list: { type: "array", minItems: 1, items: object({ text, on: { type: "boolean" } }) },
+    });
+    const fits = described("fits", nested);
+    for (const [tools, called] of [
+      [[odd, fits, ...five], "fits"],
+      [[odd], "task_manager"],
+      [[], "task_manager"],
+    ] as const) {
+      const shown = teachingText({ ...small, tools }).split("\n");
+      const [acting, ending] = shown.filter((line) => line.startsWith("{"));
+      const { execute } = bench({ tools });
+      const turn = await execute(acting);
+      const ran = turn.kind === "executed" ? turn.actions : [];
+      assert.deepEqual(
+        ran.map(({ action, status }) => [action, status]),
+        [[called, "succeeded"]],
+      );
+      const end = await execute(ending);
+      assert.equal(end.kind === "executed" && end.next, "stop");
+    }
+    const without = teachingText({ ...small, tools: [odd], without: ["task_manager"] });
+    assert.equal(without.match(/^\{/gm)?.length, 1);
   });
 
   it("is bounded, whatever tools there are", () => {
@@ -127,7 +148,7 @@ describe("the system prompt of the action protocol", () => {
       for (const line of lines) {
         assert.ok(
           own.has(line) ||
-            /^- \{"name":.*\}$/.test(line) ||
+            /^(?:- \{"name":|\{"status":"EXECUTING").*\}$/.test(line) ||
             /^(?:Tools|Relics \(.*\)|Monuments \(.*\)):$/.test(line) ||
             /^Tasks: \[.*\]/.test(line),
           line,

@@ -30,6 +30,7 @@ export function commands(
         : { kind: "failed", reason: end, tail: "" };
     },
     files: async () => files,
+    watch: async () => async () => true,
     close: async () => {},
   };
 }

@@ -28,7 +28,7 @@ describe("what the library teaches a model", () => {
     assert.match(text, /^- \{"name":"docs"\}$/m);
     assert.match(text, /5 documents.* 2 calls at once/);
     const shown = text.split("\n").find((line) => line.startsWith("{")) ?? "";
-    const executor = createActionExecutor({ tools: [{ ...double, name: "TOOL", parameters: {} }] });
+    const executor = createActionExecutor({ tools: [double] });
     assert.equal((await executor.execute(shown)).kind, "executed");
   });
 

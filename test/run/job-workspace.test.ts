@@ -165,4 +165,23 @@ describe("the files of a job", () => {
     const { workspace } = open(t);
     await assert.rejects(workspace.files(["**"]), /was not in a git repository/);
   });
+
+  it("differ once one that the globs match is written, made, removed or made a program, and not by another", async (t) => {
+    for (const isRepository of [true, false]) {
+      const folder = temporaryDirectory(t);
+      if (isRepository) execFileSync("git", ["init", "-q"], { cwd: folder });
+      const { run, workspace } = open(t, folder);
+      await run("mkdir src; echo a > src/a; echo '*.log' > .gitignore; git add -A || true");
+      const after = async (script: string): Promise<boolean> => {
+        const isChanged = await workspace.watch(["src/**", "!src/own"]);
+        await run(script);
+        return isChanged();
+      };
+      for (const script of ["echo b > src/a", "echo > src/new", "chmod +x src/a", "rm src/new"])
+        assert.equal(await after(script), true, script);
+      const others = ["echo > b", "echo > src/own", "touch src/a", "echo b > src/a"];
+      for (const script of [...others, ...(isRepository ? ["echo > src/x.log"] : [])])
+        assert.equal(await after(script), false, script);
+    }
+  });
 });

@@ -21,7 +21,7 @@ import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { RehearsalFile, RuleFields, WorkFields } from "../format/rehearsal-schema.ts";
-import { placesOf, type Places } from "../format/text-condition.ts";
+import { placesOf, takeOut, type Places } from "../format/text-condition.ts";
 
 export interface RecorderOptions {
   /** The entry file, relative to where the recording will be. */
@@ -127,6 +127,13 @@ export class Recorder {
     }
   }
 
+  #portable(values: RehearsalFile["params"]): RehearsalFile["params"] {
+    const portable = Object.entries(values ?? {}).map(
+      ([name, value]) => [name, takeOut(value, this.#places)] as const,
+    );
+    return values && Object.fromEntries(portable);
+  }
+
   /** Complete once the run has ended. */
   toRehearsal(): RehearsalFile {
     const { limits: _, change, ...options } = this.#options;
@@ -140,7 +147,12 @@ export class Recorder {
     const path = torn ? undefined : this.#workflows.path();
     const answers = this.#workflows.answers();
     const actions = torn ? undefined : this.#actions.expectation();
-    const params = job === undefined ? this.#workflows.params() : undefined;
+    const params = job === undefined ? this.#portable(this.#workflows.params()) : undefined;
+    const { userInput } = options;
+    const given = {
+      userInput: userInput && takeOut(userInput, this.#places),
+      inputs: this.#portable(options.inputs),
+    };
     const context = {
       isWorkflow: job === undefined,
       places: this.#places,
@@ -149,7 +161,7 @@ export class Recorder {
     };
     return {
       ...options,
-      ...defined({ change, params, answers, limits }),
+      ...defined({ ...given, change, params, answers, limits }),
       sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
       expect: {
         result: outcome.kind,

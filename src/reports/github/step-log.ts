@@ -5,7 +5,7 @@
  */
 import type { AnnotationProperties } from "@actions/core";
 import type { RunEvent, WorkRef } from "../../events/event.ts";
-import type { RunView } from "../../events/view.ts";
+import { iterationOf, type RunView } from "../../events/view.ts";
 import { eventLines, isUrgent, resultLines, startOfJob, startText } from "../event-line.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { createPaint } from "../paint.ts";
@@ -136,7 +136,8 @@ function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView):
         ? "answered no"
         : outcome.kind;
   if (work === undefined) return kind;
-  return `${kind} after ${clockText(work.finishedMs)}, ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}`;
+  const { finishedMs, attempts, modelCalls } = iterationOf(work);
+  return `${kind} after ${clockText(finishedMs)}, ${plural(attempts, "attempt")}, ${plural(modelCalls, "model call")}`;
 }
 
 /** The lines of an event in the group of its work. The first line follows the time, the others are indented. */
