@@ -19,6 +19,7 @@ import { Results } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { summarize, type EvalSummary } from "../evals/summary.ts";
 import { lockFile } from "../platform/lock-file.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, unable, UsageError } from "../run/options.ts";
 import { readAccess } from "./access.ts";
@@ -29,6 +30,7 @@ import { table } from "./output.ts";
 type Given = OptionsOf<"eval">;
 
 export async function evaluate(file: string, given: Given, { output }: Io): Promise<ExitCode> {
+  const startedAt = systemClock.now();
   const signals = cancelFromTerminal();
   let unlock = (): void => {};
   try {
@@ -84,7 +86,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
       baseline: baselineFile === undefined ? undefined : { file: baselineFile, cases: before },
     });
     if (summary.missing === 0) results.end();
-    await writeReports(summary, given);
+    await writeReports(summary, startedAt, given);
     if (isText) for (const line of textLines(summary)) output.print(line);
     else output.printJson(evalJson(summary));
     if (signals.signal.aborted) return exitCode.canceled;
@@ -134,6 +136,7 @@ function resultsFile(file: string, outputDir: string | undefined): string {
 
 async function writeReports(
   summary: EvalSummary,
+  startedAt: number,
   { outputDir, summary: summaryFile }: Given,
 ): Promise<void> {
   const markdown = evalMarkdown(summary);
@@ -141,7 +144,7 @@ async function writeReports(
     for (const [name, text] of [
       ["report.html", evalHtml(summary)],
       ["eval.json", `${JSON.stringify(evalJson(summary), null, 2)}\n`],
-      ["junit.xml", evalJunit(summary)],
+      ["junit.xml", evalJunit(summary, startedAt)],
       ["summary.md", markdown],
     ] as const) {
       const path = join(outputDir, name);
