@@ -1,5 +1,4 @@
 /** Findings as SARIF 2.1.0, in the subset that GitHub's code scanning reads. */
-import { basename } from "node:path";
 import type { Log, Replacement, ReportingDescriptor, Result, Run } from "sarif";
 import { cut } from "../events/cut.ts";
 import type { Finding } from "../events/output-shapes.ts";
@@ -41,7 +40,8 @@ function placeOf(
   findings: readonly Finding[],
 ): Partial<Run> {
   const origin = plan?.origin;
-  const parts = ["agent-jobs", basename(entryFile), jobName, origin?.leg ?? "", runId];
+  const entry = entryFile.split(/[\\/]/).at(-1) ?? "";
+  const parts = ["agent-jobs", entry, jobName, origin?.leg ?? "", runId];
   const automationDetails = { id: wellFormed(parts.filter((part) => part !== "").join("/")) };
   if (origin === undefined) return { automationDetails };
   // Agents that saw the merge of a pull request may have seen other lines than its head has.
