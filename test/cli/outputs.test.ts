@@ -42,6 +42,10 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     const printed: Record<string, unknown> = JSON.parse(run.stdout);
     await isRunJson(printed);
     assert.equal(printed["result"], "success");
+    assert.match(
+      String(printed["reason"]),
+      /^The verdict is needs-work .*, and 1 finding is an error/,
+    );
     assert.equal(printed["rehearsed"], true);
     assert.deepEqual(printed["verdict"], {
       verdict: "needs-work",
