@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import { readBaseline, writeBaseline } from "../evals/baseline.ts";
@@ -22,6 +22,7 @@ import { lockFile } from "../platform/lock-file.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, unable, UsageError } from "../run/options.ts";
+import { writeTextFile } from "../run/options-paths.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
@@ -147,12 +148,10 @@ async function writeReports(
       ["junit.xml", evalJunit(summary, startedAt)],
       ["summary.md", markdown],
     ] as const) {
-      const path = join(outputDir, name);
-      await writeFile(path, text).catch(unable(`write ${path}`));
+      await writeTextFile(join(outputDir, name), text);
     }
   }
-  if (summaryFile !== undefined)
-    await writeFile(summaryFile, markdown).catch(unable(`write ${summaryFile}`));
+  if (summaryFile !== undefined) await writeTextFile(summaryFile, markdown);
   const step = process.env["GITHUB_STEP_SUMMARY"] ?? "";
   if (summaryFile === undefined && step !== "")
     await appendFile(step, markdown).catch(unable(`write ${step}`));

@@ -78,7 +78,7 @@ describe("agent-jobs rehearse", () => {
       "invalid.rehearsal.json": rehearsal({ sesions: [] }),
     });
     const cwd = workspace.path;
-    const files = ["junit=r.xml", "json=r.json", "dot=dots.txt"];
+    const files = ["junit=out/new/r.xml", "json=r.json", "dot=dots.txt"];
     const args = ["github", ...files].flatMap((one) => ["--reporter", one]);
     const { stdout } = await cliExits(2, ["rehearse", ...args], { cwd });
     const commands = stdout.trimEnd().split("\n");
@@ -90,7 +90,7 @@ describe("agent-jobs rehearse", () => {
     const place = /^::error file=expects\.rehearsal\.json,line=2,col=10::expect\S* \(expects\.reh/;
     assert.match(commands[1] ?? "", place);
     assert.match(commands[2] ?? "", /^::error file=invalid\.rehearsal\.json,line=1,col=\d+::/);
-    const xml = await workspace.read("r.xml");
+    const xml = await workspace.read("out/new/r.xml");
     assert.match(xml, /<testsuites tests="4" failures="2" errors="1" skipped="0"/);
     assert.match(xml, /file="expects\.rehearsal\.json" line="2" [^>]*><failure/);
     assert.match(xml, /file="invalid\.rehearsal\.json" line="1" [^>]*><error/);
