@@ -1,5 +1,5 @@
-// The command line's first file: says which Node is needed before anything is loaded that an old one can't read.
-// So in the JavaScript of 2015, which any Node reads, and as a module or as a script.
+// The command line's first file: says which Node is needed before anything is loaded that an old one can't read,
+// and what to do if too few files can be open. So in the JavaScript of 2015, which any Node reads, and as a module or as a script.
 (function (version) {
   var parts = version.split(".");
   var major = Number(parts[0]);
@@ -11,6 +11,14 @@
     );
     process.exitCode = 2;
   } else {
-    void import("./main.js");
+    import("./main.js").catch(function (error) {
+      if (error.code !== "EMFILE" && error.code !== "ENFILE") throw error;
+      console.error(
+        "agent-jobs can't load its own files: " +
+          error.message +
+          ". Raise the limit of open files, for example with: ulimit -n 4096",
+      );
+      process.exitCode = 1;
+    });
   }
 })(process.versions.node);

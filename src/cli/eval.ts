@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
 import { readBaseline, writeBaseline } from "../evals/baseline.ts";
@@ -19,8 +19,10 @@ import { Results } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { summarize, type EvalSummary } from "../evals/summary.ts";
 import { lockFile } from "../platform/lock-file.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, unable, UsageError } from "../run/options.ts";
+import { writeTextFile } from "../run/options-paths.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
@@ -29,6 +31,7 @@ import { table } from "./output.ts";
 type Given = OptionsOf<"eval">;
 
 export async function evaluate(file: string, given: Given, { output }: Io): Promise<ExitCode> {
+  const startedAt = systemClock.now();
   const signals = cancelFromTerminal();
   let unlock = (): void => {};
   try {
@@ -84,7 +87,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
       baseline: baselineFile === undefined ? undefined : { file: baselineFile, cases: before },
     });
     if (summary.missing === 0) results.end();
-    await writeReports(summary, given);
+    await writeReports(summary, startedAt, given);
     if (isText) for (const line of textLines(summary)) output.print(line);
     else output.printJson(evalJson(summary));
     if (signals.signal.aborted) return exitCode.canceled;
@@ -134,6 +137,7 @@ function resultsFile(file: string, outputDir: string | undefined): string {
 
 async function writeReports(
   summary: EvalSummary,
+  startedAt: number,
   { outputDir, summary: summaryFile }: Given,
 ): Promise<void> {
   const markdown = evalMarkdown(summary);
@@ -141,15 +145,13 @@ async function writeReports(
     for (const [name, text] of [
       ["report.html", evalHtml(summary)],
       ["eval.json", `${JSON.stringify(evalJson(summary), null, 2)}\n`],
-      ["junit.xml", evalJunit(summary)],
+      ["junit.xml", evalJunit(summary, startedAt)],
       ["summary.md", markdown],
     ] as const) {
-      const path = join(outputDir, name);
-      await writeFile(path, text).catch(unable(`write ${path}`));
+      await writeTextFile(join(outputDir, name), text);
     }
   }
-  if (summaryFile !== undefined)
-    await writeFile(summaryFile, markdown).catch(unable(`write ${summaryFile}`));
+  if (summaryFile !== undefined) await writeTextFile(summaryFile, markdown);
   const step = process.env["GITHUB_STEP_SUMMARY"] ?? "";
   if (summaryFile === undefined && step !== "")
     await appendFile(step, markdown).catch(unable(`write ${step}`));

@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { unwatchFile, watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
@@ -16,7 +15,8 @@ import {
 import { findRehearsals } from "../run/find-files.ts";
 import type { Cancellation } from "../run/cancellation.ts";
 import type { RunSignals } from "../run/execute.ts";
-import { unable, UsageError } from "../run/options.ts";
+import { UsageError } from "../run/options.ts";
+import { writeTextFile } from "../run/options-paths.ts";
 import {
   matchingRehearsals,
   rehearseFiles,
@@ -141,7 +141,7 @@ async function rehearseOnce(
     const { file, lines } = target;
     if (file === undefined) continue;
     const text = lines.map((line) => `${line}\n`).join("");
-    await writeFile(file, text).catch(unable(`write the report ${file}`));
+    await writeTextFile(file, text, "the report ");
   }
   if (reports.some(({ kind }) => kind === "invalid")) return exitCode.usage;
   const passed = reports.every(({ kind }) => kind === "passed");

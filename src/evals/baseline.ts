@@ -1,8 +1,9 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { parsedJson } from "../document/guards.ts";
 import { count, dictionary, exactly, faultOf, fits, record, type TypeOf } from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
-import { unable, UsageError } from "../run/options.ts";
+import { UsageError } from "../run/options.ts";
+import { writeTextFile } from "../run/options-paths.ts";
 import type { MeasuredCase } from "./summary.ts";
 
 const baseline = record({
@@ -38,5 +39,5 @@ export async function writeBaseline(
     Object.entries({ ...before, ...Object.fromEntries(now) }).sort(([a], [b]) => (a < b ? -1 : 1)),
   );
   const text = `${JSON.stringify({ version: 1, cases }, null, 2)}\n`;
-  await writeFile(file, text).catch(unable(`write the baseline ${file}`));
+  await writeTextFile(file, text, "the baseline ");
 }

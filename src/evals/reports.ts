@@ -84,11 +84,15 @@ export function evalJson({ description: _description, ...summary }: EvalSummary)
 }
 
 /** A case fails if it never passed, and all cases together fail if their pass rate fell against the baseline. */
-export function evalJunit({ file, cases, totals, baseline }: EvalSummary): string {
+export function evalJunit(
+  { file, cases, totals, baseline, spent }: EvalSummary,
+  startedAt: number,
+): string {
   const ofCases = cases.map((one): TestCase => {
-    const { caseName: name, line, milliseconds } = one;
+    const { caseName: name, line, milliseconds, tokens, cost } = one;
     const group = [file, one.variant, one.model].filter((part) => part !== "").join(" ");
-    return { name, group, file, line, seconds: milliseconds / 1000, ...resultOf(one) };
+    const properties = { model: one.model || undefined, tokens, cost };
+    return { name, group, file, line, seconds: milliseconds / 1000, properties, ...resultOf(one) };
   });
   const ofTotals = totals.flatMap((total): readonly TestCase[] => {
     const { comparison } = total;
@@ -99,7 +103,14 @@ export function evalJunit({ file, cases, totals, baseline }: EvalSummary): strin
       : ({ result: "success", output: text } as const);
     return [{ name: nameOf(total), group: file, file, seconds: 0, ...result }];
   });
-  return junitXml("agent-jobs eval", [...ofCases, ...ofTotals]);
+  const { tokens, cost } = spent;
+  const properties = { tokens, cost };
+  return junitXml({
+    name: "agent-jobs eval",
+    startedAt,
+    properties,
+    cases: [...ofCases, ...ofTotals],
+  });
 }
 
 function resultOf({

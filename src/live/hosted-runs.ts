@@ -214,13 +214,15 @@ export class HostedRuns {
   /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
   async startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
-    const leave = start.session && (await enter(start.session.rawSection, this.clock));
+    const use = start.session && (await enter(start.session.rawSection, this.clock));
+    if (use === undefined) return this.#startTask(start, watch);
+    const end: Reporter = { report: ({ type }) => void (use.isEnding ||= type === "run.ended") };
     try {
-      const run = await this.#startTask(start, watch);
-      if (leave !== undefined) void run.ended.then(leave, leave);
+      const run = await this.#startTask(start, { ...watch, folds: [end, ...watch.folds] });
+      void run.ended.then(use.leave, use.leave);
       return run;
     } catch (error) {
-      leave?.();
+      use.leave();
       throw error;
     }
   }

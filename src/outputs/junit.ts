@@ -1,4 +1,4 @@
-import { elapsedMs, endText, type RunView, type WorkView } from "../events/view.ts";
+import { elapsedMs, endText, type RunView, type Usage, type WorkView } from "../events/view.ts";
 import { collectOutputs } from "./collect.ts";
 
 export interface TestCase {
@@ -11,9 +11,21 @@ export interface TestCase {
   readonly reason?: string;
   readonly type?: string;
   readonly output?: string;
+  readonly properties?: Properties;
 }
 
-export function junitXml(suite: string, cases: readonly TestCase[]): string {
+/** Undefined values are left out. */
+type Properties = Readonly<Record<string, string | number | undefined>>;
+
+export interface TestSuite {
+  readonly name: string;
+  /** In milliseconds since 1970; not finite if nothing started. */
+  readonly startedAt: number;
+  readonly cases: readonly TestCase[];
+  readonly properties?: Properties;
+}
+
+export function junitXml({ name, startedAt, cases, properties }: TestSuite): string {
   const count = (result: TestCase["result"]): number =>
     cases.filter((one) => one.result === result).length;
   const counts = {
@@ -23,27 +35,29 @@ export function junitXml(suite: string, cases: readonly TestCase[]): string {
     skipped: count("skipped"),
     time: time(cases.reduce((sum, { seconds }) => sum + seconds, 0)),
   };
-  const inside = element("testsuite", { name: suite, ...counts }, cases.map(testCase));
+  const timestamp = Number.isFinite(startedAt) ? new Date(startedAt).toISOString() : undefined;
+  const inside = element("testsuite", { name, timestamp, ...counts }, [
+    ...propertyList(properties),
+    ...cases.map(testCase),
+  ]);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element("testsuites", counts, [inside])}\n`;
 }
 
-function testCase({ name, group, file, line, seconds, output, ...ended }: TestCase): string {
-  const { result, reason = "", type } = ended;
+function testCase({ name, group, file, line, seconds, output, ...more }: TestCase): string {
+  const { result, reason = "", type, properties } = more;
   const message = { message: reason.split("\n", 1)[0], type };
   const attributes = { name, classname: group, file, line, time: time(seconds) };
   const printed = output === undefined ? [] : [element("system-out", {}, [escaped(output)])];
-  switch (result) {
-    case "success":
-      return element("testcase", attributes, printed);
-    case "failure":
-    case "error":
-      return element("testcase", attributes, [
-        element(result, message, [escaped(reason)]),
-        ...printed,
-      ]);
-    case "skipped":
-      return element("testcase", attributes, [element("skipped", message), ...printed]);
-  }
+  const text = result === "skipped" ? [] : [escaped(reason)];
+  const ended = result === "success" ? [] : [element(result, message, text)];
+  return element("testcase", attributes, [...propertyList(properties), ...ended, ...printed]);
+}
+
+function propertyList(properties: Properties = {}): string[] {
+  const list = Object.entries(properties).flatMap(([name, value]) =>
+    value === undefined ? [] : [element("property", { name, value })],
+  );
+  return list.length === 0 ? [] : [element("properties", {}, list)];
 }
 
 function time(seconds: number): string {
@@ -79,24 +93,36 @@ function escaped(text: string): string {
     .replace(/[&<>"\n\r\t]/g, (character) => entities[character] ?? character);
 }
 
-export function testCasesOf(view: RunView): readonly TestCase[] {
-  const end = view.endedAt ?? view.startedAt ?? 0;
+/** The works of a run and its findings. */
+export function testSuiteOf(view: RunView): TestSuite {
+  const { jobName, startedAt = 0, endedAt = startedAt, rehearsed, totals } = view;
   const works = [...view.works.values()]
     .filter(({ condition }) => !condition)
     .map((work): TestCase => {
-      const seconds = elapsedMs(work, end) / 1000;
+      const seconds = elapsedMs(work, endedAt) / 1000;
+      const properties = { model: work.modelId || undefined, ...spent(work) };
       const name = `#${work.workId} ${work.taskId}`;
-      return { name, group: view.jobName, seconds, ...resultOf(work, endText(view)) };
+      return { name, group: jobName, seconds, properties, ...resultOf(work, endText(view)) };
     });
+  const seen = new Map<string, number>();
   const findings = collectOutputs(view).findings.map((finding): TestCase => {
     const { path, line, severity, rule, title, message } = finding;
-    const name = `${path}:${line} ${title ?? message.split("\n", 1)[0] ?? ""}`;
-    const place = { name, group: `${view.jobName}.findings`, file: path, line, seconds: 0 };
+    const plain = `${path} ${title ?? message.split("\n", 1)[0] ?? ""}`;
+    const count = (seen.get(plain) ?? 0) + 1;
+    seen.set(plain, count);
+    // A name with the line would be a new test wherever the line moves.
+    const name = count === 1 ? plain : `${plain} (${count})`;
+    const place = { name, group: `${jobName}.findings`, file: path, line, seconds: 0 };
     return severity === "error"
       ? { ...place, result: "failure", type: rule, reason: message }
       : { ...place, result: "success", output: `${severity}: ${message}` };
   });
-  return [...works, ...findings];
+  const name = rehearsed ? `${jobName} (rehearsal)` : jobName;
+  return { name, startedAt, properties: spent(totals), cases: [...works, ...findings] };
+}
+
+function spent({ inputTokens, outputTokens, cost }: Usage): Properties {
+  return { tokens: inputTokens + outputTokens, cost };
 }
 
 function resultOf(

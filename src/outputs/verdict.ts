@@ -7,7 +7,7 @@ import {
   type VerdictWord,
 } from "../entry/outputs.ts";
 import type { RefusedOutput, Verdict } from "../events/output-shapes.ts";
-import type { RunView } from "../events/view.ts";
+import { endText, type RunView } from "../events/view.ts";
 import { collectOutputs, type CollectedOutputs } from "./collect.ts";
 
 /** Sets the exit code only: the result of the job stays what it is. */
@@ -38,6 +38,12 @@ export function judgementOf(view: RunView): Judgement {
   if (view.status !== "succeeded") return { kind: "passed" };
   const { outputs, part } = view.plan ?? {};
   return judge(collectOutputs(view), outputs, part !== undefined && part.kind !== "merge");
+}
+
+/** Why it failed, or why its outputs fail the command although the job succeeded. Empty: neither. */
+export function endReason(view: RunView): string {
+  const judgement = judgementOf(view);
+  return endText(view) || (judgement.kind === "failed" ? judgement.reason : "");
 }
 
 export function judge(

@@ -13,6 +13,8 @@ export interface PathContext {
 
 /** In bytes: no system takes longer ones. */
 export const longestPath = 4_096;
+/** The system walks from the root for each part, so that the time grows with the square of their number. */
+export const mostParts = 128;
 
 /**
  * From the first part that does not exist, it goes on as it is written. Undefined if that can't be resolved with
@@ -47,8 +49,11 @@ function walk(path: string, separator: string | RegExp, context: PathContext): s
   let at = root;
   const missing: string[] = [];
   let links = 0;
+  let walked = 0;
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
     if (part === "" || part === ".") continue;
+    walked += 1;
+    if (walked > mostParts) return undefined;
     if (part === "..") {
       if (missing.pop() === undefined) at = dirname(at);
       continue;

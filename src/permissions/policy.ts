@@ -8,6 +8,7 @@ import {
   globMatches,
   isUnder,
   longestPath,
+  mostParts,
   realLocation,
   realLocations,
 } from "./paths.ts";
@@ -111,6 +112,9 @@ function fileReason(
   if (rules.everything && rules[operation].deny.length === 0 && !mayBeKept) return undefined;
   if (typeof path === "string" && Buffer.byteLength(path) > longestPath) {
     return `it is longer than ${longestPath} bytes`;
+  }
+  if (typeof path === "string" && path.split(/[\\/]/).length > mostParts) {
+    return `it has more than ${mostParts} parts`;
   }
   const root = realLocation(context.workingDirectory, context);
   const reals = typeof path === "string" ? realLocations(path, context) : undefined;

@@ -147,7 +147,9 @@ function forwardingScript(node: string, socket: string, hosts: HostLists): strin
       for (const one of [inside, outside]) one.on("error", () => { inside.destroy(); outside.destroy(); });
       inside.pipe(outside).pipe(inside);
     }).listen(${port}, "127.0.0.1", () => process.stdout.write("ready\\n"));`;
-  const direct = hosts.allowed.includes("localhost") ? "" : "localhost,127.0.0.1,::1";
+  const named = (host: string): boolean => hosts.allowed.includes(host);
+  const loopback = ["localhost", "127.0.0.1", "::1"];
+  const direct = named("localhost") ? "" : loopback.filter((host) => !named(host)).join(",");
   const address = `http://127.0.0.1:${port}`;
   const names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
   return `#!/bin/sh

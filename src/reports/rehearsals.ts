@@ -1,10 +1,13 @@
 /** Rehearsals as tests: what each of them came to, and the reporters that say it. */
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
-import { junitXml, type TestCase } from "../outputs/junit.ts";
+import { defined } from "../document/guards.ts";
+import { junitXml, type TestCase, type TestSuite } from "../outputs/junit.ts";
 import { annotation } from "./github/escape.ts";
 
 interface RunReport {
   readonly jobName: string;
+  /** In milliseconds since 1970. */
+  readonly startedAt: number;
   readonly milliseconds: number;
   readonly warnings: readonly Diagnostic[];
   readonly omissions: readonly string[];
@@ -65,7 +68,7 @@ const make: Readonly<Record<ReporterName, () => RehearsalReporter>> = {
   }),
   junit: () => ({
     one: () => [],
-    end: (totals) => [junitXml("agent-jobs rehearse", testCases(totals)).trimEnd()],
+    end: (totals) => [junitXml(testSuite(totals)).trimEnd()],
   }),
   github: () => ({
     one: annotations,
@@ -156,11 +159,12 @@ function jsonOf(totals: RehearsalTotals): object {
   };
 }
 
-function testCases(totals: RehearsalTotals): TestCase[] {
+function testSuite(totals: RehearsalTotals): TestSuite {
+  const starts = totals.reports.flatMap((one) => (one.kind === "invalid" ? [] : one.startedAt));
   const cases = totals.reports.map((report): TestCase => {
     const { file, description } = report;
     const reason = reasonsOf(report).join("\n");
-    const named = { name: description ?? file, file };
+    const named = { name: description ?? file, file, ...defined({ line: placeOf(report).line }) };
     if (report.kind === "invalid") {
       return { ...named, group: file, seconds: 0, result: "error", type: "invalid", reason };
     }
@@ -175,9 +179,20 @@ function testCases(totals: RehearsalTotals): TestCase[] {
     };
   });
   const below = belowThreshold(totals);
-  if (below === undefined) return cases;
-  const name = "coverage";
-  return [...cases, { name, group: name, seconds: 0, result: "failure", reason: below }];
+  const coverage = { name: "coverage", group: "coverage", seconds: 0, result: "failure" } as const;
+  if (below !== undefined) cases.push({ ...coverage, reason: below });
+  return { name: "agent-jobs rehearse", startedAt: Math.min(...starts), cases };
+}
+
+/** The place in its own file that the first failure names: `expect.works[1] (a.rehearsal.yml:31:7): …`. */
+function placeOf(report: RehearsalReport): { readonly line?: number; readonly col?: number } {
+  if (report.kind === "invalid") {
+    const { file = report.file, line, column } = report.diagnostics[0] ?? {};
+    return file === report.file ? defined({ line, col: column }) : {};
+  }
+  const [, place = ""] = reasonsOf(report).join("\n").split(`(${report.file}:`);
+  const [, line, col] = /^(\d+):(\d+)\)/.exec(place) ?? [];
+  return line === undefined ? {} : { line: Number(line), col: Number(col) };
 }
 
 /** One at the place of the first reason, or at each place of an invalid file, as the runner shows them beside the code. */
@@ -189,8 +204,5 @@ function annotations(report: RehearsalReport): string[] {
   }
   const reasons = reasonsOf(report);
   if (reasons.length === 0) return [];
-  // The place that the first failure begins with: `expect.works[1] (a.rehearsal.yml:31:7): …`.
-  const [, file, line, col] = /^\S+ \((.+?):(\d+):(\d+)\)/.exec(reasons[0] ?? "") ?? [];
-  const place = file === report.file ? { line, col } : {};
-  return [annotation("error", reasons.join("\n"), { file: report.file, ...place })];
+  return [annotation("error", reasons.join("\n"), { file: report.file, ...placeOf(report) })];
 }

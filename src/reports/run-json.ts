@@ -1,9 +1,9 @@
 /** `run.json`: what a run came to, for programs. A stable shape; `schema/run.schema.json` describes it. */
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
+import { endReason } from "../outputs/verdict.ts";
 import {
   elapsedMs,
-  endText,
   itemsOf,
   type Counters,
   type GivenView,
@@ -39,7 +39,7 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
     entry: view.entryFile ?? null,
     result: results[view.status],
     rehearsed: view.rehearsed,
-    reason: endText(view) || null,
+    reason: endReason(view) || null,
     startedAt: time(view.startedAt),
     endedAt: time(view.endedAt),
     seconds: seconds(end - start),

@@ -1,8 +1,9 @@
 import { realpathSync, statSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { makeDirectory } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { UsageError, type WriteName } from "./options.ts";
+import { unable, UsageError, type WriteName } from "./options.ts";
 
 export function checkOutputs(
   inputs: readonly (string | undefined)[],
@@ -38,6 +39,13 @@ export async function checkWorkingDirectory(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw new UsageError(`The working directory ${path} does not exist.`);
   if (!found.isDirectory()) throw new UsageError(`The working directory ${path} is not a folder.`);
+}
+
+/** Writes a report that the user has named. Its folder is made. */
+export async function writeTextFile(path: string, text: string, what = ""): Promise<void> {
+  const failed = unable(`write ${what}${path}`);
+  await makeDirectory(dirname(path)).catch(failed);
+  await writeFile(path, text).catch(failed);
 }
 
 const MAX_INPUT_BYTES = 10 * 1024 * 1024;

@@ -4,8 +4,9 @@ import { cut } from "../events/cut.ts";
 import type { WorkRef } from "../events/event.ts";
 import { itemsIn } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
-import { applyEvent, createRunView, endText, keyOfGiven } from "../events/view.ts";
+import { applyEvent, createRunView, keyOfGiven } from "../events/view.ts";
 import { codeText } from "../outputs/findings-table.ts";
+import { endReason } from "../outputs/verdict.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
 import { closeSync, constants, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
@@ -53,7 +54,7 @@ export function openOutputDirectory(folder: string): Reporter {
       if (event.type !== "run.ended") return;
       const report = jobReport(view, whole);
       if (report !== undefined) write(reportFile, report);
-      const why = endText(view);
+      const why = endReason(view);
       const lines = [...view.given].flatMap(([key, { taskId, items, report: one }]) => {
         const file = files.get(key);
         const name = [taskId, ...items].map((text) => codeText(text, longestName)).join(" › ");

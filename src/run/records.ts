@@ -7,8 +7,7 @@ import { errorMessage, fileErrorMessage } from "../platform/system-error.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { createHtmlReport } from "./html-report.ts";
 import { version } from "../generated/version.ts";
-import { collectOutputs } from "../outputs/collect.ts";
-import { junitXml, testCasesOf } from "../outputs/junit.ts";
+import { junitXml, testSuiteOf } from "../outputs/junit.ts";
 import { sarifLog } from "../outputs/sarif.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
@@ -64,13 +63,11 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   outputDir: { title: "output directory", open: (path) => openOutputDirectory(path) },
   sarif: {
     title: "SARIF file",
-    render: (view) =>
-      `${JSON.stringify(sarifLog(version, collectOutputs(view).findings, view.rehearsed), null, 2)}\n`,
+    render: (view) => `${JSON.stringify(sarifLog(version, view), null, 2)}\n`,
   },
   junit: {
     title: "JUnit file",
-    render: (view) =>
-      junitXml(view.rehearsed ? `${view.jobName} (rehearsal)` : view.jobName, testCasesOf(view)),
+    render: (view) => junitXml(testSuiteOf(view)),
   },
   history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
 };

@@ -105,19 +105,20 @@ async function rehearseScript(
   onRead?.(file, workflowsOf(prepared));
   const reached = new ReachedPoints(prepared);
   const seen = new SeenRun();
-  const start = systemClock.now();
+  const startedAt = systemClock.now();
   const { rehearsalFailures: failures, view } = await executeRun(
     prepared,
     { ...options, reporters: [reached, seen], onWay: (way) => reached.take(way) },
     signals,
   );
-  const milliseconds = systemClock.now() - start;
+  const milliseconds = systemClock.now() - startedAt;
   const { jobName, warnings, loaded } = prepared;
   coverage?.add(loaded.file, loaded.entry, { jobName, reached: reached.points });
   const omissions = view.omissions.map(
     ({ workId, taskId, text }) => `#${workId} ${oneLine(taskId, 100)}: ${oneLine(text, 600)}`,
   );
-  const report = { file, jobName, milliseconds, warnings, omissions, ...defined({ description }) };
+  const measured = { startedAt, milliseconds };
+  const report = { file, jobName, ...measured, warnings, omissions, ...defined({ description }) };
   if (update && signals.signal?.aborted !== true) {
     const written = await updatedRehearsal(script, seen, failures);
     if (written !== undefined) {

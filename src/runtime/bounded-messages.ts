@@ -71,15 +71,15 @@ class BoundedMessages extends Transform {
     this.#left = length === undefined ? Infinity : Number(length);
     this.#passes = sessionId === undefined;
     if (length === undefined) return 0;
-    passed.push(sessionId === undefined ? header : tooLong(sessionId, this.#left));
+    passed.push(sessionId === undefined ? header : tooLong(sessionId));
     return header.length;
   }
 }
 
-function tooLong(sessionId: string, length: number): Buffer {
+function tooLong(sessionId: string): Buffer {
   const event = {
     type: "assistant.streaming_delta",
-    data: { totalResponseSizeBytes: length },
+    data: { totalResponseSizeBytes: Number.MAX_SAFE_INTEGER },
     ephemeral: true,
     id: crypto.randomUUID(),
     timestamp: new Date().toISOString(),

@@ -139,10 +139,14 @@ export class CallbackSession implements ICopilotSession {
     const { clock } = this.#options;
     const { session, stopped } = this.open;
     const turnMs = timeout ?? longMs;
-    const leave = await enter(session, clock);
+    const use = await enter(session, clock);
+    const forget = session.on("session.idle", () => (use.isEnding = true));
     const turn = { signal: stopped.signal, turnMs, idleMs: turnMs, onActivity: () => {} };
     const running = runTurn(session, message, turn, { ...this.open, clock });
-    const outcome = await running.finally(leave);
+    const outcome = await running.finally(() => {
+      forget();
+      use.leave();
+    });
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
       const isLate = crash.cause === "deadline" && timeout !== undefined;

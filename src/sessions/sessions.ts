@@ -124,10 +124,10 @@ export function createSessions(options: SessionsOptions): Sessions {
         conversation.toolNames = opened.names.renamed;
         conversation.model = opened.model;
         open.set(id, opened);
-        const leave = occupy(opened.session);
+        const use = occupy(opened.session);
         const end = async (): Promise<void> => {
           await opened.end();
-          leave();
+          use.leave();
           conversations.delete(id);
           open.delete(id);
         };

@@ -53,6 +53,9 @@ export class TurnState {
   #refused = false;
   #answer: Answer | undefined;
   #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
+  /** What the earlier answers of the turn have, of the bytes that the runtime counts, by agent. */
+  readonly #earlier = new Map<string | undefined, number>();
+  #bytes = 0;
 
   constructor(asked: ModelAddress) {
     this.#asked = asked;
@@ -60,7 +63,7 @@ export class TurnState {
 
   accept(event: SessionEvent): void {
     this.#watch(event);
-    const fault = faultIn(event, this.#asked);
+    const fault = this.#faultIn(event);
     if (fault !== undefined) this.#fail("faulty", fault);
     if (event.agentId !== undefined) return;
     switch (event.type) {
@@ -173,6 +176,26 @@ export class TurnState {
       : modelCrash(error, this.#failure?.words, this.#asked);
   }
 
+  /** Of sub-agents too: their answers fill the same memory. */
+  #faultIn({ agentId, ...event }: SessionEvent): Crash | undefined {
+    switch (event.type) {
+      case "assistant.turn_start":
+        this.#earlier.set(agentId, this.#bytes);
+        return undefined;
+      case "assistant.streaming_delta":
+        this.#bytes = event.data.totalResponseSizeBytes;
+        return tooLong(this.#bytes - (this.#earlier.get(agentId) ?? 0));
+      case "assistant.message":
+        return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
+      case "model.call_failure": {
+        const { errorMessage = "", statusCode } = event.data;
+        return hopeless(errorMessage, statusOf(statusCode), this.#asked);
+      }
+      default:
+        return undefined;
+    }
+  }
+
   #watch(event: SessionEvent): void {
     switch (event.type) {
       case "tool.execution_start":
@@ -200,20 +223,6 @@ const noAnswers = {
   lost_call: ["session-error", "The model server announced a tool call and sent none"],
   nothing: ["empty-answer", "The model answered with nothing: neither text nor a tool call"],
 } as const;
-
-/** Of sub-agents too: their answers fill the same memory. */
-function faultIn(event: SessionEvent, asked: ModelAddress): Crash | undefined {
-  switch (event.type) {
-    case "assistant.streaming_delta":
-      return tooLong(event.data.totalResponseSizeBytes);
-    case "assistant.message":
-      return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
-    case "model.call_failure":
-      return hopeless(event.data.errorMessage ?? "", statusOf(event.data.statusCode), asked);
-    default:
-      return undefined;
-  }
-}
 
 function tooLong(bytes: number): Crash | undefined {
   if (bytes <= MAX_ANSWER_BYTES) return undefined;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { execPath, platform } from "node:process";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -23,7 +24,7 @@ async function launch(
   const fake = `Object.defineProperty(process, "versions", { value: ${versions} })`;
   const preload = `data:text/javascript,${encodeURIComponent(fake)}`;
   const args = ["--import", preload, join(workspace.path, "index.js")];
-  return spawnSync(process.execPath, args, { encoding: "utf8", env: {} });
+  return spawnSync(execPath, args, { encoding: "utf8", env: {} });
 }
 
 describe("the command line's first file", () => {
@@ -48,6 +49,23 @@ describe("the command line's first file", () => {
       assert.deepEqual([status, stdout], [7, "started\n"]);
     });
   }
+
+  it("says what to do if its files can't be opened", { skip: platform !== "linux" }, async (t) => {
+    const names = Array.from({ length: 100 }, (_, index) => `m${index}.js`);
+    const workspace = await makeWorkspace(t, {
+      ...Object.fromEntries(names.map((name) => [name, "export {};"])),
+      "package.json": '{ "type": "module" }',
+      "index.js": readFileSync(launcher, "utf8"),
+      "main.js": names.map((name) => `import "./${name}";`).join("\n"),
+    });
+    const args = ["-c", 'ulimit -n 40; exec "$0" "$1"', execPath, join(workspace.path, "index.js")];
+    const { status, stderr } = spawnSync("sh", args, { encoding: "utf8", env: {} });
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^agent-jobs can't load its own files: EMFILE: [^\n]*\. Raise the limit of open files, for example with: ulimit -n 4096\n$/,
+    );
+  });
 
   it("is read by any Node", () => {
     const text = readFileSync(launcher, "utf8");

@@ -42,6 +42,10 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     const printed: Record<string, unknown> = JSON.parse(run.stdout);
     await isRunJson(printed);
     assert.equal(printed["result"], "success");
+    assert.match(
+      String(printed["reason"]),
+      /^The verdict is needs-work .*, and 1 finding is an error/,
+    );
     assert.equal(printed["rehearsed"], true);
     assert.deepEqual(printed["verdict"], {
       verdict: "needs-work",
@@ -66,6 +70,24 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
       ],
     );
     assert.deepEqual(sarif.runs[0]?.properties, { rehearsed: true });
+    assert.match(
+      sarif.runs[0]?.automationDetails?.id ?? "",
+      /^agent-jobs\/review\.yml\/review\/[\w-]+$/,
+    );
+    const { informationUri, rules = [] } = sarif.runs[0]?.tool.driver ?? {};
+    assert.equal(informationUri, "https://github.com/org/agent-jobs");
+    assert.equal(
+      rules[0]?.fullDescription?.text,
+      'The rule "correctness" of agents in the job "review".',
+    );
+    assert.match(rules[0]?.help?.text ?? "", /Check the message against the code/);
+    assert.deepEqual(
+      sarif.runs[0]?.results?.map(({ fixes }) => fixes?.[0]?.artifactChanges[0]?.replacements),
+      [
+        undefined,
+        [{ deletedRegion: { startLine: 2, endLine: 2 }, insertedContent: { text: "2" } }],
+      ],
+    );
     const report = await cliExits(0, ["report", "out/a.jsonl", "-o", "-"], { cwd });
     assert.match(report.stdout, /<title>review: succeeded \(rehearsal\) – /);
     const env = { GITHUB_REPOSITORY: "o/r", GITHUB_RUN_ID: "1", GITHUB_EVENT_NAME: "push" };
@@ -78,9 +100,13 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     const junit = await readFile(join(cwd, "out/a.xml"), "utf8");
     assert.match(
       junit,
-      /<testsuite name="review \(rehearsal\)" tests="4" failures="1" errors="0" skipped="0"/,
+      /<testsuite name="review \(rehearsal\)" timestamp="\d{4}-\d\d-\d\dT[\d:.]+Z" tests="4" failures="1" errors="0" skipped="0" time="[\d.]+"><properties><property name="tokens" value="\d+"\/><property name="cost" /,
     );
-    assert.match(junit, /<testcase name="src\/a.ts:3 Three is wrong\." .*<failure/);
+    assert.match(
+      junit,
+      /<testcase name="#0 review" [^>]*><properties><property name="model" value="gpt-5"\/><property name="tokens" /,
+    );
+    assert.match(junit, /<testcase name="src\/a.ts Three is wrong\." [^>]*line="3"[^>]*><failure/);
   });
 
   it("only fail a rehearsal where they are not as expected", async (t) => {

@@ -78,17 +78,23 @@ describe("agent-jobs rehearse", () => {
       "invalid.rehearsal.json": rehearsal({ sesions: [] }),
     });
     const cwd = workspace.path;
-    const files = ["junit=r.xml", "json=r.json", "dot=dots.txt"];
+    const files = ["junit=out/new/r.xml", "json=r.json", "dot=dots.txt"];
     const args = ["github", ...files].flatMap((one) => ["--reporter", one]);
     const { stdout } = await cliExits(2, ["rehearse", ...args], { cwd });
     const commands = stdout.trimEnd().split("\n");
     assert.equal(commands.length, 3, stdout);
-    assert.match(commands[0] ?? "", /^::error file=bad\.rehearsal\.json::no rule expects/);
+    assert.match(
+      commands[0] ?? "",
+      /^::error file=bad\.rehearsal\.json,line=1,col=\d+::no rule expects/,
+    );
     const place = /^::error file=expects\.rehearsal\.json,line=2,col=10::expect\S* \(expects\.reh/;
     assert.match(commands[1] ?? "", place);
     assert.match(commands[2] ?? "", /^::error file=invalid\.rehearsal\.json,line=1,col=\d+::/);
-    const xml = await workspace.read("r.xml");
+    const xml = await workspace.read("out/new/r.xml");
     assert.match(xml, /<testsuites tests="4" failures="2" errors="1" skipped="0"/);
+    assert.match(xml, /file="expects\.rehearsal\.json" line="2" [^>]*><failure/);
+    assert.match(xml, /file="invalid\.rehearsal\.json" line="1" [^>]*><error/);
+    assert.match(xml, /<testsuite name="agent-jobs rehearse" timestamp="\d{4}-[^"]*Z"/);
     assert.ok(xml.includes('name="]]&gt;\u{FFFD} &lt;/testcase&gt; ::error::x&#10;'), xml);
     const json = JSON.parse(await workspace.read("r.json"));
     assert.deepEqual(

@@ -119,7 +119,11 @@ describe("agent-jobs eval", () => {
     );
     const junit = await workspace.read("out/junit.xml");
     assert.match(junit, /<testsuites tests="3" failures="2" errors="0"/);
-    assert.match(junit, /<testcase name="a" [^>]*line="\d+"[^>]*><system-out>4 of 4 runs passed</);
+    assert.match(junit, /<testsuite name="agent-jobs eval" timestamp="\d{4}-[^"]*Z"/);
+    assert.match(
+      junit,
+      /<testcase name="a" [^>]*line="\d+"[^>]*><properties>.*?name="tokens" value="\d+"\/>.*?<\/properties><system-out>4 of 4 runs passed</,
+    );
     assert.match(junit, /<failure message="0 of 4 runs passed" type="never-passed">/);
     assert.match(junit, /<testcase name="all cases" [^>]*><failure message="[^"]*" type="fell">/);
 

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import type { Log } from "sarif";
 import { severities } from "../../src/entry/outputs.ts";
 import type { Finding, RefusedOutput } from "../../src/events/output-shapes.ts";
 import { checkFinding, mapBlock } from "../../src/outputs/check-finding.ts";
 import { selectFindings } from "../../src/outputs/collect.ts";
 import { sarifLog } from "../../src/outputs/sarif.ts";
+import { createRunView, type RunView } from "../../src/events/view.ts";
+import { testSuiteOf } from "../../src/outputs/junit.ts";
 import { judge, verdictLine } from "../../src/outputs/verdict.ts";
+import { plannedTasks } from "../rig/plan.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 
 const lines = ["one", "two", "three"];
@@ -163,10 +167,24 @@ test("verdict and findings fail a job from the configured level on, with the rea
   );
 });
 
+function sarifOf(found: readonly Finding[], view: RunView = createRunView()): Log {
+  const none = { report: undefined, result: undefined, verdict: undefined };
+  const given = {
+    workId: 0,
+    taskId: "review",
+    iteration: 1,
+    items: [],
+    refused: [],
+    proposals: [],
+  };
+  view.given.set("review", { ...given, ...none, findings: [...found] });
+  return sarifLog("1.0.0", view);
+}
+
 test("SARIF has a rule for each result, relative percent-encoded addresses and no links in messages", () => {
   fc.assert(
     fc.property(findings, (all) => {
-      const [run] = sarifLog("1.0.0", all).runs;
+      const [run] = sarifOf(all).runs;
       for (const one of run?.results ?? []) {
         assert.equal(run?.tool.driver.rules?.[one.ruleIndex ?? -1]?.id, one.ruleId);
         assert.match(
@@ -181,7 +199,7 @@ test("SARIF has a rule for each result, relative percent-encoded addresses and n
 
 test("SARIF levels are those of code scanning", async () => {
   const finding = { ...(await accepted(call)), severity: "notice" as const, path: "a b/c:d#é.ts" };
-  const result = sarifLog("1.0.0", [finding]).runs[0]?.results?.[0];
+  const result = sarifOf([finding]).runs[0]?.results?.[0];
   assert.equal(result?.level, "note");
   assert.equal(
     result?.locations?.[0]?.physicalLocation?.artifactLocation?.uri,
@@ -191,7 +209,53 @@ test("SARIF levels are those of code scanning", async () => {
 
 test("a SARIF message has no links and arguments, and half a surrogate pair does no harm", async () => {
   const finding = { ...(await accepted(call)), path: "\uD800.ts", message: "[a](1) {0} \uD800" };
-  const result = sarifLog("1.0.0", [finding]).runs[0]?.results?.[0];
+  const result = sarifOf([finding]).runs[0]?.results?.[0];
   assert.equal(result?.message.text, "\\[a\\](1) {{0}} \uFFFD");
   assert.equal(result?.locations?.[0]?.physicalLocation?.artifactLocation?.uri, "%EF%BF%BD.ts");
+});
+
+test("SARIF names the commit whose lines the findings are at, and the leg of the matrix", async () => {
+  const view = createRunView();
+  const origin = { repository: "o/r", server: "https://github.com", workflowRun: "1", attempt: 1 };
+  const pull = { ...origin, event: "pull_request", head: "a".repeat(40), leg: "x", number: 1 };
+  view.plan = { ...plannedTasks([]), origin: { ...pull, isPullRequest: true } };
+  Object.assign(view, { jobName: "review", entryFile: "/home/me/review.yml", runId: "id" });
+  const finding = await accepted(call);
+  const place = (found: Finding) => {
+    const { automationDetails, versionControlProvenance } = sarifOf([found], view).runs[0] ?? {};
+    return [automationDetails?.id, ...(versionControlProvenance ?? [])];
+  };
+  const repositoryUri = "https://github.com/o/r";
+  assert.deepEqual(place({ ...finding, headLine: finding.line }), [
+    "agent-jobs/review.yml/review/x/id",
+    { repositoryUri, revisionId: "a".repeat(40) },
+  ]);
+  // The merge has another line there.
+  assert.deepEqual(place({ ...finding, headLine: 7 })[1], { repositoryUri });
+});
+
+test("a suggestion without lines deletes them with their line breaks", async () => {
+  const found = { ...(await accepted(call)), suggestion: "", endLine: 3 };
+  const [change] = sarifOf([found]).runs[0]?.results?.[0]?.fixes?.[0]?.artifactChanges ?? [];
+  assert.deepEqual(change?.replacements, [
+    {
+      deletedRegion: { startLine: 2, startColumn: 1, endLine: 4, endColumn: 1 },
+      insertedContent: { text: "" },
+    },
+  ]);
+});
+
+test("a finding whose line moves stays the same JUnit test, and two of one name are two", async () => {
+  const names = (found: readonly Finding[]): readonly string[] => {
+    const view = createRunView();
+    sarifOf(found, view);
+    return testSuiteOf(view).cases.map(({ name }) => name);
+  };
+  const at = async (line: number): Promise<Finding> => accepted({ ...call, line });
+  assert.deepEqual(names([await at(2)]), ["src/a.ts Item 12 is wrong."]);
+  assert.deepEqual(names([await at(3)]), ["src/a.ts Item 12 is wrong."]);
+  assert.deepEqual(names([await at(1), await at(3)]), [
+    "src/a.ts Item 12 is wrong.",
+    "src/a.ts Item 12 is wrong. (2)",
+  ]);
 });

@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type PathContext, realLocations } from "../../src/permissions/paths.ts";
+import { decidePermission } from "../../src/permissions/policy.ts";
 
 const links: Readonly<Record<string, string>> = {
   "/repo/link": "/outside",
   "/repo/src/up": "../..",
   "/repo/round": "round",
+  "/repo/deep": "a/".repeat(1_500),
 };
 const there = new Set("/repo /repo/link /repo/src /repo/src/up /outside /etc /dev".split(" "));
 
@@ -43,6 +45,19 @@ describe("a path", () => {
       assert.equal(realLocations(path, context(asked)), undefined);
     assert.deepEqual(asked, []);
     assert.deepEqual(realLocations("é".repeat(2_048), context()), [`/repo/${"é".repeat(2_048)}`]);
+  });
+
+  it("is not resolved if it has so many parts that the system takes long, by itself or through a link", () => {
+    for (const path of ["a/".repeat(1_500), "deep/x"]) {
+      const asked: string[] = [];
+      const all = { ...context(asked), isThere: (one: string) => (asked.push(one), true) };
+      assert.equal(realLocations(path, all), undefined);
+      assert.ok(asked.length <= 600, `${asked.length} questions`);
+    }
+    assert.deepEqual(realLocations("a/".repeat(100), context()), [`/repo${"/a".repeat(100)}`]);
+    const request = { kind: "read", paths: ["a/".repeat(1_500)], deep: false } as const;
+    const denied = decidePermission("workspace", request, context());
+    assert.match(denied.kind === "denied" ? denied.reason : "", /it has more than 128 parts/);
   });
 
   it("is not resolved if it is empty, has control characters, or belongs to a process", () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry, Task } from "../../src/entry/model.ts";
+import { nextRound } from "../../src/platform/breath.ts";
 import type { Reply } from "../rig/model-server.ts";
 import { until } from "../sessions/rig.ts";
 import { drain, type HostRig, makeHost, taskLog } from "./host-rig.ts";
@@ -90,10 +91,14 @@ describe("a lent session", () => {
     const task = taskLog();
     await start(task);
     await until(() => waiting.length > 0, "the prompt of the task");
-    await assert.rejects(session.sendRequest("own"), /session is busy/);
-    await assert.rejects(start(), /session is busy/);
+    const refused = [session.sendRequest("own"), start()].map((one) =>
+      assert.rejects(one, /session is busy/),
+    );
+    await nextRound();
+    await nextRound();
     await answer();
     await task.ended;
+    await Promise.all(refused);
     assert.equal(task.log.at(-1), "taskFailed", "it called nothing");
     assert.deepEqual(
       rig.requests.filter(({ toolResults }) => toolResults.length === 0).map((one) => one.prompt),

@@ -38,7 +38,7 @@ test("messages pass as they are, in whatever pieces they come", async () => {
   for (const size of [1, 2, 7, 64 * 1024]) same(await passed(small + small, size), small + small);
 });
 
-test("in place of too large an event of an answer comes one that says how large it is", async () => {
+test("in place of too large an event of an answer comes one that is larger than any answer may be", async () => {
   for (const [type, size] of [
     ["assistant.message_delta", 1000],
     ["assistant.message", 64 * 1024],
@@ -54,8 +54,7 @@ test("in place of too large an event of an answer comes one that says how large 
     assert.equal(method, "session.event");
     assert.equal(params.sessionId, "5e55-10");
     assert.equal(params.event.type, "assistant.streaming_delta");
-    const { totalResponseSizeBytes } = params.event.data;
-    assert.equal(totalResponseSizeBytes, large.length - large.indexOf("{"));
+    assert.equal(params.event.data.totalResponseSizeBytes, Number.MAX_SAFE_INTEGER);
   }
 });
 

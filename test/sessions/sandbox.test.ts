@@ -116,6 +116,12 @@ test(
       bash(ask("127.0.0.1")),
     ]);
     for (const result of none) assert.match(result, /^000/);
+    const { results: address } = await attempts(rig, { ...permissions, hosts: ["127.0.0.1"] }, [
+      bash(ask("127.0.0.1")),
+      bash(ask("localhost")),
+    ]);
+    assert.match(address[0] ?? "", /^200/);
+    assert.match(address[1] ?? "", /^000/);
   },
 );
 

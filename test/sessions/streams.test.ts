@@ -28,6 +28,15 @@ describe("an answer without an end", () => {
     assert.equal(crashOf(await turn(await rig.open(), "go")).cause, "answer-too-long");
   });
 
+  it("is not what several answers of a turn have together", async (t) => {
+    const reasoning = "x".repeat(MAX_ANSWER_BYTES * 0.6);
+    const toolCalls = [{ name: "job_prepare_document", arguments: { argument: "a" } }];
+    const rig = await sharedRig(t, ({ index }) =>
+      index < 2 ? { reasoning, toolCalls } : { text: "done" },
+    );
+    assert.equal(completed(await turn(await rig.open(), "go")).text, "done");
+  });
+
   it("may be nearly as long as that", async (t) => {
     const text = "lorem ipsum ".repeat(300_000);
     const rig = await sharedRig(t, ({ model }) => ({
