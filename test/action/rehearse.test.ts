@@ -134,6 +134,11 @@ describe("a step that rehearses", () => {
     assert.match(missing.outputs["reason"] ?? "", /^There is no rehearsal no\.rehearsal\.yml /);
     const none = await step("nowhere/*.yml");
     assert.match(none.outputs["reason"] ?? "", /^No rehearsal matches nowhere/);
+    // Code in our sentences is code in the summary.
+    assert.match(
+      (await step(two, { job: "hello" })).summary,
+      /^<code>job<\/code> can&#39;t be used/m,
+    );
     const outside = await step("../*.rehearsal.yml\nentries/one.rehearsal.yml", { job: "hello" });
     assert.equal(outside.outputs["result"], "failure");
   });
