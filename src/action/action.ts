@@ -39,7 +39,7 @@ import {
   type Environment,
   type Inputs,
 } from "./inputs.ts";
-import { checkPaths, runOptions, trustedSources, type Setting } from "./preparation.ts";
+import { checkPaths, runOptions, trustedSources, type Paths, type Setting } from "./preparation.ts";
 import { callersOf, checkHarmless, checkPrograms } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
 import {
@@ -141,7 +141,9 @@ class Step {
       core,
       signal,
     };
-    const paths = await checkPaths(setting);
+    // Before the key: a fork's pull request has none, and should report why nothing runs.
+    const several = await severalRehearsals(setting);
+    const paths = await checkPaths(setting, several?.files[0]);
     this.#entryFile = paths.entry;
     this.#rehearsal = paths.rehearse;
     if (inputs.mode === "deliver") {
@@ -152,17 +154,15 @@ class Step {
       const isWritten = this.#setOutputs({ ...done.outputs, reason });
       return isWritten && reason === "" ? "passed" : "failed";
     }
-    // Before the key: a fork's pull request has none, and should report why nothing runs.
-    const several = await severalRehearsals(setting);
     const journals = await journalsOf(setting);
     const sources = await trustedSources(setting, paths, several?.deciding ?? journals);
     this.#copies = sources.copies;
     if (several !== undefined) {
       if (!sources.isBelieved) throw new Stop("failure", [severalBesideBase]);
       checkHarmless(sources, inputs);
-      return await this.#rehearse(several, setting);
+      return await this.#rehearse(several, setting, paths);
     }
-    core.info(`Models: ${modelAccess(inputs)}.`);
+    core.info(`Models: ${modelAccess(inputs, this.#environment)}.`);
     const userInput = await userInputOf(setting, paths);
     const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
     const options = {
@@ -254,12 +254,12 @@ class Step {
     });
   }
 
-  async #rehearse(rehearsals: Rehearsals, setting: Setting): Promise<Ending> {
+  async #rehearse(rehearsals: Rehearsals, setting: Setting, paths: Paths): Promise<Ending> {
     if (setting.inputs.sandbox === "required") await setUpSandbox(setting);
     const checkFolder = (folder: string): Promise<void> =>
       checkRehearsed(folder, setting.workspace);
     const more = { runtimePath: await this.#runtime(setting), checkFolder };
-    const done = await rehearseAll(rehearsals, setting, more, this.#cancellation);
+    const done = await rehearseAll(rehearsals, setting, paths, more, this.#cancellation);
     if (done === undefined) return await this.#endWithoutRun(undefined);
     const written = this.#setOutputs(done.outputs);
     if (setting.inputs.summary !== "off") await this.#summarize(done.summary);

@@ -22,7 +22,7 @@ import { durationMs } from "../reports/github/step-outputs.ts";
 import { lastLine } from "../reports/last-line.ts";
 import { resultText } from "../reports/github/layout.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { breakOldMarker, inline, logLine } from "../reports/github/escape.ts";
+import { breakOldMarker, logLine, sentence } from "../reports/github/escape.ts";
 import { chartOf } from "../reports/flow-chart.ts";
 import type { Delivery } from "../outputs/delivery.ts";
 import type { RunReport } from "../run/execute.ts";
@@ -91,11 +91,11 @@ export function summaryWithoutRun(
   const lines = reasons.flatMap((reason) => reason.split("\n"));
   const shown = problems
     .slice(0, MAX_PROBLEMS)
-    .map((problem) => `- ${inline(diagnosticLine(problem), 1000)}`);
+    .map((problem) => `- ${sentence(diagnosticLine(problem), 1000)}`);
   const left = problems.length - shown.length;
   if (left > 0) shown.push(`- …and ${left} more, in the log`);
   const parts = [
-    ...lines.map((line) => inline(line, 2000)),
+    ...lines.map((line) => sentence(line, 2000)),
     ...(shown.length > 0 ? [shown.join("\n")] : []),
   ];
   const what = result === "skipped" ? "skipped, no agent was started" : result;

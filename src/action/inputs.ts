@@ -40,6 +40,11 @@ export function readEnvironment(): Environment {
 
 export const AUTO = "auto";
 
+/** Whether `act` plays the runner. An earlier step could claim it: only texts may depend on it. */
+export function isAct({ ACT }: Environment): boolean {
+  return ACT === "true";
+}
+
 /** Names and defaults come from `action.yml`: the action can be started without a runner, and an empty input means its default. */
 export { inputDefaults };
 export type InputName = keyof typeof inputDefaults;
@@ -139,7 +144,8 @@ export interface ReadInputs {
 export function readInputs(environment: Environment): ReadInputs {
   const problems: string[] = [];
   const read = new Reader(environment, problems);
-  if (read.text("entry") === undefined) problems.push("The input `entry` is required.");
+  if (read.text("entry") === undefined && read.rehearsals().rehearsals.length === 0)
+    problems.push("The input `entry` is required.");
   if (read.text("user-input") !== undefined && read.text("user-input-file") !== undefined) {
     problems.push("`user-input` and `user-input-file` can't be used together.");
   }
@@ -321,22 +327,20 @@ class Reader {
 }
 
 /** How the models are reached, without any part of the key. Throws a `Stop` if there is no key for them. */
-export function modelAccess({
-  rehearse,
-  provider,
-  gitHubToken,
-}: Pick<Inputs, "rehearse" | "provider" | "gitHubToken">): string {
+export function modelAccess(
+  { rehearse, provider, gitHubToken }: Pick<Inputs, "rehearse" | "provider" | "gitHubToken">,
+  environment: Environment,
+): string {
   if (rehearse !== undefined) return "played by the rehearsal, without a token";
   if (provider !== undefined) {
     const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";
     const where = new URL(provider.baseUrl).origin;
     return `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`;
   }
-  if (gitHubToken === undefined)
-    throw new Stop("failure", [`There is no token for the models. ${waysToFixIt}`]);
+  if (gitHubToken === undefined) throw new Stop("failure", [withoutToken(environment)]);
   if (gitHubToken.startsWith("ghp_")) {
     throw new Stop("failure", [
-      `\`github-token\` is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. ${waysToFixIt}`,
+      `\`github-token\` is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. Use a fine-grained one with the permission “Copilot Requests”, ${otherWays}.`,
     ]);
   }
   return gitHubToken.startsWith("ghs_")
@@ -344,9 +348,12 @@ export function modelAccess({
     : "GitHub Copilot";
 }
 
-const waysToFixIt = [
-  "There are three ways to fix this:",
-  "1. The built-in token: add `permissions: { contents: read, copilot-requests: write }` to the job, and omit `github-token`.",
-  "2. A fine-grained personal token with the permission “Copilot Requests”, as a secret: `github-token: ${{ secrets.COPILOT_TOKEN }}`.",
-  "3. Your own model server: `provider-base-url` and, from a secret, `provider-api-key`.",
-].join("\n");
+/** The built-in token is the default, and on GitHub it is never empty. */
+function withoutToken(environment: Environment): string {
+  return isAct(environment)
+    ? "There is no token for the models: act has no built-in one. Pass a token with the permission “Copilot Requests” (`act -s GITHUB_TOKEN=…`), use your own model server (`provider-base-url`), or set `rehearse`."
+    : `There is no token for the models: \`github-token\` is empty, because its secret isn't set or isn't passed to this event. Set the secret, ${otherWays}.`;
+}
+
+const otherWays =
+  "or omit `github-token` and add `permissions: { contents: read, copilot-requests: write }` to the job, or use your own model server (`provider-base-url`)";

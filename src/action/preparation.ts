@@ -19,7 +19,7 @@ import {
 } from "../github/commit-files.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { copyEntry, copyFile, nameInRepository } from "./copied-files.ts";
-import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
+import { asInput, AUTO, isAct, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import { legOf } from "./leg.ts";
 import type { RunnerCore } from "./runner-core.ts";
@@ -56,7 +56,8 @@ export type Paths = { readonly entry: string } & {
   readonly [Field in PathField]?: string;
 };
 
-export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths> {
+/** `fallback`: stands for the entry where no single one runs. */
+export async function checkPaths({ inputs, workspace }: Setting, fallback = ""): Promise<Paths> {
   const problems: string[] = [];
   const check = async (name: string, value: string): Promise<string> => {
     const checked = await insideWorkspace(workspace, name, value);
@@ -64,7 +65,8 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
     problems.push(checked.problem);
     return "";
   };
-  const entry = inputs.central === undefined ? await check("entry", inputs.entry) : inputs.entry;
+  const entry =
+    inputs.central === undefined ? await check("entry", inputs.entry || fallback) : inputs.entry;
   const paths: { [Field in PathField]?: string } = {};
   for (const [field, name] of pathInputs) {
     const value = inputs[field];
@@ -135,6 +137,9 @@ export async function trustedSources(
       eventSha: environment["GITHUB_SHA"],
       builtInToken: token?.startsWith("ghs_") === true,
       onRunner: environment["GITHUB_ACTIONS"] === "true",
+      onAct: isAct(environment),
+      hasToken: token !== undefined,
+      rehearses: inputs.rehearse !== undefined || inputs.rehearsals.length > 0,
     },
     {
       permissionOf: (login) => api.permissionOf(login),
@@ -162,7 +167,8 @@ export async function trustedSources(
   const { baseRef } = decision;
   const distrust = decision.kind === "limited" ? decision.reason : undefined;
   const central = centralFiles(setting);
-  const missing = central ? undefined : await missingEntry(setting.workspace, paths.entry);
+  const none = inputs.entry === "" ? "There is no rehearsal" : "There is no entry";
+  const missing = central ? undefined : await missingFile(setting.workspace, none, paths.entry);
   // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
@@ -228,10 +234,14 @@ async function copied(
 
 const SHOWN_ENTRIES = 10;
 
-async function missingEntry(workspace: string, path: string): Promise<string | undefined> {
+async function missingFile(
+  workspace: string,
+  none: string,
+  path: string,
+): Promise<string | undefined> {
   const found = await stat(resolve(workspace, path)).catch(() => undefined);
   if (found !== undefined) return undefined;
-  return `There is no entry ${path} in the workspace (${workspace}). Is \`actions/checkout\` missing before this step? ${await entriesThere(workspace)}`;
+  return `${none} ${path} in the workspace (${workspace}). Is \`actions/checkout\` missing before this step? ${await entriesThere(workspace)}`;
 }
 
 async function entriesThere(workspace: string): Promise<string> {

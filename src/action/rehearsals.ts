@@ -3,12 +3,14 @@ import { reasonsOf, rehearsalReporter, type RehearsalReport } from "../reports/r
 import { inline } from "../reports/github/escape.ts";
 import { readRehearsal } from "../run/entry-files.ts";
 import type { RunSignals } from "../run/execute.ts";
+import { OwnFile } from "../platform/own-file.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 import { findRehearsals } from "../run/find-files.ts";
 import { UsageError } from "../run/options.ts";
 import { rehearseFiles, type RehearseOptions } from "../run/rehearse.ts";
 import { annotationText, outputsWithoutRun, sayLine, type Outputs } from "./github.ts";
 import { asInput, type Inputs } from "./inputs.ts";
-import type { Setting } from "./preparation.ts";
+import type { Paths, Setting } from "./preparation.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { Stop } from "./stop.ts";
 import { insideWorkspace } from "./workspace-paths.ts";
@@ -31,7 +33,6 @@ const ofOneRun = {
   htmlReport: "html-report",
   sarif: "sarif",
   fromJournal: "from-journal",
-  junit: "junit",
 } as const satisfies { readonly [Field in keyof Inputs]?: string };
 
 /** Undefined if the input names none, or one. Throws a `Stop`. */
@@ -76,11 +77,13 @@ export const severalBesideBase =
 export async function rehearseAll(
   { files }: Rehearsals,
   { inputs, core, environment, workspace }: Setting,
+  { junit }: Paths,
   more: Pick<RehearseOptions, "runtimePath" | "checkFolder">,
   signals: RunSignals,
 ): Promise<{ outputs: Outputs; summary: string; passed: boolean } | undefined> {
   const { inPlace, env, sandbox, workingDirectory = workspace } = inputs;
   const list = rehearsalReporter("list");
+  const file = junit === undefined ? undefined : openJunit(junit);
   const reports: RehearsalReport[] = [];
   const options = { ...more, environment, inPlace, env, sandbox, workingDirectory };
   for await (const report of rehearseFiles(files, options, signals)) {
@@ -95,6 +98,8 @@ export async function rehearseAll(
   if (signals.signal?.aborted === true) return undefined;
   const [counts = ""] = list.end({ reports });
   sayLine(core, `Rehearsal: ${counts}.`);
+  file?.writeAll(rehearsalReporter("junit").end({ reports }));
+  await file?.close();
   const passed = reports.every(({ kind }) => kind === "passed");
   const outputs = {
     ...outputsWithoutRun(passed ? "success" : "failure", passed ? "" : counts),
@@ -103,17 +108,27 @@ export async function rehearseAll(
   return { outputs, passed, summary: summaryOf(reports, counts) };
 }
 
+function openJunit(path: string): OwnFile {
+  try {
+    return new OwnFile("JUnit file", path);
+  } catch (error) {
+    throw new Stop("failure", [`Can't write the JUnit file ${path}: ${fileErrorMessage(error)}`]);
+  }
+}
+
 const MAX_ROWS = 200;
 
 function summaryOf(reports: readonly RehearsalReport[], counts: string): string {
-  const listed = reports.filter(({ kind }) => kind !== "passed");
+  const passed = ({ kind }: RehearsalReport): number => (kind === "passed" ? 1 : 0);
+  const listed = reports.toSorted((a, b) => passed(a) - passed(b));
   const rows = listed.slice(0, MAX_ROWS).map((report) => {
     const job = report.kind === "invalid" ? "" : inline(report.jobName, 200);
     const why = inline(reasonsOf(report).join("; "), 500);
-    return `| ${inline(report.file, 300)} | ${job} | ✗ ${report.kind} | ${why} |`;
+    const sign = report.kind === "passed" ? "✓" : "✗";
+    return `| ${inline(report.file, 300)} | ${job} | ${sign} ${report.kind} | ${why} |`;
   });
   const table = ["| rehearsal | job | result | reason |", "| --- | --- | --- | --- |", ...rows];
   const left = listed.length - rows.length;
   if (left > 0) table.push("", `…and ${left} more, which are in the log.`);
-  return `## Rehearsals: ${counts}\n\n${rows.length === 0 ? "" : table.join("\n")}\n`;
+  return `## Rehearsals: ${counts}\n\n${table.join("\n")}\n`;
 }

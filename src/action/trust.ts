@@ -6,6 +6,8 @@
  * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
  * - A user with write access may re-run the run of any user, and then counts as its cause.
  * - `allow-untrusted` turns every other answer into `allowed`.
+ * - A rehearsal has a script as its model, so nobody instructs an agent: without a token, and on events that get no
+ *   secrets, nobody needs a permission.
  * - A stranger's issue may start a job that can do no harm, which is known only once the entry is read (`job-bounds.ts`).
  * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
  *   `GITHUB_SHA`, and only users with write access could change that commit. Otherwise there is a `baseRef`:
@@ -24,6 +26,10 @@ export interface TrustOptions {
   readonly builtInToken: boolean;
   /** Whether a runner started the action. Without a runner and a commit, the work tree belongs to the user. */
   readonly onRunner: boolean;
+  /** Whether the runner is `act`. An earlier step could claim it, so only texts depend on it. */
+  readonly onAct: boolean;
+  readonly rehearses: boolean;
+  readonly hasToken: boolean;
 }
 
 /** Undefined: there is none, or it is unknown. */
@@ -47,10 +53,12 @@ export type TrustDecision =
   | { readonly kind: "allowed"; readonly reason: string; readonly baseRef: string }
   /** Not trusted, and to be run only if the job is harmless. Without a `baseRef`, the checkout is trusted. */
   | { readonly kind: "limited"; readonly reason: string; readonly baseRef: string | undefined }
-  | { readonly kind: "skipped"; readonly reason: string }
+  | { readonly kind: "skipped"; readonly reason: string; readonly cause: string }
   | {
       readonly kind: "refused";
+      /** The cause, and what to do. */
       readonly reason: string;
+      readonly cause: string;
       /** The event was not triggered to get an answer. */
       readonly unattended: boolean;
       /** Those who triggered it are known, and some have no write access: nothing else is wrong. */
@@ -98,19 +106,15 @@ export async function decideTrust(
   }
   const baseRef = baseRefOf(event, options);
   return baseRef === undefined
-    ? refused(`${verdict.reason} The event doesn't name its base, either.`)
-    : { kind: "allowed", reason: verdict.reason, baseRef };
+    ? refused(`${verdict.cause} The event doesn't name its base, either.`)
+    : { kind: "allowed", reason: verdict.cause, baseRef };
 
   async function judge(): Promise<Verdict> {
     if (unchecked.has(event.name)) {
       return judgeTree(options, ports, `\`${event.name}\` requires write access`);
     }
     if (withoutSecrets.has(event.name) && event.pullRequest?.fork === true) return skip;
-    if (isIncomplete(event)) {
-      return refused(
-        `The event \`${event.name}\` has no subject. Don't change GITHUB_EVENT_NAME and GITHUB_EVENT_PATH, which the runner sets.`,
-      );
-    }
+    if (isIncomplete(event) && !options.rehearses) return incomplete(event, options);
     const cause = await judgeCause(event, options, ports);
     if (cause.kind !== "trusted") return cause;
     const fork = await forkOf(event, ports);
@@ -120,17 +124,35 @@ export async function decideTrust(
   }
 }
 
-function refused(reason: string, unattended = false): Extract<Verdict, { kind: "refused" }> {
-  return { kind: "refused", reason, unattended };
+function refused(cause: string, advice?: string): Extract<Verdict, { kind: "refused" }> {
+  const reason = advice === undefined ? cause : `${cause} ${advice}`;
+  return { kind: "refused", reason, cause, unattended: false };
 }
 
+const ofFork =
+  "The pull request comes from a fork, which gets no secrets and contains files of users without write access.";
 const skip: Verdict = {
   kind: "skipped",
-  reason: `The pull request comes from a fork, which gets no secrets and contains files of users without write access. A maintainer can push the branch to this repository. With \`allow-untrusted: true\`, the job would run with the entry of the base: ${page}`,
+  cause: ofFork,
+  reason: `${ofFork} A maintainer can push the branch to this repository. With \`allow-untrusted: true\`, the job would run with the entry of the base: ${page}`,
 };
 
 function isIncomplete({ name, readable, pullRequest }: EventFacts): boolean {
   return name === "" || !readable || (/^pull_request(_|$)/.test(name) && pullRequest === undefined);
+}
+
+function incomplete({ name, readable }: EventFacts, { onAct }: TrustOptions): Verdict {
+  const cause =
+    name === ""
+      ? "GITHUB_EVENT_NAME is not set, so it is unknown who started the step."
+      : readable
+        ? `The event \`${name}\` names no pull request.`
+        : `The event \`${name}\` has no file (GITHUB_EVENT_PATH), or one that is not JSON.`;
+  if (onAct) return refused(cause, `Pass the event to act: \`act ${name} -e event.json\`.`);
+  return refused(
+    cause,
+    readable ? "GITHUB_EVENT_NAME and GITHUB_EVENT_PATH don't belong together." : undefined,
+  );
 }
 
 type Cause =
@@ -141,6 +163,9 @@ async function judgeCause(
   options: TrustOptions,
   ports: TrustPorts,
 ): Promise<Cause> {
+  const { rehearses, hasToken } = options;
+  if (rehearses && (!hasToken || withoutSecrets.has(event.name) || isIncomplete(event)))
+    return { kind: "trusted", reason: "a rehearsal plays the model" };
   // Its actor is the last author of the schedule, who may have left since.
   if (event.name === "workflow_run" && event.upstreamEvent === "schedule" && !event.upstreamFork) {
     return {
@@ -195,8 +220,6 @@ async function standingOf(
   }
 }
 
-const runAgain = "let a user with write access re-run the job (“Re-run jobs”)";
-
 function notTrusted(
   event: EventFacts,
   standings: readonly Standing[],
@@ -204,34 +227,49 @@ function notTrusted(
 ): Cause & { kind: "refused" } {
   const has = (kind: Standing["kind"]): boolean => standings.some((one) => one.kind === kind);
   const unattended = !has("unknown") && (!has("stranger") || !answered.has(event.name));
+  const doubts = standings.flatMap((one) => doubtOf(one, options));
   return {
     kind: "refused",
-    reason: standings.flatMap((one) => doubtOf(one, options)).join(" "),
+    reason: doubts.map((doubt) => doubt.join(" ")).join(" "),
+    cause: doubts.map(([cause]) => cause).join(" "),
     unattended,
     onlyStrangers: !has("unknown") && !has("bot"),
   };
 }
 
-function doubtOf(standing: Standing, { builtInToken }: TrustOptions): readonly string[] {
+/** The cause, and what to do. */
+type Doubt = readonly [cause: string, advice: string];
+
+function doubtOf(standing: Standing, { builtInToken, onAct }: TrustOptions): readonly Doubt[] {
   const triggered = "The event was triggered by";
+  const runAgain = onAct
+    ? "run act as a user with write access (`act --actor LOGIN`)"
+    : "let a user with write access re-run the job (“Re-run jobs”)";
   switch (standing.kind) {
     case "trusted":
       return [];
     case "bot":
       return [
-        `${triggered} the bot ${standing.login}, which is not in \`allowed-bots\`. Add it if it may start agents, or ${runAgain}.`,
+        [
+          `${triggered} the bot ${standing.login}, which is not in \`allowed-bots\`.`,
+          `Add it if it may start agents, or ${runAgain}.`,
+        ],
       ];
     case "stranger":
       return [
-        `${triggered} ${standing.login}, who has no write access to the repository (permission: ${standing.permission}). Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allow-untrusted: true\`, which lets everybody start an agent, read ${page}`,
+        [
+          `${triggered} ${standing.login}, who has no write access to the repository (permission: ${standing.permission}).`,
+          `Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allow-untrusted: true\`, which lets everybody start an agent, read ${page}`,
+        ],
       ];
     case "unknown": {
       const { login, why } = standing;
-      const help =
-        !builtInToken && /answered 40[134]|no GitHub token/.test(why)
-          ? 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.'
-          : `Try again later, or ${runAgain}.`;
-      return [`${triggered} ${login}, whose permission can't be verified: ${why}. ${help}`];
+      const isToken = !builtInToken && /answered 40[134]|no GitHub token/.test(why);
+      const builtIn = onAct
+        ? "Pass one that may read the repository: `act -s GITHUB_TOKEN=…`."
+        : 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.';
+      const help = isToken ? builtIn : `Try again later, or ${runAgain}.`;
+      return [[`${triggered} ${login}, whose permission can't be verified: ${why}.`, help]];
     }
   }
 }
@@ -239,17 +277,21 @@ function doubtOf(standing: Standing, { builtInToken }: TrustOptions): readonly s
 /** A run with secrets must not work in a fork's checkout, or follow its files. */
 async function judgeFork(
   event: EventFacts,
-  { eventSha }: TrustOptions,
+  options: TrustOptions,
   ports: TrustPorts,
   reason: string,
 ): Promise<Verdict> {
-  const baseRef = sha(eventSha);
+  const baseRef = sha(options.eventSha);
   const { work } = await ports.checkedOut();
-  return baseRef !== undefined && areAt(work, baseRef)
-    ? { kind: "trusted", reason, baseRef }
-    : refused(
-        `\`${event.name}\` runs with secrets (${reason}), and the checkout is not at the event's commit, so it may contain the fork's files. ${howToCheckOut}`,
-      );
+  if (baseRef === undefined || !areAt(work, baseRef))
+    return refused(
+      `\`${event.name}\` runs with secrets (${reason}), and the checkout is not at the event's commit, so it may contain the fork's files.`,
+      howToCheckOut,
+    );
+  // A rehearsal needs no token to read the base with.
+  return options.rehearses
+    ? judgeTree(options, ports, reason)
+    : { kind: "trusted", reason, baseRef };
 }
 
 const howToCheckOut =
@@ -257,7 +299,7 @@ const howToCheckOut =
 
 /** The event doesn't mention a fork, but an earlier step may have checked one out, as the common slash command does. */
 async function judgeTree(
-  { eventSha, onRunner }: TrustOptions,
+  { eventSha, onRunner, onAct }: TrustOptions,
   ports: TrustPorts,
   reason: string,
 ): Promise<Verdict> {
@@ -265,7 +307,10 @@ async function judgeTree(
   const commit = sha(eventSha);
   if (commit === undefined) {
     return refused(
-      "GITHUB_SHA doesn't name a commit, so the checkout can't be compared with the event's commit. Don't change GITHUB_SHA, which the runner sets.",
+      "GITHUB_SHA doesn't name a commit, so the checkout can't be compared with the event's commit.",
+      onAct
+        ? "Commit something, so that act finds a commit."
+        : "Don't change GITHUB_SHA, which the runner sets.",
     );
   }
   const { work, files } = await ports.checkedOut();
@@ -280,6 +325,8 @@ export function areAt(heads: readonly (string | undefined)[], commit: string): b
 
 async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | undefined> {
   const { name, pullRequest, commentedPullRequest } = event;
+  const unknown = "it is unknown whether the pull request comes from a fork";
+  if (name !== "" && !withoutSecrets.has(name) && isIncomplete(event)) return unknown;
   if (name === "workflow_run") {
     return event.upstreamFork ? "the triggering run was for a fork" : undefined;
   }
@@ -287,7 +334,6 @@ async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | un
     return pullRequest.fork ? "the pull request comes from a fork" : undefined;
   }
   if (commentedPullRequest === undefined) return undefined;
-  const unknown = "it is unknown whether the pull request comes from a fork";
   if (commentedPullRequest === "unknown") return unknown;
   try {
     return (await ports.isForkPullRequest(commentedPullRequest))

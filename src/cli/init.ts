@@ -4,7 +4,8 @@ import { dirname, join, relative } from "node:path";
 import { templates } from "../generated/templates.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { UsageError } from "../run/options.ts";
+import { asFlag, UsageError } from "../run/options.ts";
+import { readProvider } from "../run/options-provider.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { rehearse } from "./rehearse.ts";
@@ -13,7 +14,8 @@ import { runGit } from "../platform/git.ts";
 
 export async function init(template: string, given: OptionsOf<"init">, io: Io): Promise<ExitCode> {
   const { output } = io;
-  const workflow = given.workflow === true;
+  const { workflow = false, providerBaseUrl: server } = given;
+  if (server !== undefined) checkServer(server, workflow);
   const source = templates[template] ?? {};
   const root = await rootOf(process.cwd());
   const facts = await factsOf(root);
@@ -21,7 +23,7 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
     ([path]) => workflow || !path.startsWith(".github/workflows/"),
   );
   const files = await Promise.all(
-    wanted.map(async ([path, text]) => fileOf(root, path, filled(text, facts))),
+    wanted.map(async ([path, text]) => fileOf(root, path, onServer(filled(text, facts), server))),
   );
   const taken = files.filter(({ state }) => state === "taken").map(({ path }) => path);
   if (taken.length > 0 && given.force !== true) {
@@ -66,6 +68,30 @@ function filled(text: string, { branch, testCommand, install }: Facts): string {
     .replace(/^npm test$/m, () => testCommand ?? none)
     .replace(/^( *)# Install here what the tests need\.\n/m, (comment, indent: string) =>
       [steps.length === 0 ? comment : "", ...steps.map((step) => `${indent}- ${step}\n`)].join(""),
+    );
+}
+
+function checkServer(baseUrl: string, workflow: boolean): void {
+  if (!workflow) throw new UsageError("--provider-base-url requires --workflow.");
+  const [problem] = readProvider(
+    { baseUrl, apiKey: undefined, type: undefined, wireApi: undefined },
+    asFlag,
+  ).problems;
+  if (problem !== undefined) throw new UsageError(problem);
+}
+
+/** The workflow of an example, for models of one's own. Without an address, and in other files, nothing changes. */
+function onServer(text: string, baseUrl: string | undefined): string {
+  if (baseUrl === undefined) return text;
+  return text
+    .replace(", copilot-requests: write", "")
+    .replace(/^( *)entry: \.github\/agent-jobs\/\S+\.yml\n/m, (line, indent: string) =>
+      [
+        line,
+        `${indent}provider-base-url: ${JSON.stringify(baseUrl)}\n`,
+        `${indent}provider-api-key: \${{ secrets.MODELS_KEY }}\n`,
+        `${indent}# Name its models here, one \`category=id\` per line: \`models: driving=…\`\n`,
+      ].join(""),
     );
 }
 

@@ -207,6 +207,10 @@ export const options = {
   },
   init: {
     workflow: option<true>("--workflow", "also write the workflow of GitHub Actions"),
+    providerBaseUrl: option(
+      "--provider-base-url <url>",
+      "with --workflow: address of your own model server, for which the job needs no `copilot-requests`",
+    ),
     force: option<true>("--force", "overwrite files that are there with another content"),
   },
   deliver: {

@@ -102,16 +102,15 @@ export async function mergeJournals(
   const warnings: string[] = [];
   const read: Leg[] = [];
   for (const path of paths) {
-    const leg = await readLeg(path, rehearses, refuse);
+    const name = basename(path);
+    const isAlone = paths.every((other) => other === path || basename(other) !== name);
+    const leg = await readLeg(path, isAlone ? name : path, rehearses, refuse);
     const same = read.find(({ digest }) => digest === leg.digest);
     if (same === undefined) read.push(leg);
     else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
   }
-  const latest = read.filter((leg) => {
-    const later = read.find((other) => other !== leg && isLater(other, leg));
-    if (later !== undefined) warnings.push(`${leg.file} is left out: ${later.file} is later.`);
-    return later === undefined;
-  });
+  // A job that was re-run leaves the journal of its earlier attempt behind.
+  const latest = read.filter((leg) => !read.some((other) => other !== leg && isLater(other, leg)));
   const plans = latest.filter(({ started }) => started?.part?.kind === "plan");
   const [plan, other] = plans;
   if (plan === undefined) throw refuse("none of the journals belongs to a plan.");
@@ -172,10 +171,10 @@ function placeOf(part: Part): string {
 
 async function readLeg(
   path: string,
+  file: string,
   rehearses: boolean,
   refuse: (reason: string) => UsageError,
 ): Promise<Leg> {
-  const file = basename(path);
   try {
     const digest = createHash("sha256")
       .update(await readFile(path))

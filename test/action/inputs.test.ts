@@ -201,24 +201,27 @@ test("how the models are reached is said, and nothing of the value of a key", ()
     [{ rehearse: "r.yml", provider, gitHubToken: key }, /played by the rehearsal, without a token/],
   ];
   for (const [keys, expected] of all) {
-    const text = modelAccess(keys);
+    const text = modelAccess(keys, {});
     assert.match(text, expected);
     assert.doesNotMatch(text, new RegExp(key));
   }
 });
 
-test("no key, or one that can't pay, is one error with the three ways to fix it", () => {
-  for (const gitHubToken of [undefined, `ghp_${key}`]) {
-    assert.throws(
-      () => modelAccess({ ...none, gitHubToken }),
-      (error) => {
-        assert.ok(error instanceof Stop);
-        const ways =
-          /1\. .*copilot-requests: write[^]*2\. .*Copilot Requests[^]*3\. .*provider-base-url/;
-        assert.match(error.message, ways);
-        assert.doesNotMatch(error.message, new RegExp(key));
-        return true;
-      },
-    );
-  }
+test("no key, or one that can't pay, is one error with its cause and the ways that are left", () => {
+  const refusal = (gitHubToken: string | undefined, environment = {}): string => {
+    try {
+      return modelAccess({ ...none, gitHubToken }, environment);
+    } catch (error) {
+      assert.ok(error instanceof Stop);
+      assert.match(error.message, /Copilot Requests|copilot-requests: write/);
+      assert.match(error.message, /`provider-base-url`/);
+      assert.doesNotMatch(error.message, new RegExp(`${key}|\n`));
+      return error.message;
+    }
+  };
+  assert.match(refusal(`ghp_${key}`), /is a classic personal token .* Use a fine-grained one/);
+  assert.match(refusal(undefined), /`github-token` is empty, because its secret isn't set/);
+  const onAct = refusal(undefined, { ACT: "true" });
+  assert.match(onAct, /act has no built-in one\. Pass a token .*`act -s GITHUB_TOKEN=…`/);
+  assert.doesNotMatch(onAct, /secret|omit|permissions:/);
 });

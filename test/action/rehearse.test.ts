@@ -101,8 +101,10 @@ describe("a step that rehearses", () => {
       "entries/more/two.rehearsal.yml": rehearsal.replace("hello.yml", "../hello.yml"),
       "entries/more/red.rehearsal.yml": `${rehearsal.replace("hello.yml", "../hello.yml")}expect: { result: failed }\n`,
     });
-    const step = (rehearse: string, more: object = {}): Promise<StepResult> =>
-      runStep(t, { workspace: workspace.path, inputs: { ...inputs, job: "", rehearse, ...more } });
+    const step = (rehearse: string, more: object = {}, env = {}): Promise<StepResult> => {
+      const given = { ...inputs, job: "", rehearse, ...more };
+      return runStep(t, { workspace: workspace.path, inputs: given, env });
+    };
     const red = await step("entries/one.rehearsal.yml\nentries/more/*.rehearsal.yml");
     assert.equal(red.code, 1, red.raw);
     assert.deepEqual(
@@ -113,10 +115,30 @@ describe("a step that rehearses", () => {
     const [problem, ...others] = problems(red);
     assert.deepEqual(others, []);
     assert.match(JSON.stringify(problem), /entries\/more\/red\.rehearsal\.yml/);
-    const green = await step("entries/o*.rehearsal.yml\nentries/more/two.rehearsal.yml");
+    const act = { ACT: "true", GITHUB_EVENT_NAME: "pull_request", GITHUB_EVENT_PATH: "" };
+    const bare = { entry: "", junit: "out/rehearsals.xml" };
+    const two = "entries/o*.rehearsal.yml\nentries/more/two.rehearsal.yml";
+    const green = await step(two, bare, act);
     assert.equal(green.code, 0, green.raw);
+    assert.deepEqual(problems(green), []);
+    for (const name of ["one", "more/two"])
+      assert.match(
+        green.summary,
+        new RegExp(`^\\| entries/${name}\\.\\S+ \\| hello \\| ✓ passed \\|`, "m"),
+      );
+    const junit = await workspace.read("out/rehearsals.xml");
+    assert.match(junit, /<testsuites tests="2" failures="0" errors="0"/);
+    const unwritable = await step(two, { junit: "entries" });
+    assert.match(unwritable.outputs["reason"] ?? "", /entries.*(directory|EISDIR)/);
+    const missing = await step("no.rehearsal.yml\nnor.rehearsal.yml", { entry: "" });
+    assert.match(missing.outputs["reason"] ?? "", /^There is no rehearsal no\.rehearsal\.yml /);
     const none = await step("nowhere/*.yml");
     assert.match(none.outputs["reason"] ?? "", /^No rehearsal matches nowhere/);
+    // Code in our sentences is code in the summary.
+    assert.match(
+      (await step(two, { job: "hello" })).summary,
+      /^<code>job<\/code> can&#39;t be used/m,
+    );
     const outside = await step("../*.rehearsal.yml\nentries/one.rehearsal.yml", { job: "hello" });
     assert.equal(outside.outputs["result"], "failure");
   });

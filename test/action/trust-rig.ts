@@ -11,6 +11,9 @@ export interface Situation {
   readonly checkedOut?: readonly (string | undefined)[];
   readonly files?: readonly (string | undefined)[];
   readonly onRunner?: boolean;
+  readonly onAct?: boolean;
+  readonly rehearses?: boolean;
+  readonly hasToken?: boolean;
   readonly allowedBots?: readonly string[];
   readonly allowedUsers?: readonly string[];
   readonly triggeringActor?: string;
@@ -47,6 +50,9 @@ export async function decide(
       allowedUsers: situation.allowedUsers ?? [],
       eventSha: "eventSha" in situation ? situation.eventSha : eventSha,
       onRunner: situation.onRunner ?? true,
+      onAct: situation.onAct ?? false,
+      rehearses: situation.rehearses ?? false,
+      hasToken: situation.hasToken ?? true,
     },
     {
       permissionOf(login) {

@@ -57,6 +57,72 @@ describe("who may start an agent", () => {
     assert.equal(await kindOf("push", { name: "unheard_of", permission: "read" }), "refused");
   });
 
+  it("an event without a file is one cause, and only `act` is told to pass one", async () => {
+    const reason = async (onAct: boolean, payload: unknown): Promise<string> =>
+      (await decide("pull-request", { onAct, payload })).decision.reason;
+    for (const payload of [undefined, {}]) {
+      assert.match(await reason(true, payload), /Pass .*: `act pull_request -e event\.json`\.$/);
+      assert.doesNotMatch(await reason(false, payload), /act|Don't change/);
+    }
+    assert.match(await reason(false, undefined), /has no file \(GITHUB_EVENT_PATH\)/);
+    assert.match(await reason(false, {}), /names no pull request/);
+  });
+
+  it("under `act`, the advice is what act can do", async () => {
+    const reason = async (fixture: string, down?: Error): Promise<string> => {
+      const permission = down ?? "none";
+      return (await decide(fixture, { onAct: true, permission })).decision.reason;
+    };
+    const all = [
+      await reason("pull-request-bot"),
+      await reason("issue-comment-stranger"),
+      await reason("pull-request", new Error("down")),
+      await reason("pull-request", new Error("there is no GitHub token")),
+    ];
+    for (const text of all) {
+      assert.match(text, /`act (--actor LOGIN|-s GITHUB_TOKEN=…)`/);
+      assert.doesNotMatch(text, /Re-run|github\.token/);
+    }
+  });
+
+  it("a rehearsal needs neither a token nor an event, and no permission where there are no secrets", async () => {
+    const down = { rehearses: true, permission: new Error("down") };
+    for (const given of [
+      { hasToken: false },
+      { hasToken: false, payload: {} },
+      { payload: undefined },
+      {},
+    ]) {
+      const { decision, asked } = await decide("pull-request", { ...down, ...given });
+      assert.deepEqual(decision, {
+        kind: "trusted",
+        reason: "a rehearsal plays the model",
+        baseRef: undefined,
+      });
+      assert.deepEqual(asked, []);
+    }
+    const noted = { ...down, hasToken: false };
+    assert.equal(await kindOf("issue-comment-stranger", noted), "trusted");
+    assert.equal(await kindOf("issue-comment-stranger", down), "refused");
+    assert.equal(await kindOf("pull-request-fork", noted), "skipped");
+    // Files of a fork are files of a fork.
+    const elsewhere = { ...noted, checkedOut: ["2".repeat(40)] };
+    assert.equal(await kindOf("pull-request-target", elsewhere), "refused");
+    assert.equal(await kindOf("workflow-run-fork", elsewhere), "refused");
+    for (const fixture of ["pull-request-target", "issue-comment-stranger", "workflow-run"])
+      assert.equal(await kindOf(fixture, { ...elsewhere, payload: [] }), "refused", fixture);
+    const { decision } = await decide("push", elsewhere);
+    assert.ok(decision.kind === "trusted" && decision.baseRef !== undefined);
+  });
+
+  it("what `allow-untrusted` lets in is said by its cause, without advice", async () => {
+    for (const fixture of ["pull-request-fork", "issue-comment-stranger", "pull-request-bot"]) {
+      const { decision } = await decide(fixture, { allowUntrusted: true, permission: "none" });
+      assert.equal(decision.kind, "allowed");
+      assert.doesNotMatch(decision.reason, /allow-untrusted|Re-run|Add |https/);
+    }
+  });
+
   it("a comment of a stranger starts nothing, whatever association it claims", async () => {
     const { decision, asked } = await decide("issue-comment-stranger", { permission: "read" });
     assert.equal(decision.kind, "refused");

@@ -32,6 +32,25 @@ describe("agent-jobs init", () => {
     assert.ok(again.stdout.includes(`Next, in ${cwd}:`), again.stdout);
   });
 
+  it("writes a workflow for models of one's own, without the permission for those of Copilot", async (t) => {
+    const { path: cwd, read } = await makeRepository(t);
+    const server = ["--provider-base-url", "http://127.0.0.1:8080/v1"];
+    const alone = await cliExits(2, ["init", "triage", ...server], { cwd });
+    assert.match(alone.stderr, /--provider-base-url requires --workflow\./);
+    const wrong = ["init", "triage", "--workflow", "--provider-base-url", "models"];
+    assert.match((await cliExits(2, wrong, { cwd })).stderr, /--provider-base-url/);
+    await cliExits(0, ["init", "triage", "--workflow", ...server], { cwd });
+    const text = await read(".github/workflows/agent-triage.yml");
+    assert.doesNotMatch(text, /copilot-requests/);
+    assert.deepEqual(await lintWorkflow(text, "agent-triage.yml"), []);
+    const { triage } = parse(text).jobs;
+    assert.deepEqual(triage.permissions, { contents: "read", issues: "write" });
+    const { with: given } = triage.steps.at(-1);
+    assert.equal(given["provider-base-url"], "http://127.0.0.1:8080/v1");
+    assert.equal(given["provider-api-key"], "${{ secrets.MODELS_KEY }}");
+    assert.equal(given.job, "triage");
+  });
+
   it("says what is wrong outside of a repository, and with a template that is not there", async (t) => {
     const { path: outside } = await makeWorkspace(t);
     const none = await cliExits(2, ["init"], { cwd: outside });

@@ -76,6 +76,9 @@ const situation = fc.record({
   actor: fc.constantFrom("writer", "reader", "dependabot[bot]", "", undefined),
   eventSha: fc.constantFrom(eventSha, eventSha, eventSha, undefined, "", "main"),
   onRunner: fc.constantFrom(true, true, false),
+  onAct: fc.boolean(),
+  rehearses: fc.boolean(),
+  hasToken: fc.boolean(),
   allowUntrusted: fc.boolean(),
   builtInToken: fc.boolean(),
   allowedBots: fc.constantFrom([], ["dependabot[bot]"]),
@@ -119,6 +122,13 @@ test("an entry comes from a tree that is GITHUB_SHA's, whatever the event and th
     if (decision.kind === "limited") return assert.equal(given.name, "issues");
     const unchecked = /^(push|schedule|workflow_dispatch|repository_dispatch|merge_group)$/;
     if (unchecked.test(given.name)) return;
+    const isIncomplete =
+      given.name === "" ||
+      !event.readable ||
+      (/^pull_request/.test(given.name) && event.pullRequest === undefined);
+    const getsNoSecrets = /^pull_request(_review.*)?$/.test(given.name);
+    if (given.rehearses && (isIncomplete || getsNoSecrets || !given.hasToken)) return;
+    assert.ok(!isIncomplete);
     const mayStart = (login: string, bot: boolean): boolean =>
       bot
         ? given.allowedBots.some((listed) => listed === login)

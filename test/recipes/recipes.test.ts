@@ -1,5 +1,6 @@
 /** The workflows of the README, the documentation and this repository do what they say they do. */
 import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
 import { describe, it } from "node:test";
 import {
   agentSteps,
@@ -11,7 +12,10 @@ import {
   recipes,
   templates,
   triggersOf,
+  root,
 } from "./pages.ts";
+import { cliExits } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 
 const all = recipes();
 const folders = ["entries/", ...["recipes", ...templates].map((name) => `examples/${name}/`)];
@@ -71,4 +75,17 @@ describe("the workflows that people copy", () => {
         });
     });
   }
+});
+
+it("the recipes pass where docs/recipes.md says that they are copied to", async (t) => {
+  const folder = new URL("examples/recipes/", root);
+  const names = readdirSync(folder, { recursive: true }).map(String);
+  const files = names.filter((name) => statSync(new URL(name, folder)).isFile());
+  const placed = files.map((name) => {
+    const text = read(`examples/recipes/${name}`);
+    return [/^(mcp-server|tools)/.test(name) ? name : `.github/agent-jobs/${name}`, text] as const;
+  });
+  const { path: cwd } = await makeWorkspace(t, Object.fromEntries(placed));
+  const { stdout } = await cliExits(0, ["rehearse", "."], { cwd });
+  assert.match(stdout, /^1\d passed, 0 failed$/m);
 });

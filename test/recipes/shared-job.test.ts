@@ -16,7 +16,7 @@ models: { driving: gpt-5-mini }
 outputs: { report: { comment: sticky } }
 tasks:
   list: { model: { category: driving }, prompt: "List. Call job_result.", criteria: { failureAction: { retryTimes: 1 }, result: { type: object, properties: { files: { type: array, items: { type: string } } }, required: [files] } } }
-  look: { model: { category: driving }, prompt: "Look at $item. Call job_report." }
+  look: { model: { category: driving }, prompt: "Look at $item. Call job_report and job_annotate." }
   sum: { model: { category: driving }, prompt: "Sum up with job_report: $report-of-look" }
 jobs:
   survey:
@@ -39,7 +39,9 @@ describe("the workflow that shares a job among machines", () => {
         return { toolCalls: [{ name: "job_result", arguments: { files: ["a", "b", "c"] } }] };
       const [, item] = /^Look at (\w)\./.exec(prompt) ?? [];
       const markdown = item === undefined ? "All of them." : `Seen: ${item}.`;
-      return { toolCalls: [{ name: "job_report", arguments: { markdown } }] };
+      const finding = { path: "jobs.yml", line: 1, severity: "warning", message: `About ${item}.` };
+      const found = item === undefined ? [] : [{ name: "job_annotate", arguments: finding }];
+      return { toolCalls: [{ name: "job_report", arguments: { markdown } }, ...found] };
     });
     const api = await startGithubServer(t, { permissions: { octocat: "write" } });
     const { path: artifacts } = await makeWorkspace(t);
@@ -78,6 +80,12 @@ describe("the workflow that shares a job among machines", () => {
       said.map((log) => log.includes("Delivery: ")),
       [false, false, false, false, true],
     );
+    // A finding is annotated once, by the merge, whatever became of its shard.
+    const about = [plan, shard, merge].flatMap(({ agents }) =>
+      agents.flatMap(({ commands }) => commands.filter(({ message }) => /^About/.test(message))),
+    );
+    assert.deepEqual(about.map(({ message }) => message).toSorted(), ["About a.", "About c."]);
+    assert.ok(merge.agents[0]?.commands.includes(about[0]!));
     // docs/scale.md says so.
     assert.equal(api.requests.length, 0, api.requests.map(({ path }) => path).join("\n"));
     const [summary = ""] = merge.agents.map((agent) => agent.summary);

@@ -68,8 +68,8 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
     ...failed
       .toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
       .map((work) => failureAnnotation(work, options)),
-    // The lines that a script names are not those of the checkout.
-    ...(view.rehearsed ? [] : findingAnnotations(view)),
+    // The lines that a script names are not those of the checkout; the merge has those of a plan and of its shards.
+    ...(view.rehearsed || isPart(view) ? [] : findingAnnotations(view)),
     ...(passed ? [] : works.flatMap((work) => handledFailures(work, options))),
     ...decided
       .toSorted((a, b) => a.rank - b.rank || a.entry.at - b.entry.at)
@@ -156,6 +156,10 @@ function jobAnnotation(view: RunView, { entryFile: file, jobLine }: AnnotationOp
     file,
     ...defined({ startLine: jobLine }),
   };
+}
+
+function isPart({ plan }: RunView): boolean {
+  return plan?.part?.kind === "plan" || plan?.part?.kind === "shard";
 }
 
 /** At their lines in the head of the change, where GitHub shows them. */

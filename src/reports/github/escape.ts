@@ -58,14 +58,27 @@ const ownPage = new RegExp(
 
 /** Literal text on one line: no markup, mention, reference, image or foreign link remains. */
 export function inline(text: string, length: number): string {
+  return spans(text, length, literal);
+}
+
+/** A sentence of ours, in which `code` stays code. */
+export function sentence(text: string, length: number): string {
+  return spans(text, length, (line) =>
+    line.replace(/`([^`]+)`|[^`]+|`/g, (part, inside?: string) =>
+      inside === undefined ? literal(part) : `<code>${literal(inside)}</code>`,
+    ),
+  );
+}
+
+function spans(text: string, length: number, write: (text: string) => string): string {
   let result = "";
   let from = 0;
   const line = oneLine(text, length);
   for (const { 0: address, 2: name, index } of line.matchAll(ownPage)) {
-    result += `${literal(line.slice(from, index))}<a href="${address}">${name}</a>`;
+    result += `${write(line.slice(from, index))}<a href="${address}">${name}</a>`;
     from = index + address.length;
   }
-  return result + literal(line.slice(from));
+  return result + write(line.slice(from));
 }
 
 function literal(text: string): string {

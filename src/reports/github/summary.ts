@@ -14,7 +14,7 @@ import { judgementOf, verdictTitle, verdictWords } from "../../outputs/verdict.t
 import { changeText, harmless, plural } from "../text.ts";
 import type { Delivery } from "../../outputs/delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
-import { code, fenced, inline } from "./escape.ts";
+import { code, fenced, inline, sentence } from "./escape.ts";
 import {
   amountText,
   costText,
@@ -85,7 +85,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
     reason === "" ? "" : `**Why:** ${inline(reason, MAX_REASON)}`,
     advice === "" || reason.slice(0, MAX_REASON).includes(advice)
       ? ""
-      : `**What to do:** ${inline(advice, MAX_REASON)}`,
+      : `**What to do:** ${sentence(advice, MAX_REASON)}`,
     verdict === undefined || isVerdictFirst ? "" : `### ${ofScript(view)}${verdict.title}`,
     verdict?.more ?? "",
     judgementText(view),
