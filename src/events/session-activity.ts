@@ -66,6 +66,10 @@ export const sessionActivity = is.tagged("kind", {
     /** In the runtime's own unit (premium requests); 0 with a custom provider. */
     cost: is.amount,
     durationMs: is.amount,
+    /** Until the first token. Absent: the answer came at once, or the time is unknown. */
+    firstTokenMs: is.optional(is.amount),
+    /** The model server's name of the answer. */
+    responseId: is.optional(is.text),
     /** Why the answer ended early. Absent: it is complete. */
     finish: is.optional(finish),
     subAgent: is.flag,
