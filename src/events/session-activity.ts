@@ -24,7 +24,12 @@ export const sessionActivity = is.tagged("kind", {
     /** As the model gave them, unchecked. */
     arguments: is.anything,
   },
-  "tool.delta": { toolCallId: is.text, text: is.text },
+  "tool.delta": {
+    toolCallId: is.text,
+    text: is.text,
+    /** Of a tool of the entry or of an MCP server, which tells its progress. Absent: the output of a command. */
+    toolName: is.optional(is.text),
+  },
   "tool.ended": {
     toolCallId: is.text,
     /** Absent: no start of this call was seen. */
