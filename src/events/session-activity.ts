@@ -24,7 +24,12 @@ export const sessionActivity = is.tagged("kind", {
     /** As the model gave them, unchecked. */
     arguments: is.anything,
   },
-  "tool.delta": { toolCallId: is.text, text: is.text },
+  "tool.delta": {
+    toolCallId: is.text,
+    text: is.text,
+    /** Of a tool of the entry or of an MCP server, which tells its progress. Absent: the output of a command. */
+    toolName: is.optional(is.text),
+  },
   "tool.ended": {
     toolCallId: is.text,
     /** Absent: no start of this call was seen. */
@@ -66,6 +71,10 @@ export const sessionActivity = is.tagged("kind", {
     /** In the runtime's own unit (premium requests); 0 with a custom provider. */
     cost: is.amount,
     durationMs: is.amount,
+    /** Until the first token. Absent: the answer came at once, or the time is unknown. */
+    firstTokenMs: is.optional(is.amount),
+    /** The model server's name of the answer. */
+    responseId: is.optional(is.text),
     /** Why the answer ended early. Absent: it is complete. */
     finish: is.optional(finish),
     subAgent: is.flag,

@@ -14,6 +14,8 @@ export interface Reporter {
   report(event: RunEvent): void;
   /** Called once, after the last event. */
   close?(): Promise<void>;
+  /** The longest time that `close` may take. Default: two seconds. */
+  readonly closeMs?: number;
 }
 
 export interface ReporterFailure {
@@ -26,7 +28,7 @@ export interface ReporterFailure {
 export interface Sink {
   /** Never throws. Events after `close` are dropped. */
   emit(body: RunEventBody): void;
-  /** Closes every reporter, within two seconds. Never rejects; a second call gives the same promise. */
+  /** Closes every reporter, within its time. Never rejects; a second call gives the same promise. */
   close(): Promise<readonly ReporterFailure[]>;
 }
 
@@ -133,7 +135,7 @@ export class ReporterSet {
     if (known === undefined) this.#options.onFailure?.(failure);
   }
 
-  /** Closes every remaining reporter within two seconds. Never rejects; to be called once. */
+  /** Closes every remaining reporter within its time. Never rejects; to be called once. */
   async close(): Promise<readonly ReporterFailure[]> {
     const reporters = [...this.#reporters];
     // A reporter receives nothing after it was closed.
@@ -143,10 +145,11 @@ export class ReporterSet {
   }
 
   async #close(reporter: Reporter, name: string): Promise<void> {
+    const { closeMs = CLOSE_MS } = reporter;
     try {
       const closed = reporter.close?.() ?? Promise.resolve();
-      if ((await within(closed, CLOSE_MS, this.#options.clock)) === undefined) {
-        const late = new Error(`The reporter did not close within ${CLOSE_MS} ms.`);
+      if ((await within(closed, closeMs, this.#options.clock)) === undefined) {
+        const late = new Error(`The reporter did not close within ${closeMs} ms.`);
         this.fail(name, late, reporter.essential);
       }
     } catch (error) {

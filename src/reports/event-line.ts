@@ -200,6 +200,8 @@ function activityText(activity: SessionActivity): string | undefined {
       return activity.text.trim() === "" ? undefined : `reasoning: ${activity.text}`;
     case "tool.started":
       return `tool ${activity.toolName} ${JSON.stringify(activity.arguments)}`;
+    case "tool.delta":
+      return activity.toolName && `tool ${activity.toolName} goes on: ${activity.text}`;
     case "tool.ended":
       return activity.succeeded
         ? `tool done: ${activity.result?.content ?? ""}`

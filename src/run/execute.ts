@@ -66,7 +66,8 @@ export async function executeRun(
     const changeDiff = change?.diffFile;
     const model =
       script && new ScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
-    const trace = telemetry && startTrace(options.environment, fanOut && past?.traceparent);
+    const trace =
+      telemetry?.traces && startTrace(telemetry, options.environment, fanOut && past?.traceparent);
     const traced = trace && { TRACEPARENT: trace.traceparent };
     const host = new Host({
       environment: { ...options.environment, ...traced },

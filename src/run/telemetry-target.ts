@@ -3,6 +3,7 @@ import { newRunId, type Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
 import type { Environment } from "../platform/environment.ts";
 import { systemClock } from "../platform/system-clock.ts";
+import { isCollector, readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
 import { createTelemetry } from "../reports/otlp/telemetry.ts";
 import {
   callPlace,
@@ -14,30 +15,18 @@ import { providerTypeOf, withDefaults } from "../sessions/provider.ts";
 import { UsageError } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
-export interface TelemetryTarget {
-  readonly tracesUrl: string;
-  readonly metricsUrl: string;
-}
+export { isCollector };
+
+export type TelemetryTarget = TelemetrySettings;
 
 /** Undefined: nothing of OpenTelemetry is loaded. A wrong variable doesn't end a run: it is a warning after it. */
 export function telemetryTarget(
   environment: Environment,
   otlp?: string,
 ): TelemetryTarget | undefined {
-  const base = otlp ?? environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "";
-  if (base === "" || environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true") return undefined;
   if (otlp !== undefined && !isCollector(otlp))
     throw new UsageError("--otlp must be an http or https address, such as http://127.0.0.1:4318.");
-  const address = (signal: "TRACES" | "METRICS"): string => {
-    const own = environment[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] ?? "";
-    if (otlp === undefined && urlOf(own) !== undefined) return own;
-    return `${base.replace(/(?<!\/)\/+$/, "")}/v1/${signal.toLowerCase()}`;
-  };
-  return { tracesUrl: address("TRACES"), metricsUrl: address("METRICS") };
-}
-
-export function isCollector(address: string): boolean {
-  return urlOf(address) !== undefined && /^https?:\/\//i.test(address);
+  return readSettings(environment, otlp);
 }
 
 export function telemetryReporter(
@@ -56,6 +45,7 @@ export function telemetryReporter(
       provider === undefined
         ? "github.copilot"
         : providerTypeOf[withDefaults(provider).type].telemetryName,
+    server: urlOf(provider?.baseUrl ?? ""),
     parent,
   });
 }
@@ -70,14 +60,19 @@ export interface RunTrace {
 }
 
 /** `continued`: the context of the run on another machine that this one continues. */
-export function startTrace(environment: Environment, continued?: string): RunTrace {
+export function startTrace(
+  { sampling }: TelemetryTarget,
+  environment: Environment,
+  continued?: string,
+): RunTrace {
   const runId = newRunId();
   const parent = parseTraceparent(environment["TRACEPARENT"]) ?? parseTraceparent(continued);
+  const context = { parent, sampling };
   return {
     runId,
     parent,
-    traceparent: traceparentOf(runId, parent),
+    traceparent: traceparentOf(runId, context),
     traceparentOf: (sessionId, toolCallId) =>
-      traceparentOf(runId, parent, callPlace(sessionId, toolCallId)),
+      traceparentOf(runId, context, callPlace(sessionId, toolCallId)),
   };
 }

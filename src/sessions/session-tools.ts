@@ -120,7 +120,8 @@ export function sdkTools(
         sessionId,
         signal,
         onProgress: (shown) => {
-          if (!signal.aborted) calls.tell({ kind: "tool.delta", toolCallId, text: shown });
+          if (signal.aborted) return;
+          calls.tell({ kind: "tool.delta", toolCallId, text: shown, toolName: name });
         },
       });
       // The next answer already chooses from what the call has changed.

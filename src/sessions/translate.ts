@@ -255,6 +255,10 @@ function counted(reported: number | undefined): number {
   return reported !== undefined && reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
 }
 
+function positive(reported: number | undefined): number | undefined {
+  return counted(reported) || undefined;
+}
+
 /** A rehearsal accepts only whole numbers of tokens. */
 function tokens(reported: number | undefined): number {
   return Math.round(counted(reported));
@@ -301,6 +305,7 @@ function modelUsed(event: SdkEvent<"assistant.usage">, subAgent: boolean): Sessi
     reasoningTokens: tokens(data.reasoningTokens),
     cost: counted(data.cost),
     durationMs: counted(data.duration),
+    ...defined({ firstTokenMs: positive(data.timeToFirstTokenMs), responseId: data.apiCallId }),
     ...defined({ finish: finishOf(event) }),
     subAgent,
   };

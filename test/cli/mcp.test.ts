@@ -50,15 +50,17 @@ const run = ["run", "e.json", "job", "--rehearse", "r.json", "--verbose", "--jou
 test("an ordinary task calls a tool of a published server by its function", async (t) => {
   const workspace = await workspaceWith(t, {
     mcpServers: { all: { command: node, args: [everything, "stdio"], permissions: readsItself } },
-    tools: ["all/echo"],
+    tools: ["all/echo", "all/trigger-long-running-operation"],
     calls: [
+      { name: "all/trigger-long-running-operation", arguments: { duration: 0.4, steps: 2 } },
       { name: "all/echo", arguments: { message: "hello from the run" } },
       // The name that the model knows.
       { name: "all-echo", arguments: { message: "once more" } },
     ],
     criteria: { toolExecuted: ["all/echo"], failureAction: { retryTimes: 0 } },
   });
-  await cliExits(0, run, { cwd: workspace.path });
+  const { stdout } = await cliExits(0, run, { cwd: workspace.path });
+  assert.match(stdout, /#0 a tool all\/trigger-long-running-operation goes on: 50 %/);
   const journal = readFileSync(join(workspace.path, "j.jsonl"), "utf8");
   assert.match(journal, /Echo: hello from the run/);
   assert.match(journal, /Echo: once more/);

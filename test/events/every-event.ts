@@ -82,7 +82,7 @@ const activities: {
     toolName: "n",
     arguments: { any: ["thing"] },
   },
-  "tool.delta": { toolCallId: "i", text: "t" },
+  "tool.delta": { toolCallId: "i", text: "t", toolName: "n" },
   "tool.ended": {
     toolCallId: "i",
     toolName: "n",

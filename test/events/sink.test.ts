@@ -132,10 +132,14 @@ test("a reporter that never closes holds nobody up", async () => {
     runId: "run",
     clock,
     redactor: createRedactor([]),
-    reporters: [{ name: "slow", report() {}, close: () => never }],
+    reporters: [
+      { name: "slow", report() {}, close: () => never },
+      { name: "slower", closeMs: 5000, report() {}, close: () => never },
+    ],
   });
   assert.deepEqual(await sink.close(), [
     { reporter: "slow", message: "The reporter did not close within 2000 ms.", count: 1 },
+    { reporter: "slower", message: "The reporter did not close within 5000 ms.", count: 1 },
   ]);
-  assert.deepEqual(waits, [2000]);
+  assert.deepEqual(waits, [2000, 5000]);
 });

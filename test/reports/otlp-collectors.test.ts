@@ -9,6 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "../../src/events/sink.ts";
 import type { Clock } from "../../src/platform/clock.ts";
+import { defaultSampling } from "../../src/reports/otlp/trace-context.ts";
 import { createTelemetry } from "../../src/reports/otlp/telemetry.ts";
 import { story } from "../events/samples.ts";
 import { runCli, startCli, type CliResult } from "../rig/cli.ts";
@@ -36,10 +37,13 @@ async function run(
   return runCli(["run", "e.json", ...access, ...args], { cwd, env });
 }
 
-function telemetryTo(url: string, clock: Clock): Reporter {
+function telemetryTo(url: string, clock: Clock, timeoutMs = 1_500): Reporter {
+  const signal = { json: false, timeoutMs };
   return createTelemetry({
-    tracesUrl: `${url}/v1/traces`,
-    metricsUrl: `${url}/v1/metrics`,
+    traces: { url: `${url}/v1/traces`, ...signal },
+    metrics: { url: `${url}/v1/metrics`, ...signal },
+    sampling: defaultSampling,
+    warnings: [],
     version: "1.0.0",
     environment: {},
     content: false,
@@ -56,7 +60,7 @@ describe("a collector that", () => {
     assert.match(stdout, /^job job succeeded$/m);
     assert.match(
       stderr,
-      /^agent-jobs: warning: the telemetry is incomplete: Can't send it to 127\.0\.0\.1:\d+: Export failed with retryable status\n$/,
+      /^agent-jobs: warning: the telemetry is incomplete: Can't send (traces|metrics) to http:\/\/127\.0\.0\.1:\d+\/v1\/\1: Export failed with retryable status; [^\n]+\n$/,
     );
     assert.ok(requests.includes("/v1/traces"));
   });
@@ -134,6 +138,117 @@ describe("a collector that", () => {
     assert.equal(spans.filter(({ name }) => name === "work many").length, 600);
     await assert.rejects(send(9_000), /\d+ spans were dropped|timed out|did not/);
   });
+});
+
+describe("the variables of OpenTelemetry", () => {
+  const warned = /^agent-jobs: warning: the telemetry is incomplete: (.*)\n$/;
+
+  it("choose what is sent where", async (t) => {
+    const { url, requests } = await startCollector(t, (response) => response.end());
+    const own = (signal: string): Record<string, string> => ({
+      [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]: `${url}/own/${signal}`,
+    });
+    const base = { OTEL_EXPORTER_OTLP_ENDPOINT: url };
+    for (const [env, ...sent] of [
+      [own("TRACES"), "/own/TRACES"],
+      [own("METRICS"), "/own/METRICS"],
+      [{ ...base, ...own("METRICS") }, "/own/METRICS", "/v1/traces"],
+      [{ ...base, OTEL_METRICS_EXPORTER: "none" }, "/v1/traces"],
+      [{ ...base, OTEL_TRACES_EXPORTER: "none" }, "/v1/metrics"],
+      [{ ...base, OTEL_TRACES_SAMPLER: "always_off" }, "/v1/metrics"],
+      [
+        { ...base, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" },
+        "/v1/metrics",
+      ],
+    ] as const) {
+      const before = requests.length;
+      const { code, stderr } = await run(t, [], env);
+      assert.deepEqual([code, stderr], [0, ""], JSON.stringify(env));
+      assert.deepEqual(requests.slice(before).toSorted(), sent, JSON.stringify(env));
+    }
+  });
+
+  it("are named in one warning if they can't be honored", async (t) => {
+    const { url, requests } = await startCollector(t);
+    for (const [name, value, expected, ...sent] of [
+      [
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "grpc",
+        /PROTOCOL is "grpc", which is not supported: .* 4318\. Not sent: traces, metrics\.$/,
+      ],
+      ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc", /Not sent: metrics\.$/, "/v1/traces"],
+      ["OTEL_TRACES_EXPORTER", "zipkin", /"zipkin", .* Not sent: traces\.$/, "/v1/metrics"],
+      ["OTEL_TRACES_SAMPLER", "xray", /SAMPLER is "xray", which/, "/v1/metrics", "/v1/traces"],
+      ["OTEL_EXPORTER_OTLP_TIMEOUT", "2s", /TIMEOUT is "2s", not/, "/v1/metrics", "/v1/traces"],
+      ["OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", /"zstd"/, "/v1/metrics", "/v1/traces"],
+      ["OTEL_EXPORTER_OTLP_CERTIFICATE", "no", /ENOENT/, "/v1/metrics", "/v1/traces"],
+    ] as const) {
+      const before = requests.length;
+      const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, [name]: value };
+      const { code, stderr } = await run(t, [], env);
+      assert.equal(code, 0, name);
+      assert.match(warned.exec(stderr)?.[1] ?? stderr, expected, name);
+      assert.deepEqual(requests.slice(before).toSorted(), sent, name);
+    }
+  });
+
+  it("choose JSON", async (t) => {
+    const sent: string[] = [];
+    const { url } = await startCollector(t, (response, body, path) => {
+      sent.push(`${path} ${/\w+/.exec(body.toString())?.[0]}`);
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
+    assert.deepEqual((await run(t, [], env)).stderr, "");
+    assert.deepEqual(sent.toSorted(), ["/v1/metrics resourceMetrics", "/v1/traces resourceSpans"]);
+  });
+
+  it("give a collector more time", async (t) => {
+    const clock = new FakeClock();
+    const { url } = await startCollector(t, () => {});
+    const telemetry = telemetryTo(url, clock, 30_000);
+    for (const event of story()) telemetry.report(event);
+    const closed = telemetry.close?.() ?? Promise.resolve();
+    closed.catch(() => {});
+    await assert.rejects(clock.runUntil(closed), /did not answer within 30000 ms/);
+    assert.ok((telemetry.closeMs ?? 0) > 30_000);
+  });
+
+  it("give addresses that a warning repeats with what was sent there", async (t) => {
+    const { url } = await startCollector(t, (response) => response.writeHead(404).end());
+    const run404 = await run(t, [], { OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/v1/traces` });
+    assert.match(
+      run404.stderr,
+      /Can't send traces to http:\S+\/v1\/traces\/v1\/traces: HTTP 404 Not Found\. The address must not end with/,
+    );
+    const { stderr } = await run(t, [], { OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" });
+    assert.match(
+      stderr,
+      /: OTEL_EXPORTER_OTLP_ENDPOINT is "localhost:4318", not an http or https address, such as http:\/\/127\.0\.0\.1:4318\. Not sent: traces, metrics\.\n$/,
+    );
+  });
+});
+
+it("spans that a collector rejects are a warning with its reason", async (t) => {
+  for (const [protocol, type, answer] of [
+    ["http/protobuf", "application/x-protobuf", "\x0a\x0b\x08\x02\x12\x07too old"],
+    [
+      "http/json",
+      "application/json",
+      '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}',
+    ],
+  ] as const) {
+    const { url } = await startCollector(t, (response, _body, path) =>
+      response.writeHead(200, { "content-type": type }).end(path === "/v1/traces" ? answer : ""),
+    );
+    const env = { OTEL_EXPORTER_OTLP_PROTOCOL: protocol, OTEL_EXPORTER_OTLP_ENDPOINT: url };
+    const { code, stderr } = await run(t, [], env);
+    assert.equal(code, 0);
+    assert.match(
+      stderr,
+      /^agent-jobs: warning: the telemetry is incomplete: http:\S+\/v1\/traces rejected 2 spans: too old\n$/,
+    );
+  }
 });
 
 describe("without an address", () => {

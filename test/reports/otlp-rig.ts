@@ -2,6 +2,7 @@
 import { SpanStatusCode, type HrTime } from "@opentelemetry/api";
 import { TracerProvider } from "@opentelemetry/sdk-trace";
 import type { RunEvent } from "../../src/events/event.ts";
+import { defaultSampling } from "../../src/reports/otlp/trace-context.ts";
 import { Trace } from "../../src/reports/otlp/trace.ts";
 
 export interface MadeSpan {
@@ -54,7 +55,7 @@ export function traceOf(events: readonly RunEvent[], content = false): Made {
   });
   const trace = new Trace(
     first,
-    { content, provider: "openai" },
+    { content, provider: "openai", sampling: defaultSampling },
     { tracer: provider.getTracer("test"), ids, measure: (metric) => measured.push(metric) },
   );
   for (const event of events) trace.apply(event);

@@ -4,6 +4,8 @@ import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import type { RunEventBody } from "../../src/events/event.ts";
 import {
+  defaultSampling,
+  isSampled,
   parseTraceparent,
   spanIdOf,
   traceIdOf,
@@ -152,12 +154,30 @@ describe("TRACEPARENT", () => {
   it("of a run names its span, in its own trace or in that of its caller", () => {
     const runId = "fd9f1493-5d71-4b3f-99ef-2e829a7273b4";
     const own = `00-fd9f14935d714b3f99ef2e829a7273b4-${spanIdOf(runId, "run")}-01`;
-    assert.equal(traceparentOf(runId), own);
+    const sampling = defaultSampling;
+    assert.equal(traceparentOf(runId, { sampling }), own);
     const parent = parseTraceparent(header);
     assert.equal(
-      traceparentOf(runId, parent),
+      traceparentOf(runId, { parent, sampling }),
       `00-4bf92f3577b34da6a3ce929d0e0e4736-${spanIdOf(runId, "run")}-01`,
     );
     assert.match(traceIdOf("no UUID"), /^[0-9a-f]{32}$/);
+  });
+
+  it("is sampled as its parent is, or by its trace id", () => {
+    const parent = { traceId: "f".repeat(32), spanId: "1".repeat(16), sampled: false };
+    const parentBased = false;
+    const [low, high] = ["3".repeat(32), "d".repeat(32)];
+    assert.equal(isSampled(high, { parent, sampling: defaultSampling }), false);
+    assert.equal(isSampled(high, { parent, sampling: { ratio: 1, parentBased } }), true);
+    for (const [ratio, ...expected] of [
+      [0, false, false],
+      [0.5, false, true],
+      [1, true, true],
+    ] as const)
+      assert.deepEqual(
+        [low, high].map((id) => isSampled(id, { sampling: { ratio, parentBased } })),
+        expected,
+      );
   });
 });

@@ -96,6 +96,7 @@ async function run(
   env: Readonly<Record<string, string>> = {},
   declared: typeof entry = entry,
   play: Script = script,
+  more: readonly string[] = [],
 ): Promise<Ran> {
   const collector = await startCollector(t);
   const server = await startModelServer(play);
@@ -106,7 +107,7 @@ async function run(
   });
   const args = ["run", "e.json", "--otlp", collector.url, "--journal", "j.jsonl"];
   const access = ["--provider-base-url", server.baseUrl, "--provider-api-key", key];
-  const result = await runCli([...args, ...access, "--max-parallel", "1"], { cwd, env });
+  const result = await runCli([...args, ...access, "--max-parallel", "1", ...more], { cwd, env });
   const toolResults = server.requests.flatMap((request) => request.toolResults).join("\n");
   return { result, collector, cwd, toolResults };
 }
@@ -185,11 +186,18 @@ describe("a run with --otlp", () => {
       "gen_ai.provider.name",
       "gen_ai.request.model",
       "gen_ai.response.finish_reasons",
+      "gen_ai.response.id",
       "gen_ai.response.model",
+      "gen_ai.response.time_to_first_chunk",
       "gen_ai.usage.cache_read.input_tokens",
       ...Object.keys(usage),
       "gen_ai.usage.reasoning.output_tokens",
+      "server.address",
+      "server.port",
     ]);
+    assert.equal(attributes["server.address"], "127.0.0.1");
+    assert.match(String(attributes["gen_ai.response.id"]), /./);
+    assert.ok(Number(attributes["gen_ai.response.time_to_first_chunk"]) > 0);
     assert.equal(attributes["gen_ai.operation.name"], "chat");
     assert.equal(attributes["gen_ai.provider.name"], "openai");
     assert.equal(attributes["gen_ai.request.model"], "worker");
@@ -207,7 +215,12 @@ describe("a run with --otlp", () => {
     for (const name of [...Object.keys(usage), "agent_jobs.usage.cost"])
       assert.equal(root.attributes[name], sumOf(name), name);
     assert.ok(Number(root.attributes["agent_jobs.model_calls"]) > 1);
+    // The prompt of the workflow is the one call that is not of the task.
+    const ofTask = collector.span("invoke_agent first").attributes;
+    for (const name of ["agent_jobs.model_calls", "gen_ai.usage.input_tokens"])
+      assert.ok(Number(ofTask[name]) > 0 && Number(ofTask[name]) < Number(root.attributes[name]));
     assert.equal(collector.resource["service.name"], "agent-jobs");
+    assert.deepEqual([...collector.schemas], ["https://opentelemetry.io/schemas/1.41.0"]);
 
     const decided = collector.span("invoke_agent first").events;
     const names = decided.map(({ name }) => name);
@@ -232,6 +245,11 @@ describe("a run with --otlp", () => {
       "agent_jobs.outcome": "succeeded",
     });
     assert.equal(runs?.value, 1);
+    for (const { attributes: of } of points.filter(({ metric }) =>
+      metric.startsWith("gen_ai.client."),
+    ))
+      assert.equal(of["server.address"], "127.0.0.1");
+    assert.ok(points.some(({ metric }) => metric.endsWith("time_to_first_chunk")));
     const duration = points.find(({ metric }) => metric === "agent_jobs.run.duration");
     assert.ok(Math.abs((duration?.value ?? 0) * 1000 - (root.end - root.start)) < 1);
     const tokens = points.filter(({ metric }) => metric === "gen_ai.client.token.usage");
@@ -285,6 +303,47 @@ describe("a run with --otlp", () => {
     }
     for (const id of seen) assert.match(String(id), /^[0-9a-f-]{36}$/);
     assert.notEqual(seen[0], seen[1]);
+  });
+
+  it("has a span of a call that is in flight when the run is canceled", async (t) => {
+    const hangs: Script = () => ({ hang: "mid" });
+    const { collector, result } = await run(t, {}, entry, hangs, ["--timeout-minutes", "0.05"]);
+    assert.equal(result.code, 1, result.stderr);
+    const chat = collector.span("chat worker");
+    assert.equal(collector.pathOf(chat).at(-2), "turn prompt");
+    assert.equal(chat.attributes["agent_jobs.outcome"], "canceled");
+    assert.ok(chat.end - chat.start > 500, `${chat.end - chat.start} ms`);
+  });
+
+  it("names the pipeline and the change on GitHub", async (t) => {
+    const { collector } = await run(t, {
+      GITHUB_ACTIONS: "true",
+      GITHUB_WORKFLOW: "Review",
+      GITHUB_RUN_ID: "42",
+      GITHUB_REPOSITORY: "octo/cat",
+      GITHUB_REF: "refs/pull/7/merge",
+      GITHUB_REF_NAME: "7/merge",
+      GITHUB_REF_TYPE: "branch",
+      GITHUB_HEAD_REF: "topic",
+      GITHUB_BASE_REF: "main",
+      GITHUB_SHA: "merged",
+    });
+    const known = Object.entries(collector.resource).filter(([name]) =>
+      /^(?:cicd|vcs)\./.test(name),
+    );
+    assert.deepEqual(Object.fromEntries(known), {
+      "cicd.pipeline.name": "Review",
+      "cicd.pipeline.run.id": "42",
+      "cicd.pipeline.run.url.full": "https://github.com/octo/cat/actions/runs/42/attempts/1",
+      "vcs.provider.name": "github",
+      "vcs.owner.name": "octo",
+      "vcs.repository.name": "cat",
+      "vcs.repository.url.full": "https://github.com/octo/cat",
+      "vcs.ref.head.name": "topic",
+      "vcs.ref.head.type": "branch",
+      "vcs.ref.base.name": "main",
+      "vcs.change.id": "7",
+    });
   });
 
   it("follows its environment: content without secrets, the trace of TRACEPARENT, headers and resource attributes", async (t) => {

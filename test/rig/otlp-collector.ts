@@ -45,6 +45,8 @@ export interface Collector {
   readonly spans: readonly ReceivedSpan[];
   readonly points: readonly ReceivedPoint[];
   readonly resource: Attributes;
+  /** Of the resource and the scope of spans. */
+  readonly schemas: ReadonlySet<string>;
   /** The paths of all requests. */
   readonly requests: readonly string[];
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -57,21 +59,24 @@ export interface Collector {
 /** `answer`: instead of success. */
 export async function startCollector(
   t: Owner,
-  answer?: (response: ServerResponse) => void,
+  answer?: (response: ServerResponse, body: Buffer, path: string) => void,
 ): Promise<Collector> {
   const spans: ReceivedSpan[] = [];
   const points: ReceivedPoint[] = [];
   const requests: string[] = [];
+  const schemas = new Set<string>();
   let [resource, headers]: [Attributes, Collector["headers"]] = [{}, {}];
   const server = createServer((request, response) => {
     void buffer(request).then((body) => {
       requests.push(request.url ?? "");
       headers = request.headers;
-      if (answer !== undefined) return answer(response);
+      if (answer !== undefined) return answer(response, body, request.url ?? "");
       if (request.url === "/v1/traces") {
         const sent: SentTraces = JSON.parse(decode("trace.v1.ExportTraceServiceRequest", body));
         for (const one of sent.resourceSpans) {
           resource = attributesOf(one.resource.attributes);
+          schemas.add(one.schemaUrl);
+          for (const { schemaUrl } of one.scopeSpans) schemas.add(schemaUrl);
           for (const scope of one.scopeSpans) spans.push(...scope.spans.map(received));
         }
       } else {
@@ -91,6 +96,7 @@ export async function startCollector(
     spans,
     points,
     requests,
+    schemas,
     get resource() {
       return resource;
     },
@@ -141,7 +147,11 @@ interface SentSpan {
 interface SentTraces {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly SentAttribute[] };
-    readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[];
+    readonly schemaUrl: string;
+    readonly scopeSpans: readonly {
+      readonly schemaUrl: string;
+      readonly spans: readonly SentSpan[];
+    }[];
   }[];
 }
 interface SentPoint {

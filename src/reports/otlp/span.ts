@@ -4,7 +4,6 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
-  TraceFlags,
   type Attributes,
   type HrTime,
   type Span,
@@ -18,7 +17,7 @@ import {
   withoutDetail,
   type Decision,
 } from "../../events/decision.ts";
-import { ROOT, spanIdOf, traceIdOf, type ParentContext } from "./trace-context.ts";
+import { ROOT, spanIdOf, traceIdOf, type TraceContext } from "./trace-context.ts";
 
 export interface Metric {
   readonly unit: string;
@@ -50,6 +49,11 @@ export const metrics = {
     description: "Duration of model calls",
     buckets: powers((power) => 2 ** power / 100),
   },
+  "gen_ai.client.operation.time_to_first_chunk": {
+    unit: "s",
+    description: "Time to the first token of model calls",
+    buckets: powers((power) => 2 ** power / 1000),
+  },
 } satisfies Readonly<Record<string, Metric>>;
 
 export interface Instruments {
@@ -59,11 +63,12 @@ export interface Instruments {
   readonly measure: (metric: keyof typeof metrics, value: number, attributes: Attributes) => void;
 }
 
-export interface TraceOptions {
+export interface TraceOptions extends TraceContext {
   /** Whether prompts, answers, arguments, results and reasons are part of the trace. */
   readonly content: boolean;
   readonly provider: string;
-  readonly parent?: ParentContext | undefined;
+  /** The model server, if it is known. */
+  readonly server?: URL | undefined;
 }
 
 export class RunSpans {
@@ -95,8 +100,7 @@ export class RunSpans {
 
   root(head: Omit<SpanHead, "place">): OpenSpan {
     const { parent } = this.options;
-    const traceFlags = parent?.sampled === false ? TraceFlags.NONE : TraceFlags.SAMPLED;
-    const context = parent && { ...parent, traceFlags, isRemote: true };
+    const context = parent && { ...parent, traceFlags: Number(parent.sampled), isRemote: true };
     return new OpenSpan(this, { ...head, place: ROOT }, context);
   }
 }
@@ -127,6 +131,7 @@ export class OpenSpan {
   readonly #span: Span;
   readonly #parent: OpenSpan | undefined;
   readonly #children = new Set<OpenSpan>();
+  readonly #sums = new Map<string, number>();
   readonly #endsWithLast: boolean;
   #ended = false;
   /** Its last event, or the end of its last child. */
@@ -155,6 +160,15 @@ export class OpenSpan {
 
   set(attributes: Attributes): void {
     this.#span.setAttributes(attributes);
+  }
+
+  /** Attributes that sum up what is below it. */
+  add(amounts: Readonly<Record<string, number>>): void {
+    for (const [name, amount] of Object.entries(amounts)) {
+      const sum = (this.#sums.get(name) ?? 0) + amount;
+      this.#sums.set(name, sum);
+      this.#span.setAttribute(name, sum);
+    }
   }
 
   /** With content its text, without only what can't contain any. */

@@ -1,34 +1,37 @@
 /** The SDK is loaded while the run goes on. Nothing waits for it or the collector before `close`, which is bounded. */
-import { urlOf } from "../../document/guards.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { Environment } from "../../platform/environment.ts";
 import type { RunEvent } from "../../events/event.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { within } from "../../platform/waiting.ts";
-import type { SdkOptions } from "./sdk.ts";
+import { shownUrl, type TelemetrySettings } from "./settings.ts";
 import type { TraceOptions } from "./span.ts";
 import type { Trace } from "./trace.ts";
 
 export type TelemetryOptions = TraceOptions &
-  Pick<SdkOptions, "tracesUrl" | "metricsUrl" | "version" | "environment"> & {
+  TelemetrySettings & {
+    readonly version: string;
+    readonly environment: Environment;
     readonly clock: Clock;
   };
 
-/** Reporters have two seconds to close. */
-const CLOSE_MS = 1_500;
+/** A longer warning names the first of its problems. */
+const MAX_PROBLEMS = 4;
 
 export function createTelemetry(options: TelemetryOptions): Reporter {
-  const { clock } = options;
+  const { clock, traces: ofTraces, metrics: ofMetrics, warnings } = options;
+  const signals = [ofTraces, ofMetrics].filter((signal) => signal !== undefined);
+  const longest = Math.max(...signals.map(({ timeoutMs }) => timeoutMs), 0);
   const end = new AbortController();
   /** Until the SDK is loaded. */
   const waiting: RunEvent[] = [];
   let apply = (event: RunEvent): void => void waiting.push(event);
-  let failure: unknown;
-  const failed = (error: unknown): void => void (failure ??= error ?? new Error("unknown error"));
+  const failures = new Set<string>();
+  const failed = (failure: string): void => void failures.add(failure);
   const load = async (): Promise<() => Promise<void>> => {
     const { createSdk } = await import("./sdk.ts");
     const { Trace } = await import("./trace.ts");
-    const bounds = { timeoutMs: CLOSE_MS, signal: end.signal, onFailure: failed };
-    const sdk = createSdk({ ...options, ...bounds });
+    const sdk = createSdk({ ...options, signal: end.signal, onFailure: failed });
     const traces = new Map<string, Trace>();
     apply = (event) => {
       const trace = traces.get(event.runId) ?? new Trace(event, options, sdk);
@@ -42,28 +45,28 @@ export function createTelemetry(options: TelemetryOptions): Reporter {
       return sdk.close();
     };
   };
-  const loaded = load().catch((error: unknown): undefined => {
-    failed(error);
+  const nothing = (): undefined => {
     apply = () => {};
     waiting.length = 0;
+  };
+  const loading = signals.length === 0 ? Promise.resolve(nothing()) : load();
+  const loaded = loading.catch((error: unknown): undefined => {
+    failed(`Can't start: ${String(error)}`);
+    nothing();
   });
 
   return {
     name: "telemetry",
+    closeMs: longest + 500,
     report: (event) => apply(event),
     async close() {
       const send = async (): Promise<void> => (await loaded)?.();
-      const sent = await within(send(), CLOSE_MS, clock);
+      const sent = await within(send(), longest, clock);
       end.abort();
-      const host = urlOf(options.tracesUrl)?.host ?? "the collector";
-      if (sent === undefined) throw new Error(`${host} did not answer within ${CLOSE_MS} ms`);
-      if (failure !== undefined) throw new Error(`Can't send it to ${host}: ${reason(failure)}`);
+      if (sent === undefined && failures.size === 0)
+        failed(`${signals.map(shownUrl).join(" or ")} did not answer within ${longest} ms`);
+      const problems = [...warnings, ...failures];
+      if (problems.length > 0) throw new Error(problems.slice(0, MAX_PROBLEMS).join("; "));
     },
   };
-}
-
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const status = "code" in error && typeof error.code === "number" ? `HTTP ${error.code} ` : "";
-  return `${status}${error.message}`;
 }

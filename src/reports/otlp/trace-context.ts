@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 export interface ParentContext {
   readonly traceId: string;
   readonly spanId: string;
-  /** Its caller does not record the trace, so nobody does. */
+  /** False: its caller does not record the trace. */
   readonly sampled: boolean;
 }
 
@@ -39,10 +39,30 @@ export function callPlace(sessionId: string, toolCallId: string): string {
   return `call/${sessionId}/${toolCallId}`;
 }
 
+/** Which traces are recorded, as `OTEL_TRACES_SAMPLER` says. */
+export interface Sampling {
+  readonly ratio: number;
+  /** A trace that has a parent is recorded if its parent is. */
+  readonly parentBased: boolean;
+}
+
+export const defaultSampling: Sampling = { ratio: 1, parentBased: true };
+
+export interface TraceContext {
+  readonly parent?: ParentContext | undefined;
+  readonly sampling: Sampling;
+}
+
+export function isSampled(traceId: string, { parent, sampling }: TraceContext): boolean {
+  if (parent !== undefined && sampling.parentBased) return parent.sampled;
+  // Half of the random part, which a number holds exactly.
+  return Number.parseInt(traceId.slice(-13), 16) >= (1 - sampling.ratio) * 2 ** 52;
+}
+
 /** For processes that the run starts: their spans are children of the one at the place. */
-export function traceparentOf(runId: string, parent?: ParentContext, place = ROOT): string {
-  const flags = parent?.sampled === false ? "00" : "01";
-  return `00-${traceIdOf(runId, parent)}-${spanIdOf(runId, place)}-${flags}`;
+export function traceparentOf(runId: string, context: TraceContext, place = ROOT): string {
+  const traceId = traceIdOf(runId, context.parent);
+  return `00-${traceId}-${spanIdOf(runId, place)}-${isSampled(traceId, context) ? "01" : "00"}`;
 }
 
 function digest(text: string, length: number): string {

@@ -16,7 +16,7 @@ import {
   type SpanEnd,
   type TraceOptions,
 } from "./span.ts";
-import { toolAttributes, TurnSpans, UsageSums } from "./turn-spans.ts";
+import { toolAttributes, TurnSpans, usageOf } from "./turn-spans.ts";
 
 interface WorkSpans {
   readonly span: OpenSpan;
@@ -29,6 +29,8 @@ interface WorkSpans {
   /** Actions that wait, without a span, or run. */
   readonly actions: Map<string, { readonly head: ActionWaiting; span: OpenSpan | undefined }>;
 }
+
+type Acting = Extract<RunEvent, { type: "activity" }>;
 
 interface TaskSpans {
   /** That of the work for a workflow. */
@@ -43,7 +45,6 @@ export class Trace {
   readonly #run: RunSpans;
   readonly #root: OpenSpan;
   readonly #works = new Map<string, WorkSpans>();
-  readonly #usage = new UsageSums();
   readonly #jobName: string;
   readonly #planned: ReadonlyMap<number, PlannedWork>;
 
@@ -78,7 +79,10 @@ export class Trace {
 
   /** Ends what is under way: nothing of the run follows. */
   end(at: number, end: SpanEnd = {}): void {
-    this.#root.endAll(at, { ...end, attributes: { ...this.#usage.attributes, ...end.attributes } });
+    for (const { tasks } of this.#works.values())
+      for (const { turns } of tasks.values())
+        for (const turn of turns.values()) turn.end("canceled", at);
+    this.#root.endAll(at, end);
   }
 
   #applyItself(event: RunEvent): void {
@@ -110,8 +114,7 @@ export class Trace {
         return;
       }
       case "activity":
-        this.#usage.add(event.activity);
-        return this.#taskIn(event.work)?.turns.get(event.turnId)?.apply(event.activity, at);
+        return this.#applyActivity(event, at);
       case "step.started":
         return this.#startStep(event, at);
       case "step.ended": {
@@ -127,6 +130,14 @@ export class Trace {
       default:
         return;
     }
+  }
+
+  #applyActivity({ work, turnId, activity }: Acting, at: number): void {
+    const task = this.#taskIn(work);
+    if (activity.kind === "model.used")
+      for (const span of new Set([this.#root, task?.span]))
+        span?.add({ "agent_jobs.model_calls": 1, ...usageOf(activity) });
+    task?.turns.get(turnId)?.apply(activity, at);
   }
 
   #endRun(outcome: RunOutcome, at: number): void {

@@ -30,6 +30,8 @@ export class TurnSpans {
   readonly #tools = new Map<string, OpenSpan>();
   /** A model call whose answer may follow. */
   #call: { readonly span: OpenSpan; readonly used: ModelUsed } | undefined;
+  /** Since when the model has been asked for an answer that isn't there yet. */
+  #asked: number | undefined;
   /** What the next model call gets in addition. */
   #input: Message[];
   #children = 0;
@@ -48,7 +50,11 @@ export class TurnSpans {
 
   apply(activity: SessionActivity, at: number): void {
     switch (activity.kind) {
+      case "agent.started":
+        this.#asked = at;
+        return;
       case "model.used":
+        if (!activity.subAgent) this.#asked = undefined;
         return this.#startCall(activity, at);
       case "model.replied":
         if (this.#call?.used.subAgent === activity.subAgent) this.#endCall(activity);
@@ -58,6 +64,8 @@ export class TurnSpans {
         const { modelId = this.#modelId, statusCode, message, subAgent, durationMs = 0 } = activity;
         const call = this.#ofCall(modelId, subAgent);
         const error = String(statusCode ?? "_OTHER");
+        // The runtime may ask again.
+        if (this.#asked !== undefined && !subAgent) this.#asked = at;
         this.#measureDuration(durationMs, { ...call, "error.type": error });
         return this.#openChat(call, at - durationMs).end(at, { error, reason: message });
       }
@@ -77,7 +85,10 @@ export class TurnSpans {
   end(outcome: TurnEnded["outcome"], at: number): void {
     this.#endCall();
     const attributes = { "agent_jobs.outcome": outcome };
-    this.#span.endAll(at, { attributes, ...(outcome === "crashed" && { error: outcome }) });
+    const end = { attributes, ...(outcome === "crashed" && { error: outcome }) };
+    if (this.#asked !== undefined && outcome !== "completed")
+      this.#openChat(this.#ofCall(this.#modelId, false), this.#asked).end(at, end);
+    this.#span.endAll(at, end);
   }
 
   #nextPlace(): string {
@@ -98,27 +109,32 @@ export class TurnSpans {
 
   /** A sub-agent has a model of its own. */
   #ofCall(model: string, subAgent: boolean): Attributes {
+    const { provider, server } = this.#run.options;
     return {
       "gen_ai.operation.name": "chat",
-      "gen_ai.provider.name": this.#run.options.provider,
+      "gen_ai.provider.name": provider,
       "gen_ai.request.model": subAgent ? model : this.#modelId,
-      "gen_ai.response.model": model,
+      ...(server && {
+        "server.address": server.hostname.replace(/^\[|\]$/g, ""),
+        "server.port": Number(server.port || (server.protocol === "http:" ? 80 : 443)),
+      }),
       ...(subAgent && { "agent_jobs.sub_agent": true }),
     };
   }
 
   #startCall(used: ModelUsed, at: number): void {
     this.#endCall();
-    const { modelId, inputTokens, outputTokens, cacheReadTokens, reasoningTokens, cost } = used;
-    const call = this.#ofCall(modelId, used.subAgent);
+    const { modelId, inputTokens, outputTokens, cost, firstTokenMs, responseId } = used;
+    const call = {
+      ...this.#ofCall(modelId, used.subAgent),
+      "gen_ai.response.model": modelId,
+    };
     const span = this.#openChat(call, at - used.durationMs, at);
     this.#call = { span, used };
     span.set({
-      "gen_ai.usage.input_tokens": inputTokens,
-      "gen_ai.usage.output_tokens": outputTokens,
-      "gen_ai.usage.cache_read.input_tokens": cacheReadTokens,
-      "gen_ai.usage.reasoning.output_tokens": reasoningTokens,
-      "agent_jobs.usage.cost": cost,
+      ...usageOf(used),
+      "gen_ai.response.id": responseId && clip(responseId, MAX_NAME),
+      "gen_ai.response.time_to_first_chunk": firstTokenMs && firstTokenMs / 1000,
     });
     if (this.#run.options.content && !used.subAgent && this.#input.length > 0)
       // Only what this call adds: the whole conversation would be in every span.
@@ -128,6 +144,8 @@ export class TurnSpans {
       measure("gen_ai.client.token.usage", tokens, { ...call, "gen_ai.token.type": type });
     const failure = used.finish === "error" ? { "error.type": used.finish } : {};
     this.#measureDuration(used.durationMs, { ...call, ...failure });
+    if (firstTokenMs !== undefined)
+      measure("gen_ai.client.operation.time_to_first_chunk", firstTokenMs / 1000, call);
     if (cost > 0) measure("agent_jobs.usage.cost", cost, call);
   }
 
@@ -190,21 +208,15 @@ export class TurnSpans {
   }
 }
 
-export class UsageSums {
-  readonly attributes = {
-    "agent_jobs.model_calls": 0,
-    "gen_ai.usage.input_tokens": 0,
-    "gen_ai.usage.output_tokens": 0,
-    "agent_jobs.usage.cost": 0,
+/** What a model call used, as attributes of its span, and in sums of those above. */
+export function usageOf(used: ModelUsed): Readonly<Record<string, number>> {
+  return {
+    "gen_ai.usage.input_tokens": used.inputTokens,
+    "gen_ai.usage.output_tokens": used.outputTokens,
+    "gen_ai.usage.cache_read.input_tokens": used.cacheReadTokens,
+    "gen_ai.usage.reasoning.output_tokens": used.reasoningTokens,
+    "agent_jobs.usage.cost": used.cost,
   };
-
-  add(activity: SessionActivity): void {
-    if (activity.kind !== "model.used") return;
-    this.attributes["agent_jobs.model_calls"] += 1;
-    this.attributes["gen_ai.usage.input_tokens"] += activity.inputTokens;
-    this.attributes["gen_ai.usage.output_tokens"] += activity.outputTokens;
-    this.attributes["agent_jobs.usage.cost"] += activity.cost;
-  }
 }
 
 function answerOf({ text, toolCalls }: ModelReplied, finish = ""): Message {

@@ -77,5 +77,7 @@ export function messageOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
   const cause = messageOf(error.cause, depth + 1);
   const text = error.message || (errorCode(error) ?? "");
-  return cause === "" || text.includes(cause) ? text : `${text}: ${cause}`;
+  if (cause === "" || text.includes(cause)) return text;
+  const [said = ""] = cause.split(": ");
+  return text.endsWith(said) ? text + cause.slice(said.length) : `${text}: ${cause}`;
 }

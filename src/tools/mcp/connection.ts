@@ -234,7 +234,7 @@ export class Connection {
     }
     const transport = new this.#package.StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers },
-      fetch: boundedFetch,
+      fetch: boundedFetch(() => this.#client.getServerCapabilities()?.tools?.listChanged === true),
       reconnectionOptions: {
         initialReconnectionDelay: 500,
         maxReconnectionDelay: 2_000,
@@ -260,14 +260,11 @@ export class Connection {
       { name: "agent-jobs", version: this.#options.version },
       {
         versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
-        ...(this.#address.kind === "program"
-          ? { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } } }
-          : {}),
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
     );
-    // At an address, `listChanged` might keep a stream open. This hears what comes with the answer of a call.
-    if (this.#address.kind === "url")
-      client.setNotificationHandler("notifications/tools/list_changed", onChanged);
+    // It also comes with the answer of a call, from servers that don't announce it.
+    client.setNotificationHandler("notifications/tools/list_changed", onChanged);
     return Object.assign(client, {
       onclose: () => {
         if (client === this.#client) this.#ended ??= this.#endOfServer();

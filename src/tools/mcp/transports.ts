@@ -2,9 +2,13 @@
  * Transports to MCP servers, with a bound for messages. The one that comes with the client neither ends the children of a
  * program nor limits its environment. After `close` no process of the group is left, and none with the mark.
  */
+import http from "node:http";
+import https from "node:https";
+import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { isRecord, parsedJson } from "../../document/guards.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FetchLike, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { defined, isRecord, parsedJson } from "../../document/guards.ts";
 import { endOf } from "../../events/cut.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
@@ -149,20 +153,54 @@ function textOf(end: ProgramEnd): string {
   }
 }
 
-/** Opens no stream that only waits for news, which would keep this process running. */
-export async function boundedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-  const isStream = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
-  if (isStream) return new Response(null, { status: 405 });
-  const response = await fetch(url, init);
-  if (response.body === null) return response;
-  const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-  const { status, statusText, headers } = response;
-  const requestId = (): unknown => {
+/** `hasNews`: whether the server says when its tools have changed. From others, no stream waits for it. */
+export function boundedFetch(hasNews: () => boolean): FetchLike {
+  let streams = 0;
+  return async (url, init = {}) => {
     const sent = typeof init.body === "string" ? parsedJson(init.body) : undefined;
-    return isRecord(sent) ? sent["id"] : undefined;
+    const request = isRecord(sent) ? sent : {};
+    const isNews = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
+    if (isNews && !hasNews()) return new Response(null, { status: 405 });
+    // Some servers end it at once.
+    if (isNews && (streams += 1) > 1) await pauseBeforeStream(streams, init.signal);
+    const waits = init.method === "GET" || request["method"] === "subscriptions/listen";
+    const response = await (waits ? unreferencedFetch(url, init) : fetch(url, init));
+    if (response.body === null) return response;
+    const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+    const { status, statusText, headers } = response;
+    const repairing = repairedBody(isEvents, longestMessage, () => request["id"]);
+    return new Response(response.body.pipeThrough(repairing), { status, statusText, headers });
   };
-  const body = response.body.pipeThrough(repairedBody(isEvents, longestMessage, requestId));
-  return new Response(body, { status, statusText, headers });
+}
+
+async function pauseBeforeStream(streams: number, signal?: AbortSignal | null): Promise<void> {
+  const pause = Math.min(60_000, 500 * 2 ** Math.min(streams, 10));
+  await sleep(pause, undefined, { ref: false, ...defined({ signal: signal ?? undefined }) });
+}
+
+/** For a stream that waits for news: with `fetch`, it would keep this process running. */
+function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const to = new URL(url);
+    const { request } = to.protocol === "https:" ? https : http;
+    const { method = "GET", body, signal } = init;
+    const headers = Object.fromEntries(new Headers(init.headers));
+    request(to, { agent: false, method, headers, ...defined({ signal: signal ?? undefined }) })
+      .on("socket", (socket) => socket.unref())
+      .on("error", reject)
+      .on("response", (response) => {
+        const { statusCode: status = 0, statusMessage = "" } = response;
+        const type = response.headers["content-type"] ?? "";
+        resolve(
+          new Response(Readable.toWeb(response), {
+            status,
+            statusText: statusMessage,
+            headers: { "content-type": type },
+          }),
+        );
+      })
+      .end(typeof body === "string" ? body : undefined);
+  });
 }
 
 /** The client waits for ever for the answer that was to come in a stream which broke. This answers in its place. */
