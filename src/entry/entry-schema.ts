@@ -17,7 +17,7 @@ import {
   texts,
   whole,
 } from "./schema-parts.ts";
-import { commandFields, workSchema } from "./works.ts";
+import { commandFields, namedModelSchema, workSchema } from "./works.ts";
 import { outputsSchema } from "./outputs.ts";
 import {
   declarations,
@@ -263,10 +263,13 @@ export const entrySchema = {
     {
       $schema: textOf("For editors. Ignored."),
       models: {
-        ...map(name, { title: "Models", description: "Model ids by category." }),
-        properties: { driving: named("Checks conditions.") },
+        ...map(ref("namedModel"), { title: "Models", description: "Models by category." }),
+        properties: { driving: ref("namedModel", "Checks conditions.") },
         required: ["driving"],
-        examples: [{ driving: "gpt-5-mini", planning: "gpt-5" }],
+        examples: [
+          { driving: "gpt-5-mini", planning: "gpt-5" },
+          { driving: { id: "qwen3", contextTokens: 32_768, outputTokens: 4_096 } },
+        ],
       },
       promptVariables: map(means("variable", ref("prompt")), {
         description: "Texts that prompts insert with $name. They may use each other.",
@@ -307,6 +310,7 @@ export const entrySchema = {
     monument: monumentSchema,
     prompt,
     model,
+    namedModel: namedModelSchema,
     permissions,
     limits,
     input,

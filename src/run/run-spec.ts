@@ -18,7 +18,7 @@ import type { McpServers } from "../tools/mcp/servers.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, gitSandbox, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
-import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow } from "./flows.ts";
+import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow, modelLimitsOf } from "./flows.ts";
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
@@ -123,6 +123,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     ),
     workingDirectory,
     limits,
+    modelLimits: modelLimitsOf(fingerprintOf, flows),
     version,
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),

@@ -24,13 +24,13 @@ interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
 }
 
 const name = { type: "string", minLength: 1 } as const;
-const { permissions, limits, model, tool, mcpServer } = entrySchema.$defs;
+const { permissions, limits, model, namedModel, tool, mcpServer } = entrySchema.$defs;
 
 const settingsSchema = {
   type: "object",
   properties: {
     model: { oneOf: [name, { $ref: "#/$defs/model" }] },
-    models: { type: "object", additionalProperties: name },
+    models: { type: "object", additionalProperties: { $ref: "#/$defs/namedModel" } },
     permissions: { $ref: "#/$defs/permissions" },
     agentTools: { type: "array", items: name },
     tools: declarations("tool", toolName, "Commands and modules, by name."),
@@ -44,7 +44,7 @@ const settingsSchema = {
     },
   },
   additionalProperties: false,
-  $defs: { model, permissions, limits, tool, mcpServer },
+  $defs: { model, namedModel, permissions, limits, tool, mcpServer },
 } as const;
 
 const check = schemaCheck<FrontMatter>(settingsSchema, "");
