@@ -307,6 +307,12 @@ export function modelOfFlow(
   return idOf(entry.models[model.category] ?? models[model.category] ?? driving);
 }
 
+export function withModelOfFlows(flows: Flows, modelOverride: string): Flows {
+  return Object.fromEntries(
+    Object.entries(flows).map(([name, flow]) => [name, { ...flow, modelOverride }]),
+  );
+}
+
 /** What the entry and its workflows say of their models, by id. */
 export function modelLimitsOf(
   { models }: Pick<PreparedEntry, "models">,
