@@ -9,6 +9,7 @@ import {
   type Outputs,
   type Permissions,
   type PreparedEntry,
+  type ProviderSettings,
   type Work,
 } from "../entry/model.ts";
 import { defined } from "../document/guards.ts";
@@ -48,6 +49,8 @@ export interface RunSpec {
   readonly limits: ResolvedLimits;
   /** By the ids of models. */
   readonly modelLimits?: Readonly<Record<string, ModelLimits>>;
+  /** With the values of its headers. */
+  readonly modelServer?: ProviderSettings;
   readonly permissionsOf: (taskId: string) => Permissions;
   readonly flows?: Readonly<Record<string, FlowSpec>>;
   readonly workspace?: Workspace;

@@ -7,6 +7,7 @@ import type {
   LoopWork,
   ModelLimits,
   Permissions,
+  ProviderSettings,
 } from "../entry/model.ts";
 import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -46,6 +47,8 @@ export interface SessionRequest {
   readonly modelId: string;
   /** What the entry says of the model. */
   readonly modelLimits?: ModelLimits | undefined;
+  /** And of its server. */
+  readonly modelServer?: ProviderSettings | undefined;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
   readonly jobTools?: readonly JobTool[];

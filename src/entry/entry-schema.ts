@@ -23,6 +23,7 @@ import {
   declarations,
   mcpServerSchema,
   monumentSchema,
+  providerSchema,
   relicSchema,
   toolName,
   toolSchema,
@@ -295,6 +296,7 @@ export const entrySchema = {
       },
       permissions: ref("permissions"),
       limits: ref("limits"),
+      provider: ref("provider"),
       tools: declarations("tool", toolName, "Commands and modules that agents may call, by name."),
       mcpServers: declarations("mcpServer", toolName, "MCP servers by name."),
       relics: declarations("relic", toolName, "Knowledge for tasks with protocol, by name."),
@@ -304,6 +306,7 @@ export const entrySchema = {
   ),
   $defs: {
     outputs: outputsSchema,
+    provider: providerSchema,
     tool: toolSchema,
     mcpServer: mcpServerSchema,
     relic: relicSchema,

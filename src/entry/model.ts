@@ -5,6 +5,7 @@ import type { Permissions } from "./permissions.ts";
 import type {
   McpServer,
   MonumentDeclaration,
+  ProviderSettings,
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
@@ -141,6 +142,7 @@ export interface Entry<Id extends number = never> {
   readonly permissions?: Permissions;
   /** Bounds of a run. */
   readonly limits?: Limits;
+  readonly provider?: ProviderSettings;
   /** Commands and modules of the repository that agents may call, by name. */
   readonly tools?: Readonly<Record<string, ToolDeclaration>>;
   /** Servers of the Model Context Protocol, by name. */

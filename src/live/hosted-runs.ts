@@ -238,7 +238,8 @@ export class HostedRuns {
     const noInput = missingUserInput("task", taskName, entry.tasks[taskName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     const { environment } = this.host;
-    checkServersOfTask({ ...settled, environment }, taskName, asOption);
+    const rehearses = this.options.rehearsal !== undefined;
+    checkServersOfTask({ ...settled, environment, rehearses }, taskName, asOption);
     const { clock } = this;
     const modelId =
       (session && (await modelOfSession(session, clock))) ??

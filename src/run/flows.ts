@@ -130,6 +130,7 @@ function readFlow(
 export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   const { workflow, warnings } = flow;
   const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
+  const { provider } = workflow.settings;
   const name = basename(file);
   const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
   const main = workflow.files[workflow.main];
@@ -142,7 +143,7 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
       jobs: {
         [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
       },
-      ...defined({ permissions, limits, tools, mcpServers }),
+      ...defined({ provider, permissions, limits, tools, mcpServers }),
     },
     file,
     locate: () => at,

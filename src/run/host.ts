@@ -205,7 +205,8 @@ export class Host {
     };
     const open: SessionFactory["open"] = (request, stop) => {
       const modelLimits = spec.modelLimits?.[request.modelId];
-      return sessions.factory.open({ ...request, ...defined({ modelLimits }) }, stop);
+      const { modelServer } = spec;
+      return sessions.factory.open({ ...request, ...defined({ modelLimits, modelServer }) }, stop);
     };
     const ports = {
       sessions: { open },

@@ -7,8 +7,7 @@ import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { type OfferedModel, whyNoModels, withoutLatest } from "../sessions/offered-models.ts";
-import { withDefaults } from "../sessions/provider.ts";
-import type { ModelAccess } from "./options-provider.ts";
+import { type ModelAccess, providerOf } from "./options-provider.ts";
 import { modelOfFlow, type ReadEntry } from "./flows.ts";
 import { guessText } from "./options.ts";
 
@@ -42,10 +41,11 @@ export interface Offered {
 }
 
 /** Why none are listed, and what to do. */
-export async function whyNoneListed({ provider, environment }: ModelAccess): Promise<string> {
+export async function whyNoneListed(access: ModelAccess): Promise<string> {
+  const provider = providerOf(access);
   return provider === undefined
     ? "GitHub Copilot lists no models. Check the token and its permissions, and the network."
-    : whyNoModels(withDefaults(provider), environment, systemClock);
+    : whyNoModels(provider, access.environment, systemClock);
 }
 
 function notOffered(id: string): string {

@@ -36,6 +36,7 @@ export interface SessionContext {
   readonly handlesRequests: boolean;
   readonly limitsOf: (
     request: Pick<SessionRequest, "modelId" | "modelLimits">,
+    provider: Provider | undefined,
     signal: AbortSignal,
   ) => Promise<ModelLimits>;
   readonly provider?: Provider | undefined;
@@ -77,11 +78,16 @@ export async function openCopilotSession(
   signal: AbortSignal,
 ): Promise<OpenSession | NotOpened> {
   const { clock, pool, probe } = context;
+  const { startSeconds = context.provider?.startSeconds, headers } = given.modelServer ?? {};
+  if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
   if (pool.pids.length === 0) probe?.watch();
-  const { provider } = context;
+  const provider = context.provider && {
+    ...context.provider,
+    headers: { ...context.provider.headers, ...headers },
+  };
   const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
   const formatted = given.answersFormatted === true && takesFormats;
-  const limits = await context.limitsOf(given, signal);
+  const limits = await context.limitsOf(given, provider, signal);
   const { contextTokens, outputTokens } = limits;
   // What doesn't fit must not be sent, and the runtime would send it.
   const handled =

@@ -41,8 +41,9 @@ export function askForModels(
 }
 
 export function headersOf(provider: Provider | undefined): Record<string, string> {
-  if (provider?.apiKey === undefined || provider.apiKey === "") return {};
-  return providerTypeOf[provider.type].headers(provider.apiKey);
+  const { apiKey = "", headers = {} } = provider ?? {};
+  const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
+  return { ...ofKey, ...headers };
 }
 
 /** Empty if it doesn't answer in time, or not with a list. */

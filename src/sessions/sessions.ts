@@ -98,7 +98,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       acquire: (kind) => runtimes?.acquire(kind) ?? pool.acquire(kind),
     },
     handlesRequests: transport !== undefined || provider?.wireApi === "responses",
-    async limitsOf({ modelId, modelLimits: named = {} }, signal) {
+    async limitsOf({ modelId, modelLimits: named = {} }, provider, signal) {
       // A script writes what it likes.
       if (transport !== undefined) return {};
       const { outputTokens = provider && OUTPUT_TOKENS } = named;
