@@ -4,7 +4,7 @@ import { describeWorkflow, promptsModels, type WorkflowDescription } from "../wo
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./output.ts";
 import { clip } from "../events/cut.ts";
-import type { PreparedEntry } from "../entry/model.ts";
+import { idOf, type PreparedEntry } from "../entry/model.ts";
 import { defined } from "../document/guards.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
@@ -150,14 +150,14 @@ function describeJobs(entry: PreparedEntry, flows: Flows) {
     const leaves = leafWorks(job.work);
     const models = leaves.flatMap((leaf) => {
       if (leaf.kind === "Flow") {
-        const workflow = flows[leaf.file]?.workflow;
-        return workflow && promptsModels(workflow) ? [modelOfFlow(workflow, entry)] : [];
+        const flow = flows[leaf.file];
+        return flow && promptsModels(flow.workflow) ? [modelOfFlow(flow, entry)] : [];
       }
       if (leaf.kind === "Run") return [];
       const { taskId, modelOverride } = leaf;
       const own = modelOf(entry, taskId, modelOverride);
       const driven = entry.tasks[taskId]?.criteria?.runConditionInSameSession === false;
-      return driven ? [own, entry.models.driving] : [own];
+      return driven ? [own, idOf(entry.models.driving)] : [own];
     });
     const tasks = [...new Set(leaves.map(leafName))];
     const protocols = tasks.flatMap((task) => {

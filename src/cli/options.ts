@@ -63,8 +63,8 @@ const sandbox = choice(
 const models = {
   ...server,
   models: parsed(
-    "--model <category=id>",
-    "use another model for a category (repeatable)",
+    "--model <[category=]id>",
+    "use another model for everything, or for a category (repeatable)",
     parseModel,
   ),
   permissions: choice(

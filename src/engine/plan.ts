@@ -1,12 +1,15 @@
 import {
+  idOf,
   workflowLimits,
   type FlowWork,
   type LeafWork,
   type Limits,
   type Model,
+  type ModelLimits,
   type Outputs,
   type Permissions,
   type PreparedEntry,
+  type ProviderSettings,
   type Work,
 } from "../entry/model.ts";
 import { defined } from "../document/guards.ts";
@@ -44,6 +47,10 @@ export interface RunSpec {
   readonly change?: RunChange;
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
+  /** By the ids of models. */
+  readonly modelLimits?: Readonly<Record<string, ModelLimits>>;
+  /** With the values of its headers. */
+  readonly modelServer?: ProviderSettings;
   readonly permissionsOf: (taskId: string) => Permissions;
   readonly flows?: Readonly<Record<string, FlowSpec>>;
   readonly workspace?: Workspace;
@@ -149,7 +156,14 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
   const { version, entryFingerprint, entry, limits, userInput } = spec;
   const { models } = entry;
   const hasFlow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
-  const plan = { version, entryFingerprint, models, limits: limitsOf(limits, hasFlow), userInput };
+  const ids = Object.entries(models).map(([category, model]) => [category, idOf(model)]);
+  const plan = {
+    version,
+    entryFingerprint,
+    models: { ...Object.fromEntries(ids), driving: idOf(models.driving) },
+    limits: limitsOf(limits, hasFlow),
+    userInput,
+  };
   const actionTasks = Object.keys(spec.dialogues ?? {});
   return {
     ...plan,
@@ -191,6 +205,6 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
 /** Statement 9 of docs/internals/engine.md: the override of the work, else the task's own model, else the driving model. */
 export function modelOf(entry: PreparedEntry, taskId: string, override: Model | undefined): string {
   const model = override ?? entry.tasks[taskId]?.model;
-  if (model === undefined) return entry.models.driving;
-  return "id" in model ? model.id : (entry.models[model.category] ?? entry.models.driving);
+  if (model !== undefined && "id" in model) return model.id;
+  return idOf(entry.models[model?.category ?? "driving"] ?? entry.models.driving);
 }

@@ -1,5 +1,14 @@
 /** What the engine needs of the world: `sessions/` and `platform/` implement it, the engine's tests fake it. */
-import type { AltWork, EachWork, Command, JobTool, LoopWork, Permissions } from "../entry/model.ts";
+import type {
+  AltWork,
+  EachWork,
+  Command,
+  JobTool,
+  LoopWork,
+  ModelLimits,
+  Permissions,
+  ProviderSettings,
+} from "../entry/model.ts";
 import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
@@ -36,6 +45,10 @@ export interface SessionRequest {
   /** Absent: the session belongs to no task. */
   readonly label?: SessionLabel | undefined;
   readonly modelId: string;
+  /** What the entry says of the model. */
+  readonly modelLimits?: ModelLimits | undefined;
+  /** And of its server. */
+  readonly modelServer?: ProviderSettings | undefined;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
   readonly jobTools?: readonly JobTool[];

@@ -1,5 +1,5 @@
 import { defined, isText } from "../document/guards.ts";
-import type { ExpandedPrompt } from "../entry/model.ts";
+import { idOf, type ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { bothEnds } from "../events/cut.ts";
 import type { Purpose } from "../events/decision.ts";
@@ -180,8 +180,8 @@ export class TaskPrompts {
     if (mode.kind === "borrowed") return sameModel(mode.session.modelId, 1);
     if (mode.kind === "single" || role === "task") return sameModel(modelId, MANAGED_ATTEMPTS);
     return budgets === undefined
-      ? sameModel(models.driving, MANAGED_ATTEMPTS)
-      : roundRobin(models.driving, budgets);
+      ? sameModel(idOf(models.driving), MANAGED_ATTEMPTS)
+      : roundRobin(idOf(models.driving), budgets);
   }
 }
 

@@ -110,7 +110,8 @@ class EntryChecker {
 
   checkDrivingRetries(): void {
     const first = this.#entry.drivingSessionRetries?.[0]?.modelId;
-    const driving = this.#entry.models?.driving;
+    const named = this.#entry.models?.driving;
+    const driving = typeof named === "object" ? named.id : named;
     if (first === undefined || driving === undefined || first === driving) return;
     this.#problems.add(
       ["drivingSessionRetries", 0, "modelId"],

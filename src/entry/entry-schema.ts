@@ -17,12 +17,13 @@ import {
   texts,
   whole,
 } from "./schema-parts.ts";
-import { commandFields, workSchema } from "./works.ts";
+import { commandFields, namedModelSchema, workSchema } from "./works.ts";
 import { outputsSchema } from "./outputs.ts";
 import {
   declarations,
   mcpServerSchema,
   monumentSchema,
+  providerSchema,
   relicSchema,
   toolName,
   toolSchema,
@@ -284,10 +285,13 @@ export const entrySchema = {
     {
       $schema: textOf("For editors. Ignored."),
       models: {
-        ...map(name, { title: "Models", description: "Model ids by category." }),
-        properties: { driving: named("Checks conditions.") },
+        ...map(ref("namedModel"), { title: "Models", description: "Models by category." }),
+        properties: { driving: ref("namedModel", "Checks conditions.") },
         required: ["driving"],
-        examples: [{ driving: "gpt-5-mini", planning: "gpt-5" }],
+        examples: [
+          { driving: "gpt-5-mini", planning: "gpt-5" },
+          { driving: { id: "qwen3", contextTokens: 32_768, outputTokens: 4_096 } },
+        ],
       },
       promptVariables: map(means("variable", ref("prompt")), {
         description: "Texts that prompts insert with $name. They may use each other.",
@@ -314,6 +318,7 @@ export const entrySchema = {
       system: ref("system", "For every task without one of its own."),
       permissions: ref("permissions"),
       limits: ref("limits"),
+      provider: ref("provider"),
       tools: declarations("tool", toolName, "Commands and modules that agents may call, by name."),
       mcpServers: declarations("mcpServer", toolName, "MCP servers by name."),
       relics: declarations("relic", toolName, "Knowledge for tasks with protocol, by name."),
@@ -323,12 +328,14 @@ export const entrySchema = {
   ),
   $defs: {
     outputs: outputsSchema,
+    provider: providerSchema,
     tool: toolSchema,
     mcpServer: mcpServerSchema,
     relic: relicSchema,
     monument: monumentSchema,
     prompt,
     model,
+    namedModel: namedModelSchema,
     system,
     permissions,
     limits,

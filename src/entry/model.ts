@@ -5,10 +5,11 @@ import type { Permissions } from "./permissions.ts";
 import type {
   McpServer,
   MonumentDeclaration,
+  ProviderSettings,
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
-import type { Command, Model, Prompt, Work } from "./works.ts";
+import type { Command, Model, NamedModel, Prompt, Work } from "./works.ts";
 
 export * from "./limits.ts";
 export type { Outputs } from "./outputs.ts";
@@ -16,10 +17,10 @@ export * from "./permissions.ts";
 export * from "./tool-declarations.ts";
 export * from "./works.ts";
 
-/** `driving` plus any number of further categories, each naming a model id. */
+/** `driving` plus any number of further categories. */
 export interface Models {
-  readonly driving: string;
-  readonly [category: string]: string;
+  readonly driving: NamedModel;
+  readonly [category: string]: NamedModel;
 }
 
 export interface Availability {
@@ -132,7 +133,7 @@ export interface Input {
 /** The file: models, prompt variables, tasks, jobs, permissions, limits. `validateEntry` checks and prepares it. */
 export interface Entry<Id extends number = never> {
   readonly $schema?: string;
-  /** Model ids by category; `driving` checks conditions. */
+  /** Models by category; `driving` checks conditions. */
   readonly models: Models;
   /** Texts that prompts refer to as `$name`. */
   readonly promptVariables?: Readonly<Record<string, Prompt>>;
@@ -154,6 +155,7 @@ export interface Entry<Id extends number = never> {
   readonly permissions?: Permissions;
   /** Bounds of a run. */
   readonly limits?: Limits;
+  readonly provider?: ProviderSettings;
   /** Commands and modules of the repository that agents may call, by name. */
   readonly tools?: Readonly<Record<string, ToolDeclaration>>;
   /** Servers of the Model Context Protocol, by name. */

@@ -78,6 +78,14 @@ export type McpServer = {
     }
 );
 
+/** How the model server is reached, beside its address and key. */
+export interface ProviderSettings {
+  /** `env:NAME` is the value of an environment variable that the caller has allowed. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How long a server that isn't running is waited for. Default: not at all. */
+  readonly startSeconds?: number;
+}
+
 /** `npx -y` with an empty cache takes half of it. */
 export const defaultStartSeconds = 60;
 
@@ -172,6 +180,25 @@ function passed(
   return { ...map(value, { description }), propertyNames };
 }
 
+const headers = passed(
+  "Headers of the requests to the address. env:NAME is the value of a variable that is passed with --env NAME.",
+  { pattern: "^[\\w!#$%&'*+.^`|~\\-]+$", description: "A header has letters, digits and -." },
+  // No `env:` without a name, as a word.
+  `^(?!(?:.*\\s)?env:(?!${variable}(?:\\s|$)))`,
+  "\\u0000-\\u0008\\u000a-\\u001f\\u007f",
+);
+
+export const providerSchema = object(
+  {
+    headers,
+    startSeconds: positive("How long a model server that isn't running is waited for.", {
+      maximum: 3600,
+    }),
+  },
+  [],
+  { title: "Provider", description: "How the model server is reached." },
+);
+
 export const mcpServerSchema = object(
   {
     command: named("The program that is started."),
@@ -183,13 +210,7 @@ export const mcpServerSchema = object(
       "\\u0000",
     ),
     url: named("The address of a server that is already running: Streamable HTTP."),
-    headers: passed(
-      "Headers of the requests to the address. env:NAME is the value of a variable that is passed with --env NAME.",
-      { pattern: "^[\\w!#$%&'*+.^`|~\\-]+$", description: "A header has letters, digits and -." },
-      // No `env:` without a name, as a word.
-      `^(?!(?:.*\\s)?env:(?!${variable}(?:\\s|$)))`,
-      "\\u0000-\\u0008\\u000a-\\u001f\\u007f",
-    ),
+    headers,
     permissions: ref(
       "permissions",
       "What the program may do. Default: as much as the task that uses it.",

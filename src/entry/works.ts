@@ -19,6 +19,40 @@ export type Prompt = string | readonly string[];
 /** A model by its category (a key of `Entry.models`) or by its id. */
 export type Model = { readonly category: string } | { readonly id: string };
 
+/** Its id, and how much it reads and writes. */
+export type NamedModel = string | ({ readonly id: string } & ModelLimits);
+
+export interface ModelLimits {
+  /** How many tokens fit into a request and its answer. Default: what the model server tells. */
+  readonly contextTokens?: number;
+  /** An answer is cut off at about so many tokens. Default: 8,192 with a model server of one's own. */
+  readonly outputTokens?: number;
+}
+
+export function idOf(model: NamedModel): string {
+  return typeof model === "string" ? model : model.id;
+}
+
+export const namedModelSchema = {
+  title: "Named model",
+  description: "The id of a model, alone or with its limits.",
+  type: ["string", "object"],
+  minLength: 1,
+  ...object(
+    {
+      id: named("The id of a model, passed to the provider unchanged."),
+      contextTokens: whole(
+        "How many tokens fit into a request and its answer. Default: what the model server tells.",
+      ),
+      outputTokens: whole(
+        "An answer is cut off at about so many tokens. Default: 8,192 with a model server of your own.",
+      ),
+    },
+    ["id"],
+    { type: ["string", "object"] },
+  ),
+};
+
 /** As an author writes it; `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
 export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
   Leaf | CompositeWork<Id, Leaf>;

@@ -17,6 +17,8 @@ export const sessionActivity = is.tagged("kind", {
   "message.started": { messageId: is.text },
   "message.delta": { messageId: is.text, text: is.text },
   "message.ended": { messageId: is.text, text: is.text },
+  /** The model is writing a long call. */
+  "tool.announced": { toolCallId: is.text },
   "tool.started": {
     toolCallId: is.text,
     parentToolCallId: is.optional(is.text),

@@ -87,6 +87,8 @@ export interface OpenSession {
   purpose: Purpose | undefined;
   /** UTF-16 units of the answer or reasoning that is being written. */
   streamed: number;
+  /** Something has come of the answer to the last request. */
+  heard: boolean;
   readonly tools: Map<
     string,
     /** `command`: of a shell. */

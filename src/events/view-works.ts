@@ -153,6 +153,7 @@ export function sessionOf(
     delegate: delegateIn(work, ref),
     purpose: undefined,
     streamed: 0,
+    heard: false,
     tools: new Map(),
   };
   work.sessions.set(sessionId, session);
@@ -208,6 +209,7 @@ export function applyActivity(
   at: number,
 ): void {
   const session = work.sessions.get(sessionId);
+  if (session !== undefined) session.heard = activity.kind !== "agent.started";
   switch (activity.kind) {
     case "message.delta":
     case "reasoning.delta":

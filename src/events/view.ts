@@ -169,6 +169,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       session.purpose = event.purpose;
       session.tools.clear();
       session.streamed = 0;
+      session.heard = false;
       if (event.purpose !== "prompt" || delegateIn(work, event.work) !== undefined) return;
       if (isSending(work.actions?.sent, event)) count(view, work, "attempts", 1);
       if (work.actions !== undefined)

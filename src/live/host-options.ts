@@ -171,6 +171,11 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
 
 const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
   type: oneOf(providerTypes),
+  headers: must(
+    "be an object of strings",
+    (value) => isRecord(value) && Object.values(value).every(isText),
+  ),
+  startSeconds: must("be a number over 0", (value) => typeof value === "number" && value > 0),
   baseUrl: (value) => addressProblem(isText(value) ? value : "", "provider.apiKey"),
   apiKey: text,
   wireApi: oneOf(wireApis),

@@ -5,7 +5,13 @@ import { resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
-import type { Entry, PermissionPreset, PreparedEntry, Work } from "../entry/model.ts";
+import {
+  type Entry,
+  idOf,
+  type PermissionPreset,
+  type PreparedEntry,
+  type Work,
+} from "../entry/model.ts";
 import { changeOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
@@ -234,10 +240,13 @@ export class HostedRuns {
     const noInput = missingUserInput("task", taskName, entry.tasks[taskName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     const { environment } = this.host;
-    checkServersOfTask({ ...settled, environment }, taskName, asOption);
+    const rehearses = this.options.rehearsal !== undefined;
+    checkServersOfTask({ ...settled, environment, rehearses }, taskName, asOption);
     const { clock } = this;
     const modelId =
-      (session && (await modelOfSession(session, clock))) ?? modelOverride ?? entry.models.driving;
+      (session && (await modelOfSession(session, clock))) ??
+      modelOverride ??
+      idOf(entry.models.driving);
     const work = { kind: "Ref", taskId: taskName, workIdInJob: 0 } as const;
     const lent = session && this.#places.get(session.rawSection);
     const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));

@@ -57,7 +57,7 @@ function sessionDoing(work: WorkView, now: number): string {
 }
 
 /** The tool that runs longest, else what is being written, else what the turn is for. */
-function turnDoing(work: WorkView, { streamed, purpose }: OpenSession, now: number): string {
+function turnDoing(work: WorkView, { streamed, heard, purpose }: OpenSession, now: number): string {
   const [first, ...others] = [...work.sessions.values()].flatMap(({ tools }) => [
     ...tools.values(),
   ]);
@@ -67,7 +67,8 @@ function turnDoing(work: WorkView, { streamed, purpose }: OpenSession, now: numb
   }
   // A count of tokens, not the text: the text changes several times a second and rarely fits on a line.
   if (streamed > 0) return `~${countText(Math.ceil(streamed / 4))} tokens written`;
-  return purpose === "prompt" || purpose === undefined ? "thinking" : `checking ${purpose}`;
+  const aim = purpose === "prompt" || purpose === undefined ? "thinking" : `checking ${purpose}`;
+  return heard ? aim : `${aim}, no byte yet`;
 }
 
 export function actionDoing({ id, label, percent }: OpenAction): string {

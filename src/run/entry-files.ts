@@ -6,7 +6,7 @@ import { toDiagnostics } from "../document/problem.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { suggestion } from "../document/suggest.ts";
 import { type LoadedEntry, loadEntry as loadFrom } from "../entry/load-entry.ts";
-import type { Entry, PreparedEntry } from "../entry/model.ts";
+import type { Entry, LeafWork, Model, PreparedEntry } from "../entry/model.ts";
 import { entryCheck } from "../entry/problems.ts";
 import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
@@ -14,11 +14,11 @@ import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
 import { entryOfWorkflow, type FlowReading, loadFlow, loadFlows, type ReadEntry } from "./flows.ts";
 import { NONE_LISTED, type Offered, unofferedModels } from "./offered-models.ts";
-import { guessText, UsageError } from "./options.ts";
+import { ALL_MODELS, guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
 import { isWorkflowFile, loadWorkflow, promptsAround, warningChecks } from "./workflow-files.ts";
-import { leafName, leafWorks } from "../entry/work.ts";
+import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import {
   type FoundActivity,
   namesActivity,
@@ -162,6 +162,8 @@ export function overrideModels(
 ): PreparedEntry {
   if (models === undefined) return entry;
   const known = Object.keys(entry.models);
+  const { [ALL_MODELS]: all, ...others } = models;
+  if (all !== undefined) return overrideModels(withModel(entry, all), others);
   for (const category of Object.keys(models)) {
     if (known.includes(category)) continue;
     throw new UsageError(
@@ -177,6 +179,31 @@ export function overrideModels(
     ...entry,
     models: { ...entry.models, ...models },
     ...defined({ drivingSessionRetries: retries }),
+  };
+}
+
+function withModel(entry: PreparedEntry, id: string): PreparedEntry {
+  const { models, tasks, jobs, drivingSessionRetries: retries } = entry;
+  const categories = Object.keys(models).map((category) => [category, id]);
+  const replaced = (model: Model): Model => ("id" in model ? { id } : model);
+  const named = Object.entries(tasks).map(([name, task]) => [
+    name,
+    task.model === undefined ? task : { ...task, model: replaced(task.model) },
+  ]);
+  const changed = Object.entries(jobs).map(([name, job]) => {
+    const work = mapLeaves<number, number, LeafWork<number>>(job.work, (leaf) =>
+      leaf.kind === "Ref" && leaf.modelOverride !== undefined
+        ? { ...leaf, modelOverride: replaced(leaf.modelOverride) }
+        : leaf,
+    );
+    return [name, { ...job, work }];
+  });
+  return {
+    ...entry,
+    models: { ...Object.fromEntries(categories), driving: id },
+    tasks: Object.fromEntries(named),
+    jobs: Object.fromEntries(changed),
+    ...defined({ drivingSessionRetries: retries?.map((retry) => ({ ...retry, modelId: id })) }),
   };
 }
 

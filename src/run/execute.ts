@@ -15,7 +15,7 @@ import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts
 import { asksModels } from "./flows.ts";
 import { Host } from "./host.ts";
 import { NONE_LISTED, whyNoneListed, unofferedModel, unofferedModels } from "./offered-models.ts";
-import { asFlag, UsageError, type WriteName } from "./options.ts";
+import { ALL_MODELS, asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { writeMemory } from "./memory.ts";
@@ -109,7 +109,8 @@ async function requireModels(
   for (const [category, id] of Object.entries(models)) {
     const problem = unofferedModel(id, offered);
     if (problem !== undefined) {
-      throw new UsageError(`${write("model")} ${category}=${id}: ${problem}`);
+      const of = category === ALL_MODELS ? "" : `${category}=`;
+      throw new UsageError(`${write("model")} ${of}${id}: ${problem}`);
     }
   }
   const problems = unofferedModels({ entry, flows }, offered, loaded);

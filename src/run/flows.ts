@@ -4,7 +4,13 @@ import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { ToolSource } from "../engine/ports.ts";
-import type { LeafWork, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import {
+  idOf,
+  type LeafWork,
+  type ModelLimits,
+  type PermissionPreset,
+  type PreparedEntry,
+} from "../entry/model.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -37,6 +43,8 @@ export interface LoadedFlow {
   readonly workflow: Workflow;
   readonly files: WorkflowFiles;
   readonly warnings: readonly Diagnostic[];
+  /** In place of the model that it names. */
+  readonly modelOverride?: string;
 }
 
 export interface FlowReading {
@@ -122,6 +130,7 @@ function readFlow(
 export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   const { workflow, warnings } = flow;
   const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
+  const { provider } = workflow.settings;
   const name = basename(file);
   const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
   const main = workflow.files[workflow.main];
@@ -134,7 +143,7 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
       jobs: {
         [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
       },
-      ...defined({ permissions, limits, tools, mcpServers }),
+      ...defined({ provider, permissions, limits, tools, mcpServers }),
     },
     file,
     locate: () => at,
@@ -201,7 +210,7 @@ function flowSpec(
   const { entry, whole } = options;
   const { workflow, files } = flow;
   const { settings } = workflow;
-  const modelId = modelOfFlow(workflow, entry, whole?.params);
+  const modelId = modelOfFlow(flow, entry, whole?.params);
   const permissions = permissionsOfFlow(workflow, entry, options.permissions);
   const toolSource = options.toolSourceOf(flow);
   // Those of a workflow that is the whole job are limits of the job.
@@ -287,14 +296,35 @@ export function given(
 
 /** The model of its agents: its own, or the driving model, or what a parameter names. `params`: those that are given. */
 export function modelOfFlow(
-  workflow: Workflow,
+  { workflow, modelOverride }: Pick<LoadedFlow, "workflow" | "modelOverride">,
   entry: PreparedEntry,
   params?: Readonly<Record<string, string>>,
 ): string {
+  if (modelOverride !== undefined) return modelOverride;
   const { model, models = {} } = workflow.settings;
-  if (model === undefined) return entry.models.driving || modelOfParameters(workflow, params);
+  const driving = idOf(entry.models.driving);
+  if (model === undefined) return driving || modelOfParameters(workflow, params);
   if ("id" in model) return model.id;
-  return entry.models[model.category] ?? models[model.category] ?? entry.models.driving;
+  return idOf(entry.models[model.category] ?? models[model.category] ?? driving);
+}
+
+export function withModelOfFlows(flows: Flows, modelOverride: string): Flows {
+  return Object.fromEntries(
+    Object.entries(flows).map(([name, flow]) => [name, { ...flow, modelOverride }]),
+  );
+}
+
+/** What the entry and its workflows say of their models, by id. */
+export function modelLimitsOf(
+  { models }: Pick<PreparedEntry, "models">,
+  flows: Flows,
+): Readonly<Record<string, ModelLimits>> {
+  const all = [...Object.values(flows).map(({ workflow }) => workflow.settings.models), models];
+  const named = all.flatMap((one = {}) => Object.values(one));
+  const limits = named.flatMap((model): [string, ModelLimits][] =>
+    typeof model === "string" ? [] : [[model.id, model]],
+  );
+  return Object.fromEntries(limits);
 }
 
 /**
@@ -310,11 +340,11 @@ export function asksModels(
   // Not `some`: each workflow is checked.
   const asking = leavesOfJob(entry, jobName).filter((leaf) => {
     if (leaf.kind !== "Flow") return leaf.kind === "Ref";
-    const workflow = flows[leaf.file]?.workflow;
-    if (workflow === undefined || !promptsModels(workflow)) return false;
-    if (modelOfFlow(workflow, entry, params) !== "") return true;
+    const flow = flows[leaf.file];
+    if (flow === undefined || !promptsModels(flow.workflow)) return false;
+    if (modelOfFlow(flow, entry, params) !== "") return true;
     throw new UsageError(
-      `${workflow.file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`,
+      `${flow.workflow.file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`,
     );
   });
   return asking.length > 0;

@@ -4,12 +4,13 @@
  * event of every run under way; after `close()` nothing runs or starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
+import { defined } from "../document/guards.ts";
 import { toolSourcesOf } from "../engine/plan.ts";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { TurnGate, Way } from "../engine/ports.ts";
+import type { SessionFactory, TurnGate, Way } from "../engine/ports.ts";
 import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -202,8 +203,13 @@ export class Host {
       if (sessions.unreachable !== undefined && this.#unreachable !== undefined)
         run.tell(this.#unreachable);
     };
+    const open: SessionFactory["open"] = (request, stop) => {
+      const modelLimits = spec.modelLimits?.[request.modelId];
+      const { modelServer } = spec;
+      return sessions.factory.open({ ...request, ...defined({ modelLimits, modelServer }) }, stop);
+    };
     const ports = {
-      sessions: sessions.factory,
+      sessions: { open },
       clock: this.clock,
       gate: gateTurns?.(this.#gate) ?? this.#gate,
       rateLimit: this.#rateLimit,
@@ -343,6 +349,10 @@ export class Host {
       onUnreachable: (server, reason) => {
         this.#unreachable = { kind: "model-unreachable", server, reason };
         this.#tell(this.#unreachable);
+      },
+      onQueued: (server) => {
+        const text = `Model calls wait for each other: ${server} answers others of this run first. Give it more slots (llama.cpp: -np, Ollama: OLLAMA_NUM_PARALLEL), or lower limits.parallel.`;
+        this.#tell({ kind: "note", text });
       },
       onLeftovers: (runs) => this.#tell({ kind: "leftovers-ended", runs }),
     };

@@ -2,13 +2,12 @@ import type { Diagnostic } from "../document/diagnostic.ts";
 import { toDiagnostics, type Path, type Place, type Problem } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";
 import { entryCheck } from "../entry/problems.ts";
-import type { Model, PreparedEntry } from "../entry/model.ts";
+import { idOf, type Model, type PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { type OfferedModel, whyNoModels } from "../sessions/offered-models.ts";
-import { withDefaults } from "../sessions/provider.ts";
-import type { ModelAccess } from "./options-provider.ts";
+import { type OfferedModel, whyNoModels, withoutLatest } from "../sessions/offered-models.ts";
+import { type ModelAccess, providerOf } from "./options-provider.ts";
 import { modelOfFlow, type ReadEntry } from "./flows.ts";
 import { guessText } from "./options.ts";
 
@@ -42,15 +41,11 @@ export interface Offered {
 }
 
 /** Why none are listed, and what to do. */
-export async function whyNoneListed({ provider, environment }: ModelAccess): Promise<string> {
+export async function whyNoneListed(access: ModelAccess): Promise<string> {
+  const provider = providerOf(access);
   return provider === undefined
     ? "GitHub Copilot lists no models. Check the token and its permissions, and the network."
-    : whyNoModels(withDefaults(provider), environment, systemClock);
-}
-
-/** Ollama lists `qwen3:latest` for what may be called `qwen3`. */
-function withoutLatest(id: string): string {
-  return id.replace(/:latest$/, "");
+    : whyNoModels(provider, access.environment, systemClock);
 }
 
 function notOffered(id: string): string {
@@ -91,8 +86,9 @@ export function unofferedModels(
   const found = toDiagnostics(namedModels(entry).filter(isUnknown).map(problem), place);
   const ofEntry = new Set(modelsNamedBy(entry));
   // Those of a workflow that is the entry are the entry's.
-  const ofFlows = Object.values(flows).flatMap(({ workflow }) => {
-    const id = modelOfFlow(workflow, entry);
+  const ofFlows = Object.values(flows).flatMap((flow) => {
+    const { workflow } = flow;
+    const id = modelOfFlow(flow, entry);
     const named = { path: ["model"], id };
     if (id === "" || ofEntry.has(id) || !isUnknown(named)) return [];
     return toDiagnostics([{ ...problem(named), codePath: "model" }], { file: workflow.file });
@@ -105,7 +101,10 @@ function namedModels(entry: PreparedEntry): readonly NamedModel[] {
   const byId = (path: Path, model: Model | undefined): readonly NamedModel[] =>
     model !== undefined && "id" in model ? [{ path: [...path, "id"], id: model.id }] : [];
   const all = [
-    ...Object.entries(models).map(([category, id]) => ({ path: ["models", category], id })),
+    ...Object.entries(models).map(([category, model]) => ({
+      path: ["models", category, ...(typeof model === "string" ? [] : ["id"])],
+      id: idOf(model),
+    })),
     ...drivingSessionRetries.map(({ modelId: id }, index) => ({
       path: ["drivingSessionRetries", index, "modelId"],
       id,

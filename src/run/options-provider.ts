@@ -1,7 +1,8 @@
 import { defined, urlOf } from "../document/guards.ts";
-import { withDefaults, type ProviderOptions } from "../sessions/provider.ts";
+import { type Provider, withDefaults, type ProviderOptions } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
+import { decoded } from "./secrets.ts";
 
 export { providerTypes, wireApis, type ProviderOptions } from "../sessions/provider.ts";
 
@@ -15,14 +16,14 @@ export interface ModelAccess {
 }
 
 export type GivenProvider = {
-  readonly [Field in keyof ProviderOptions]-?: ProviderOptions[Field] | undefined;
+  readonly [Field in "baseUrl" | keyof typeof optionOf]: ProviderOptions[Field] | undefined;
 };
 
-const optionOf: Readonly<Record<Exclude<keyof ProviderOptions, "baseUrl">, string>> = {
+const optionOf = {
   apiKey: "provider-api-key",
   type: "provider-type",
   wireApi: "provider-wire-api",
-};
+} as const;
 
 export function readProvider(
   { baseUrl, ...others }: GivenProvider,
@@ -56,11 +57,21 @@ export function addressProblem(baseUrl: string, keyOption: string): string | und
   return undefined;
 }
 
-export function modelServer({
-  provider,
-  gitHubToken,
-}: ModelAccess): Pick<SessionsOptions, "provider" | "gitHubToken"> {
-  return provider === undefined ? { gitHubToken } : { provider: withDefaults(provider) };
+export function modelServer(
+  access: ModelAccess,
+): Pick<SessionsOptions, "provider" | "gitHubToken"> {
+  const provider = providerOf(access);
+  return provider === undefined ? { gitHubToken: access.gitHubToken } : { provider };
+}
+
+/** With the headers of `AGENT_JOBS_PROVIDER_HEADERS`, which are written as those of OTLP: `name=value,…`. */
+export function providerOf({ provider, environment }: ModelAccess): Provider | undefined {
+  const pairs = (environment["AGENT_JOBS_PROVIDER_HEADERS"] ?? "").split(",").flatMap((pair) => {
+    const [, name, value = ""] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/s.exec(pair) ?? [];
+    return name === undefined ? [] : [[name, decoded(value)]];
+  });
+  const headers = { ...Object.fromEntries(pairs), ...provider?.headers };
+  return provider && withDefaults({ ...provider, headers });
 }
 
 export function gitHubTokenOf(environment: ModelAccess["environment"]): string | undefined {

@@ -89,12 +89,16 @@ type Texts = Readonly<Record<string, string>>;
 export type Models = Texts;
 
 export function parseModel(text: string, models: Models = {}): Parsed<Models> {
-  const [, before = "", after = ""] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  const [, before = "", after = ""] =
+    /^([^=]+)=(.+)$/s.exec(text.includes("=") ? text : `${ALL_MODELS}=${text}`) ?? [];
   const [category, id] = [before.trim(), after.trim()];
   return category === "" || id === ""
-    ? wrong("must have the form category=id, for example driving=gpt-5-mini")
+    ? wrong("must be the id of a model, or category=id, for example driving=gpt-5-mini")
     : addOnce([category, id], models, "category");
 }
+
+/** In place of a category: the model of everything that no category names. */
+export const ALL_MODELS = "*";
 
 function addOnce([name, text]: Assignment, texts: Texts, what: string): Parsed<Texts> {
   return Object.hasOwn(texts, name)

@@ -23,10 +23,11 @@ import {
   readRehearsal,
   userInputWarnings,
 } from "./entry-files.ts";
-import type { Flows, ReadEntry } from "./flows.ts";
+import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
 import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
+  ALL_MODELS,
   asFlag,
   type Inputs,
   inputsOf,
@@ -120,10 +121,13 @@ export function settleEntry(
   script: Script | undefined,
 ): SettledEntry {
   const { env, executors } = options;
+  const models: Models = { ...script?.models, ...options.models };
+  // A workflow that is the whole job has one model, whatever it calls it.
+  const model = models[ALL_MODELS] ?? (whole && models["driving"]);
   return {
-    entry: overrideModels(entry, { ...script?.models, ...options.models }),
+    entry: overrideModels(entry, models),
     fingerprintOf: entry,
-    flows,
+    flows: model === undefined ? flows : withModelOfFlows(flows, model),
     limits: resolveLimits(
       { ...entry.limits, setBy: setBy(entry.limits, whole ?? "the entry") },
       script && { ...script.limits, setBy: setBy(script.limits, script.file) },

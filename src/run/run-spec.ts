@@ -5,7 +5,7 @@ import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { OutputChecks, ToolSource } from "../engine/ports.ts";
-import type { Permissions, PreparedEntry } from "../entry/model.ts";
+import type { Permissions, PreparedEntry, ProviderSettings } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
@@ -15,10 +15,11 @@ import type { Environment } from "../platform/environment.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
+import { addressOf } from "../tools/mcp/variables.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, gitSandbox, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
-import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow } from "./flows.ts";
+import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow, modelLimitsOf } from "./flows.ts";
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
@@ -124,6 +125,8 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     ),
     workingDirectory,
     limits,
+    modelLimits: modelLimitsOf(fingerprintOf, flows),
+    modelServer: modelServerOf(entry, allowedOf({ environment, env })),
     version,
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),
@@ -141,6 +144,16 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     workspace,
     permissionsOf,
   };
+}
+
+function modelServerOf(
+  { provider = {} }: PreparedEntry,
+  variables: Readonly<Record<string, string>>,
+): ProviderSettings {
+  const address = addressOf({ url: "", ...provider }, variables);
+  // A rehearsal may lack them.
+  const headers = address.kind === "url" ? address.headers : {};
+  return { ...provider, headers };
 }
 
 /** No program of the author's own, which may write what it likes. */

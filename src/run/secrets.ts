@@ -8,8 +8,8 @@ const anywhere =
 const asWord =
   /(?:^|[_-])(?:PAT|PASS|KEY|KEYS|CREDS?|PIN|OTP|TOTP|SAS|SALT|HMAC|BEARER|PEM|PFX|MNEMONIC|O?AUTH2?(?!OR(?!I))\w*)(?:$|[_-])|(?:[_-]|SQL|DB|USER|ROOT|ADMIN)(?:PWD|PASS)(?:$|[_-])/i;
 
-/** `key=value,…`, in which a collector's key is. */
-const otlpHeaders = /^OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS$/;
+/** `key=value,…`, in which a collector's key is, or that of a gateway. */
+const headersName = /^(?:OTEL_EXPORTER_OTLP_(?:\w+_)?|AGENT_JOBS_PROVIDER_)HEADERS$/;
 
 /** Shorter values are masked nowhere (`redaction/forms.ts`). */
 const MIN_LENGTH = 4;
@@ -32,7 +32,7 @@ export function knownSecrets({
   environment,
 }: ModelAccess): readonly string[] {
   const values = Object.entries(environment).flatMap(([name, value = ""]) =>
-    otlpHeaders.test(name)
+    headersName.test(name)
       ? headerValues(value).filter((part) => isSecret(part, false))
       : hasSecretName(name)
         ? [value, ...partsOf(value)].filter((part) => isSecret(part, setting.test(name)))
@@ -41,6 +41,7 @@ export function knownSecrets({
   return [
     ...[provider?.apiKey, gitHubToken].filter((value) => value !== undefined && value !== ""),
     ...partsOf(provider?.baseUrl ?? ""),
+    ...Object.values(provider?.headers ?? {}).flatMap(headerWords),
     ...values,
   ].filter((value) => value !== undefined);
 }
@@ -109,11 +110,16 @@ function partsOf(value: string): readonly string[] {
 function headerValues(headers: string): readonly string[] {
   return headers.split(",").flatMap((header) => {
     const value = header.slice(header.indexOf("=") + 1).trim();
-    return [value, decoded(value), ...decoded(value).split(" ")];
+    return [value, ...headerWords(decoded(value))];
   });
 }
 
-function decoded(text: string): string {
+/** A header may be `Bearer KEY`. */
+function headerWords(value: string): readonly string[] {
+  return [value, ...value.split(" ")].filter((word) => isSecret(word, false));
+}
+
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,6 +1,6 @@
 /** The variables of the environment that the caller has allowed (`--env NAME`): who gets them, and whether they are there. */
 import { variablesOf } from "../tools/mcp/variables.ts";
-import type { DeclaredTools, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { callerOfTask, callersOfJob, type Caller } from "./callers.ts";
@@ -26,14 +26,16 @@ export function allowedOf({
   );
 }
 
-type Claimant = Pick<DeclaredTools, "mcpServers"> & Partial<Pick<PreparedEntry, "jobs" | "tasks">>;
+type Claimant = Pick<PreparedEntry, "mcpServers" | "provider"> &
+  Partial<Pick<PreparedEntry, "jobs" | "tasks">>;
 
 export function claimedNames(
-  { mcpServers, jobs = {}, tasks = {} }: Claimant,
+  { mcpServers, provider, jobs = {}, tasks = {} }: Claimant,
   flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
 ): readonly string[] {
   const ofFlows = Object.values(flows).map(({ workflow }) => workflow.settings.mcpServers);
   return [
+    ...variablesOf({ url: "", ...provider }),
     ...[mcpServers, ...ofFlows].flatMap((servers) =>
       Object.values(servers ?? {}).flatMap(variablesOf),
     ),
@@ -55,6 +57,8 @@ export interface ServerStart extends AllowedVariables {
   readonly entry: PreparedEntry;
   readonly flows?: Parameters<typeof claimedNames>[1];
   readonly permissions: PermissionPreset | undefined;
+  /** No model server is reached. */
+  readonly rehearses?: boolean;
 }
 
 type Need = readonly [who: string, variable: string];
@@ -70,12 +74,17 @@ export function checkVariablesOfJob(started: ServerStart, jobName: string, write
     ]),
   );
   const callers = callersOfJob(entry, jobName, permissions, flows);
-  checkNeeds([...needs, ...serverNeeds(callers)], started, write);
+  checkNeeds([...needs, ...modelNeeds(started), ...serverNeeds(callers)], started, write);
 }
 
 export function checkServersOfTask(started: ServerStart, taskName: string, write: WriteName): void {
   const caller = callerOfTask(started.entry, taskName, started.permissions);
-  checkNeeds(serverNeeds([caller]), started, write);
+  checkNeeds([...modelNeeds(started), ...serverNeeds([caller])], started, write);
+}
+
+function modelNeeds({ entry: { provider }, rehearses }: ServerStart): readonly Need[] {
+  const names = rehearses === true ? [] : variablesOf({ url: "", ...provider });
+  return names.map((name) => ["The model server (`provider`)", name]);
 }
 
 function serverNeeds(callers: readonly Caller[]): readonly Need[] {

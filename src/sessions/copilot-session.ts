@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { defined } from "../document/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
+import type { ModelLimits } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
@@ -11,6 +12,7 @@ import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
+import { promptTokensOf } from "./model-limits.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { providerTypeOf, requestOf, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -32,6 +34,11 @@ export interface SessionContext {
     acquire(kind: RuntimeKind): Promise<RuntimeLease>;
   };
   readonly handlesRequests: boolean;
+  readonly limitsOf: (
+    request: Pick<SessionRequest, "modelId" | "modelLimits">,
+    provider: Provider | undefined,
+    signal: AbortSignal,
+  ) => Promise<ModelLimits>;
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
@@ -71,11 +78,23 @@ export async function openCopilotSession(
   signal: AbortSignal,
 ): Promise<OpenSession | NotOpened> {
   const { clock, pool, probe } = context;
+  const { startSeconds = context.provider?.startSeconds, headers } = given.modelServer ?? {};
+  if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
   if (pool.pids.length === 0) probe?.watch();
-  const { provider } = context;
+  const provider = context.provider && {
+    ...context.provider,
+    headers: { ...context.provider.headers, ...headers },
+  };
   const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
   const formatted = given.answersFormatted === true && takesFormats;
-  const handled = context.handlesRequests || formatted || (given.history ?? []).length > 0;
+  const limits = await context.limitsOf(given, provider, signal);
+  const { contextTokens, outputTokens } = limits;
+  // What doesn't fit must not be sent, and the runtime would send it.
+  const handled =
+    context.handlesRequests ||
+    formatted ||
+    (given.history ?? []).length > 0 ||
+    contextTokens !== undefined;
   const startsPrograms =
     allowsCommands(given.permissions) ||
     (given.tools ?? []).some((tool) => tool.startsPrograms === true);
@@ -119,6 +138,13 @@ export async function openCopilotSession(
     tools: [...(context.tools ?? []), ...sdkTools(tools, calls)],
     calls,
     names,
+    provider: provider && {
+      ...provider,
+      ...defined({
+        maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
+        maxOutputTokens: outputTokens,
+      }),
+    },
     outputDirectory: runtime.outputDirectory,
     ...kind,
     kept: [...context.kept, dirname(runtime.outputDirectory), ...(request.readable ?? [])],
@@ -142,7 +168,7 @@ export async function openCopilotSession(
   const model = {
     modelId: request.modelId,
     baseUrl: provider?.baseUrl,
-    ...defined({ request: provider && requestOf(provider) }),
+    ...defined({ request: provider && requestOf(provider), ...limits }),
   };
   try {
     const created = await create(lease, config, clock, signal);

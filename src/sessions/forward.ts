@@ -8,6 +8,7 @@ import { proxyFor } from "./model-server.ts";
 import type { WireRequest } from "./request-bodies.ts";
 
 const mostRedirects = 20;
+const harmless = new Set(["accept", "content-length", "content-type", "user-agent"]);
 
 /** Rejects, with the system's own code in the message, when there is no connection. */
 export async function forward(
@@ -30,9 +31,9 @@ export async function forward(
     answer.resume();
     const from = target;
     target = new URL(to, from);
-    // Credentials are for the first server.
+    // Credentials are for the first server, and any header of an author may be one.
     if (target.origin !== from.origin) {
-      for (const name of ["authorization", "x-api-key", "api-key", "cookie"]) headers.delete(name);
+      for (const name of [...headers.keys()]) if (!harmless.has(name)) headers.delete(name);
     }
   }
   throw new Error(`too many redirects for url (${target.href})`);

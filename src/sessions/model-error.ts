@@ -9,6 +9,9 @@ export interface ModelAddress {
   readonly baseUrl: string | undefined;
   /** The method and path of its requests. */
   readonly request?: string;
+  readonly contextTokens?: number;
+  /** An answer that is longer is cut off. */
+  readonly outputTokens?: number;
 }
 
 export interface ReportedError {

@@ -18,6 +18,7 @@ const answerMs = 3_500;
 const againMs = 5_000;
 /** Two attempts are over within five seconds. */
 const secondMs = 1_500;
+const startMs = 500;
 
 interface ModelProbeOptions {
   readonly clock: Clock;
@@ -35,6 +36,7 @@ export class ModelProbe {
   #absence = new AbortController();
   #absent: Crash | undefined;
   #problem: string | undefined;
+  #startBy: number | undefined;
   readonly #stopped = new AbortController();
   readonly #options: ModelProbeOptions;
 
@@ -90,6 +92,20 @@ export class ModelProbe {
     void this.#ask().finally(() => (this.#asks = false));
   }
 
+  /** Waits, for so long at most, until a server that has never answered lists its models. */
+  async waitForStart(seconds: number, signal: AbortSignal): Promise<void> {
+    const { clock, addresses, onUnreachable } = this.#options;
+    this.#startBy ??= clock.now() + seconds * 1_000;
+    for (let says = true; !this.#hasAnswered && clock.now() < this.#startBy; says = false) {
+      const found = await Promise.all(addresses.map((address) => this.#problemOf(address)));
+      const problem = found.find((one) => typeof one === "object");
+      if (problem === undefined && !found.includes("unclear")) this.answered();
+      else if (signal.aborted || this.#stopped.signal.aborted) return;
+      else await clock.sleep(startMs, signal);
+      if (says && problem !== undefined) onUnreachable(this.#server, problem.reason);
+    }
+  }
+
   stop(): void {
     this.#stopped.abort();
   }
@@ -128,7 +144,8 @@ export class ModelProbe {
       const answer = await askForModels(address, provider, environment, limit.signal);
       // A body that nobody reads keeps its connection.
       await answer.arrayBuffer();
-      return "answered";
+      // 503: it loads its model.
+      return answer.status === 503 ? "unclear" : "answered";
     } catch (error) {
       if (limit.isOver)
         return { address, refused: false, reason: `no answer within ${answerMs / 1000} s` };

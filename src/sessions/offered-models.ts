@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import { isRecord, isText, parsedJson, urlOf } from "../document/guards.ts";
+import { defined, isRecord, isText, parsedJson, urlOf } from "../document/guards.ts";
 import { sentence } from "../events/cut.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { quoted, serverName, wordsOf } from "./model-error.ts";
@@ -17,6 +17,12 @@ export interface OfferedModel {
   readonly id: string;
   /** What a request costs, in premium requests of GitHub Copilot; 0 for those of other servers. */
   readonly multiplier: number;
+  /** How many tokens it reads and writes together, if its server tells. */
+  readonly contextTokens?: number;
+}
+
+interface ListedModel extends OfferedModel {
+  readonly owner?: string;
 }
 
 const answerMs = 5_000;
@@ -34,9 +40,10 @@ export function askForModels(
   return forward({ url, method: "GET", headers, body: "" }, environment, signal);
 }
 
-function headersOf(provider: Provider | undefined): Record<string, string> {
-  if (provider?.apiKey === undefined || provider.apiKey === "") return {};
-  return providerTypeOf[provider.type].headers(provider.apiKey);
+export function headersOf(provider: Provider | undefined): Record<string, string> {
+  const { apiKey = "", headers = {} } = provider ?? {};
+  const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
+  return { ...ofKey, ...headers };
 }
 
 /** Empty if it doesn't answer in time, or not with a list. */
@@ -44,16 +51,24 @@ export async function modelsOfServer(
   provider: Provider,
   environment: Environment,
   clock: Clock,
-): Promise<readonly OfferedModel[]> {
-  const limit = startTimeLimit(clock, answerMs);
+  milliseconds = answerMs,
+): Promise<readonly ListedModel[]> {
+  const limit = startTimeLimit(clock, milliseconds);
   try {
     const answer = await askForModels(provider.baseUrl, provider, environment, limit.signal);
     const list: unknown = await answer.json();
     const data = isRecord(list) ? list["data"] : undefined;
-    const ids = (Array.isArray(data) ? data : []).flatMap((model) =>
-      isRecord(model) && isText(model["id"]) && model["id"] !== "" ? [model["id"]] : [],
-    );
-    return [...new Set(ids)].map(freeModel);
+    const models = (Array.isArray(data) ? data : []).flatMap((model): [string, ListedModel][] => {
+      if (!isRecord(model) || !isText(model["id"]) || model["id"] === "") return [];
+      const id = model["id"];
+      const { meta = {}, owned_by: owner }: Readonly<Record<string, unknown>> = model;
+      const told = isRecord(meta) ? { ...model, ...meta } : model;
+      // llama.cpp, vLLM, and others.
+      const contextTokens = contextFields.map((name) => countOf(told[name])).find(Boolean);
+      const more = { contextTokens, owner: isText(owner) ? owner : undefined };
+      return [[id, { ...freeModel(id), ...defined(more) }]];
+    });
+    return [...new Map(models).values()];
   } catch {
     return [];
   } finally {
@@ -116,6 +131,17 @@ export async function modelsOfAccount(
   } catch {
     return [];
   }
+}
+
+const contextFields = ["n_ctx", "max_model_len", "context_length"];
+
+export function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+/** Ollama lists `qwen3:latest` for what may be called `qwen3`. */
+export function withoutLatest(id: string): string {
+  return id.replace(/:latest$/, "");
 }
 
 export function freeModel(id: string): OfferedModel {

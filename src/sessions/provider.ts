@@ -14,6 +14,10 @@ export interface ProviderOptions {
   readonly apiKey?: string;
   /** Default: `completions`. */
   readonly wireApi?: (typeof wireApis)[number];
+  /** Sent with every request. Masked, as the key is. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How long a server that isn't running is waited for. Default: not at all. */
+  readonly startSeconds?: number;
 }
 
 export type Provider = ProviderOptions & Required<Pick<ProviderOptions, "type">>;

@@ -18,7 +18,7 @@ interface SessionConfigOptions extends PermissionHandlerOptions {
   readonly id: string;
   readonly modelId: string;
   // So that a field which the SDK doesn't know, and would ignore, doesn't compile.
-  readonly provider?: Pick<ProviderConfig, keyof Provider> | undefined;
+  readonly provider?: Pick<ProviderConfig, Exclude<keyof Provider, "startSeconds">> | undefined;
   readonly gitHubToken?: string | undefined;
   readonly outputDirectory: string;
   readonly clock: Clock;

@@ -11,7 +11,9 @@ import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { authentication } from "../runtime/runtime-environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
+import { ContextLengths, OUTPUT_TOKENS, overflowIn } from "./model-limits.ts";
 import { ModelProbe } from "./model-probe.ts";
+import { serverName } from "./model-error.ts";
 import { copilotService } from "./model-server.ts";
 import { rehearsalProvider, transportProvider, type Provider } from "./provider.ts";
 import type { Conversation } from "./request-handler.ts";
@@ -22,8 +24,9 @@ import {
   type SessionContext,
 } from "./copilot-session.ts";
 import { occupy } from "./session-use.ts";
+import type { CallQueue } from "./call-queue.ts";
 import { runTurn } from "./turn.ts";
-import { linkSignals } from "../platform/waiting.ts";
+import { linkSignals, unlessAborted } from "../platform/waiting.ts";
 import { makeRuntimes, type RuntimesOptions, type SharedRuntimes } from "./runtimes.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -40,6 +43,8 @@ export interface SessionsOptions extends RuntimesOptions {
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
   readonly runtimes?: Pick<SharedRuntimes, "conversations" | "acquire"> | undefined;
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
+  /** Calls wait while the model server answers others of this run. */
+  readonly onQueued?: ((server: string) => void) | undefined;
   readonly tools?: readonly Tool[] | undefined;
   /** Files that the run writes about itself: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
@@ -83,6 +88,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const confinement =
     options.confinement ?? new Confinement({ environment, kept: options.kept, scripted });
   const probe = transport === undefined ? makeProbe(options) : undefined;
+  const contexts = new ContextLengths(options);
   const context: SessionContext = {
     clock,
     pool: {
@@ -92,12 +98,28 @@ export function createSessions(options: SessionsOptions): Sessions {
       acquire: (kind) => runtimes?.acquire(kind) ?? pool.acquire(kind),
     },
     handlesRequests: transport !== undefined || provider?.wireApi === "responses",
+    async limitsOf({ modelId, modelLimits: named = {} }, provider, signal) {
+      // A script writes what it likes.
+      if (transport !== undefined) return {};
+      const { outputTokens = provider && OUTPUT_TOKENS } = named;
+      const asked = provider && (named.contextTokens ?? contexts.of(provider, modelId));
+      const contextTokens = (await unlessAborted(Promise.resolve(asked), signal))?.value;
+      return defined({ contextTokens, outputTokens });
+    },
     kept: (options.kept ?? []).map((path) => resolve(path)),
     provider,
     gitHubToken: access.gitHubToken,
     probe,
     tools: options.tools,
     confinement,
+  };
+  let saysQueued = false;
+  const queue = provider && {
+    progressAt: 0,
+    onWait(): void {
+      if (!saysQueued) options.onQueued?.(serverName(provider));
+      saysQueued = true;
+    },
   };
   /** Further attempts read the answers of the model server here, which costs more. */
   let unclear = false;
@@ -124,6 +146,10 @@ export function createSessions(options: SessionsOptions): Sessions {
         conversation.toolNames = opened.names.renamed;
         conversation.model = opened.model;
         open.set(id, opened);
+        opened.session.on((event) => {
+          const crash = overflowIn(event, opened.model);
+          if (crash !== undefined) conversation.problem = crash;
+        });
         const use = occupy(opened.session);
         const end = async (): Promise<void> => {
           await opened.end();
@@ -132,7 +158,7 @@ export function createSessions(options: SessionsOptions): Sessions {
           open.delete(id);
         };
         const onUnclear = (): void => void (unclear = true);
-        const parts = { clock, probe, onUnclear };
+        const parts = { clock, probe, queue, onUnclear };
         const session = jobSession(id, modelId, { ...opened, end }, conversation, parts);
         return { kind: "opened", session };
       },
@@ -156,7 +182,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (transport !== undefined || refusal !== undefined) return Promise.resolve([]);
       return provider === undefined
         ? modelsOfAccount(pool, options.gitHubToken, clock)
-        : modelsOfServer(provider, environment, clock);
+        : modelsOfServer(provider, environment, clock).then((listed) =>
+            listed.map(({ owner: _owner, ...model }) => model),
+          );
     },
     find(sessionId) {
       const found = open.get(sessionId);
@@ -186,8 +214,12 @@ function jobSession(
   {
     clock,
     probe,
+    queue,
     onUnclear,
-  }: Pick<SessionContext, "clock" | "probe"> & { readonly onUnclear: () => void },
+  }: Pick<SessionContext, "clock" | "probe"> & {
+    readonly queue: CallQueue | undefined;
+    readonly onUnclear: () => void;
+  },
 ): Session {
   const closed = new AbortController();
   let running: Promise<unknown> | undefined;
@@ -216,7 +248,7 @@ function jobSession(
       const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open
         .refresh()
-        .then(() => runTurn(open.session, prompt, turn, { ...open, clock }));
+        .then(() => runTurn(open.session, prompt, turn, { ...open, clock, queue }));
       running = ended;
       try {
         const outcome = await ended;

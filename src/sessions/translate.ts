@@ -24,6 +24,9 @@ const COMPARED = 64;
 /** What is kept of a text that was never finished. */
 const UNFINISHED = 64 * 1024;
 
+/** A local model takes ten seconds for so many parts of a call. */
+const LONG_CALL = 100;
+
 type TextKind = "reasoning" | "message";
 
 export class Translator {
@@ -34,6 +37,7 @@ export class Translator {
   readonly #repeated = new Set<string>();
   /** Named by the stream of an answer, and not started yet; by id. */
   readonly #announced = new Map<string, Set<string>>();
+  #callParts = 0;
 
   translate(event: SessionEvent): SessionActivity[] {
     const subAgent = event.agentId !== undefined;
@@ -78,12 +82,14 @@ export class Translator {
         return [];
       case "assistant.turn_start":
         this.#forgetTools();
+        this.#callParts = 0;
         return [...this.#closeText(), { kind: "agent.started", agentTurnId: event.data.turnId }];
       case "assistant.tool_call_delta": {
         const { toolCallId, toolName } = event.data;
         const names = this.#announced.get(toolCallId) ?? new Set();
         if (toolName !== undefined) this.#announced.set(toolCallId, names.add(toolName));
-        return [];
+        this.#callParts += 1;
+        return this.#callParts === LONG_CALL ? [{ kind: "tool.announced", toolCallId }] : [];
       }
       case "assistant.turn_end":
         return [...this.#closeText(), { kind: "agent.ended", agentTurnId: event.data.turnId }];

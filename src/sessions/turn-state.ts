@@ -17,6 +17,9 @@ export type SdkEvent<Type extends SessionEvent["type"]> = Extract<SessionEvent, 
 /** No model of today writes a tenth of that. What is kept of a longer one would grow without a bound. */
 export const MAX_ANSWER_BYTES = 4_000_000;
 
+/** More than most tokens of a text have: an answer that may be longer is cut off, not one that fits. */
+const BYTES_PER_TOKEN = 5;
+
 interface Call extends ToolCall {
   succeeded: boolean;
 }
@@ -38,6 +41,8 @@ type TurnPhase =
   | { readonly at: "failed"; readonly crash: Crash }
   /** The turn must not go on, although the session would. */
   | { readonly at: "faulty"; readonly crash: Crash }
+  /** The answer is longer than the model's `outputTokens`, and goes on. */
+  | { readonly at: "cut" }
   | { readonly at: "idle"; readonly aborted: boolean; readonly crash: Crash | undefined };
 
 export class TurnState {
@@ -50,6 +55,8 @@ export class TurnState {
   #text = "";
   #finish: AnswerFinish | undefined;
   #endsInCall = false;
+  /** Parts of the answer that is being written: no part is less than a token. */
+  #parts = 0;
   #refused = false;
   #answer: Answer | undefined;
   #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
@@ -65,9 +72,11 @@ export class TurnState {
     this.#watch(event);
     const fault = this.#faultIn(event);
     if (fault !== undefined) this.#fail("faulty", fault);
+    if (event.type === "assistant.streaming_delta") this.#measure(event);
     if (event.agentId !== undefined) return;
     switch (event.type) {
       case "assistant.turn_start":
+        this.#parts = 0;
         if (this.#phase.at === "answered") this.#phase = { at: "working" };
         // The model is asked again: its previous message was not the last one.
         this.#answer = undefined;
@@ -159,6 +168,14 @@ export class TurnState {
 
   toolCalls(): ToolCall[] {
     return this.#calls.map((call) => ({ ...call }));
+  }
+
+  #measure({ agentId, data }: SdkEvent<"assistant.streaming_delta">): void {
+    const { outputTokens = Infinity } = this.#asked;
+    if (agentId === undefined) this.#parts += 1;
+    const bytes = data.totalResponseSizeBytes - (this.#earlier.get(agentId) ?? 0);
+    const tokens = Math.max(this.#parts, bytes / BYTES_PER_TOKEN);
+    if (tokens > outputTokens && this.#phase.at === "working") this.#phase = { at: "cut" };
   }
 
   /** The first crash counts; of an idle session it changes nothing else. */

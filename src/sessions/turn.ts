@@ -20,6 +20,7 @@ import { OwnCalls } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
+import { type CallQueue, LifeSigns, queueMs } from "./call-queue.ts";
 import { wholeCharacters } from "../events/cut.ts";
 
 const sendMs = 15_000;
@@ -39,6 +40,8 @@ interface TurnContext extends Pick<UsableSession, "life" | "model" | "calls" | "
   /** Aborts when the session is ended from outside the turn: a crash. */
   readonly stopped?: { readonly signal: AbortSignal };
   readonly unconfined?: UsableSession["unconfined"];
+  /** Of all turns on a model server that may answer one call at a time. */
+  readonly queue?: CallQueue | undefined;
 }
 
 export async function runTurn(
@@ -60,6 +63,7 @@ export async function runTurn(
 
 type Ending =
   | { readonly kind: "idle" }
+  | { readonly kind: "cut" }
   | { readonly kind: "canceled" }
   | { readonly kind: "crashed"; readonly crash: Crash };
 
@@ -76,7 +80,6 @@ class Turn {
   readonly #translator = new Translator();
   readonly #deltas: Deltas;
   #stage: Stage = { at: "sending", early: [] };
-  #lastEvent: number;
   #wake: () => void = () => {};
   #sending: Promise<unknown> | undefined;
   #isOver = false;
@@ -89,11 +92,13 @@ class Turn {
   readonly #stopped: AbortSignal | undefined;
   readonly #calls: OwnCalls;
   readonly #names: ToolNames;
+  readonly #signs: LifeSigns;
 
   constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
     const { clock, life, stopped, model } = context;
     this.#calls = context.calls ?? new OwnCalls();
     this.#names = context.names ?? new ToolNames([]);
+    this.#signs = new LifeSigns(clock, context.queue);
     this.#session = session;
     this.#model = model;
     this.#state = new TurnState(model);
@@ -102,7 +107,6 @@ class Turn {
     this.#life = life;
     this.#deltas = new Deltas(clock, (activity) => this.#tell(activity));
     this.#stopped = stopped?.signal;
-    this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
       this.#calls.follow((activity) => {
@@ -127,6 +131,9 @@ class Turn {
     switch (ending.kind) {
       case "idle":
         return this.#judge();
+      case "cut":
+        await this.#quieten(true);
+        return this.#cut();
       case "canceled":
         await this.#quieten(true);
         return { kind: "canceled", toolCalls: this.#state.toolCalls() };
@@ -190,22 +197,25 @@ class Turn {
       const interrupted = this.#interruption();
       if (interrupted !== undefined) return interrupted;
       const { phase, busy } = this.#state;
-      if (phase.at === "idle") return { kind: "idle" };
+      if (phase.at === "idle" || phase.at === "cut") return { kind: phase.at };
       if (phase.at === "failed" || phase.at === "faulty")
         return { kind: "crashed", crash: phase.crash };
       const answered = phase.at === "answered";
       const now = this.#clock.now();
-      if (now >= end) return turnDeadline(this.#options.turnMs, this.#model);
-      const silentUntil = this.#lastEvent + this.#options.idleMs;
+      const { idleMs, turnMs } = this.#options;
+      const until = end + this.#signs.queuedMs;
+      if (now >= until) return turnDeadline(turnMs, this.#model);
+      this.#signs.tellIfQueued(idleMs);
+      const silentUntil = this.#signs.last + idleMs;
       if (!busy && now >= silentUntil) {
-        if (!answered) return idleDeadline(this.#options.idleMs, this.#model, this.#state.refusal);
+        if (!answered) return idleDeadline(idleMs, this.#model, this.#state.refusal);
         // The answer is complete; only something in the background is not. Closing the session ends what is left.
         for (const { id } of await this.#tasks()) {
           await bestEffort(() => this.#session.rpc.tasks.cancel({ id }), askMs, this.#clock);
         }
         return { kind: "idle" };
       }
-      const rest = busy ? end - now : Math.min(end, silentUntil) - now;
+      const rest = Math.min(until - now, busy ? Infinity : silentUntil - now, queueMs);
       const woken = await this.#pause(answered ? Math.min(rest, settleMs) : rest);
       if (woken || !answered) continue;
       if (!(await this.#tasks()).some(({ status }) => status === "running"))
@@ -245,12 +255,12 @@ class Turn {
   }
 
   #process(event: SessionEvent): void {
-    this.#lastEvent = this.#clock.now();
+    this.#signs.see(event);
     const { phase, busy } = this.#state;
     const named = this.#names.event(event);
     this.#state.accept(named);
     // Events that still arrive after a turn was cut off are dropped: there may be many.
-    if (this.#state.phase.at !== "faulty") {
+    if (phase.at !== "cut" && this.#state.phase.at !== "faulty") {
       for (const activity of this.#translator.translate(named)) {
         this.#state.follow(activity);
         this.#deltas.pass(activity);
@@ -295,12 +305,17 @@ class Turn {
       if (phase.aborted) return this.crashed({ cause: "aborted", message });
     }
     const { finish, empty = true, lostCall = false } = answer ?? {};
-    if (finish === "length") return { kind: "completed", toolCalls, text, cut: true };
+    if (finish === "length") return this.#cut();
     const isBroken = finish === "content_filter" || finish === "error" || lostCall;
     // Some models end with an empty message after a call that did what they were asked for.
     if (isBroken || (empty && !toolCalls.some(({ succeeded }) => succeeded)))
       return this.crashed(this.#state.noAnswer());
     return { kind: "completed", toolCalls, text, ...(empty ? { empty } : {}) };
+  }
+
+  #cut(): TurnOutcome {
+    const { text } = this.#state;
+    return { kind: "completed", toolCalls: this.#state.toolCalls(), text, cut: true };
   }
 
   async #quieten(abort: boolean): Promise<void> {

@@ -1,5 +1,6 @@
 import type { FlowChart, FlowNode } from "../events/flow.ts";
 import { defined } from "../document/guards.ts";
+import { idOf } from "../entry/model.ts";
 import { factsOf } from "./kinds/kinds.ts";
 import type { Activity, Parameter, Workflow } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
@@ -27,14 +28,14 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
     model === undefined
       ? (models["driving"] ?? modelOfParameters(workflow))
       : "id" in model
-        ? model.id
+        ? model
         : models[model.category];
   return {
     ...defined({ title }),
     parameters: (files[main]?.parameters ?? []).map(plainParameter),
     activities: activities.length,
     asks: [...new Set(activities.flatMap(({ kind, id }) => (kind === "ask" ? [id] : [])))],
-    models: own === undefined || own === "" ? [] : [own],
+    models: own === undefined || own === "" ? [] : [idOf(own)],
     ...defined({ agentTools }),
     files: Object.keys(files).filter((id) => id !== main),
   };

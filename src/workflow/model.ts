@@ -1,5 +1,12 @@
 /** A `.wf.md` workflow, checked and prepared: data only. */
-import type { DeclaredTools, Limits, Model, Permissions } from "../entry/model.ts";
+import type {
+  DeclaredTools,
+  Limits,
+  Model,
+  NamedModel,
+  Permissions,
+  ProviderSettings,
+} from "../entry/model.ts";
 import type { Position } from "../document/problem.ts";
 import type { Check } from "./check.ts";
 import type { PromptRole } from "./value.ts";
@@ -36,7 +43,8 @@ export interface WorkflowFile {
 
 export interface WorkflowSettings extends DeclaredTools {
   readonly model?: Model;
-  readonly models?: Readonly<Record<string, string>>;
+  readonly models?: Readonly<Record<string, NamedModel>>;
+  readonly provider?: ProviderSettings;
   readonly permissions?: Permissions;
   /** Patterns of the tools that the agent is offered, within the permissions. Default: none. */
   readonly agentTools?: readonly string[];

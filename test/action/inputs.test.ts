@@ -116,7 +116,7 @@ describe("the inputs", () => {
       problems({
         "user-input": "a",
         "user-input-file": "b",
-        models: "driving\nx=1\nx=2",
+        models: "driving=\nx=1\nx=2",
         permissions: "root",
         "max-parallel": "1.5",
         "timeout-minutes": "soon",
@@ -130,7 +130,7 @@ describe("the inputs", () => {
       [
         "The input `entry` is required.",
         "`user-input` and `user-input-file` can't be used together.",
-        '`models`: the line "driving" must have the form category=id, for example driving=gpt-5-mini.',
+        '`models`: the line "driving=" must be the id of a model, or category=id, for example driving=gpt-5-mini.',
         '`models`: the line "x=2" names the category "x" twice.',
         '`permissions` must be one of read-only, workspace, all, not "root".',
         '`max-parallel` must be a whole number greater than 0, not "1.5".',

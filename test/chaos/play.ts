@@ -228,7 +228,10 @@ function entryOf({ failure, shape }: Case): object {
         : { kind: "Seq", works: [{ kind: "Flow", file: "before.wf.md" }, ref("subject")] }
       : { kind: "Par", works: [ref("subject"), ref("quicker"), ref("at-work")] };
   return {
-    models: { driving: "driver", other: "other" },
+    models: {
+      driving: { id: "driver", outputTokens: 1e12 },
+      other: { id: "other", outputTokens: 1e12 },
+    },
     limits: { idleMinutes: 1, turnMinutes: 5, commandMinutes: 0.05, ...failure.limits },
     ...failure.declares,
     permissions: unconfined(rules),

@@ -202,3 +202,46 @@ describe("a run with --models", () => {
     assert.match(rehearsed.stderr, /'--models' cannot be used with option '--rehearse/);
   });
 });
+
+describe("--model", () => {
+  const models = `models: { driving: a, other: b }
+tasks:
+  one: { prompt: Say one, model: { id: c } }
+  two: { prompt: Say two, model: { category: other } }
+  three: { prompt: Say three, model: { id: d } }
+jobs:
+  j:
+    work:
+      kind: Seq
+      works:
+        - { kind: Ref, taskId: one }
+        - { kind: Ref, taskId: two }
+        - { kind: Ref, taskId: three, modelOverride: { id: e } }
+        - { kind: Flow, file: flow.wf.md }
+`;
+
+  async function asked(t: TestContext, file: string, ...ids: readonly string[]): Promise<unknown> {
+    const server = await modelServer(t, () => ({ text: "Hello!" }));
+    const { path: cwd } = await makeWorkspace(t, { "e.yml": models, "flow.wf.md": flow });
+    const given = ["run", file, "--provider-base-url", server.baseUrl];
+    await cliExits(0, [...given, ...ids.flatMap((id) => ["--model", id])], { cwd });
+    return server.requests.map(({ model }) => model);
+  }
+
+  it("with an id alone is the model of everything", async (t) => {
+    assert.deepEqual(await asked(t, "e.yml", "big"), ["big", "big", "big", "big"]);
+    assert.deepEqual(await asked(t, "flow.wf.md", "big"), ["big"]);
+  });
+
+  it("with an id and a category is the model of everything but the category", async (t) => {
+    const ids = ["big", "other=small"];
+    assert.deepEqual(await asked(t, "e.yml", ...ids), ["big", "small", "big", "big"]);
+  });
+
+  it("with the driving category replaces the model that a workflow names", async (t) => {
+    assert.deepEqual(await asked(t, "flow.wf.md", "driving=big"), ["big"]);
+    // A workflow that is a part of a job keeps its own.
+    const own = await asked(t, "e.yml", "driving=big");
+    assert.deepEqual(own, ["c", "b", "e", "gpt-5-min"]);
+  });
+});

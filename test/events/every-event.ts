@@ -71,6 +71,7 @@ const activities: {
   >;
 } = {
   "reasoning.started": { reasoningId: "i" },
+  "tool.announced": { toolCallId: "i" },
   "reasoning.delta": { reasoningId: "i", text: "t" },
   "reasoning.ended": { reasoningId: "i", text: "t" },
   "message.started": { messageId: "i" },

@@ -90,13 +90,15 @@ export interface ModelServer {
 export interface ModelServerOptions {
   /** False: for so many requests that they can't all be remembered. */
   readonly keep?: boolean;
-  /** The ids of the models that it lists. */
-  readonly models?: readonly string[];
+  /** The models that it lists: an id, or all that is listed of it. */
+  readonly models?: readonly (string | object)[];
+  /** What else it answers, by path. */
+  readonly others?: Readonly<Record<string, object>>;
 }
 
 export async function startModelServer(
   script: Script,
-  { keep = true, models = [] }: ModelServerOptions = {},
+  { keep = true, models = [], others = {} }: ModelServerOptions = {},
 ): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
   let count = 0;
@@ -111,9 +113,12 @@ export async function startModelServer(
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
     // Which models there are, or whether anybody is there: no request of an agent.
-    if (incoming.method === "GET" && incoming.url?.endsWith("/models") === true) {
+    const data = models.map((model) => (typeof model === "string" ? { id: model } : model));
+    const listed = incoming.method === "GET" && incoming.url?.endsWith("/models") === true;
+    const other = listed ? { data } : others[incoming.url ?? ""];
+    if (other !== undefined) {
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ data: models.map((id) => ({ id })) }));
+      response.end(JSON.stringify(other));
       return;
     }
     const request = record(count, incoming, await text(incoming));

@@ -47,8 +47,9 @@ describe("the values of options and inputs", () => {
     assert.deepEqual(parseModel("work=a=b", models), { kind: "value", value: both });
     const twice = problem(parseModel("driving=other", models));
     assert.equal(twice, 'names the category "driving" twice');
-    for (const text of ["driving", "=id", "driving=", " = "]) {
-      assert.match(problem(parseModel(text)), /form category=id, for example/, text);
+    assert.deepEqual(parseModel("b/c:d"), { kind: "value", value: { "*": "b/c:d" } });
+    for (const text of ["", "=id", "driving=", " = "]) {
+      assert.match(problem(parseModel(text)), /or category=id, for example/, text);
     }
     assert.deepEqual(parseModel("__proto__=m"), {
       kind: "value",

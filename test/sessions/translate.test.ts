@@ -27,6 +27,8 @@ function short(activity: SessionActivity): string {
       return `message ${activity.messageId} {`;
     case "message.ended":
       return `} message ${activity.messageId} ${activity.text}`;
+    case "tool.announced":
+      return `tool ${activity.toolCallId}…`;
     case "tool.started":
       return `tool ${activity.toolCallId} ${activity.toolName}${JSON.stringify(activity.arguments)} {`;
     case "tool.ended":

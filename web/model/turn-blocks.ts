@@ -25,6 +25,8 @@ export function applyActivity(
     case "message.delta":
     case "message.ended":
       return applyText(turn, "message", activity.messageId, activity, at);
+    case "tool.announced":
+      return undefined;
     case "tool.started":
       dropOpenModel(turn);
       return addCall(model, turn, activity, at);

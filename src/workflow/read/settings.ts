@@ -24,13 +24,14 @@ interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
 }
 
 const name = { type: "string", minLength: 1 } as const;
-const { permissions, limits, model, tool, mcpServer } = entrySchema.$defs;
+const { permissions, limits, model, namedModel, provider, tool, mcpServer } = entrySchema.$defs;
 
 const settingsSchema = {
   type: "object",
   properties: {
     model: { oneOf: [name, { $ref: "#/$defs/model" }] },
-    models: { type: "object", additionalProperties: name },
+    models: { type: "object", additionalProperties: { $ref: "#/$defs/namedModel" } },
+    provider: { $ref: "#/$defs/provider" },
     permissions: { $ref: "#/$defs/permissions" },
     agentTools: { type: "array", items: name },
     tools: declarations("tool", toolName, "Commands and modules, by name."),
@@ -44,7 +45,7 @@ const settingsSchema = {
     },
   },
   additionalProperties: false,
-  $defs: { model, permissions, limits, tool, mcpServer },
+  $defs: { model, namedModel, provider, permissions, limits, tool, mcpServer },
 } as const;
 
 const check = schemaCheck<FrontMatter>(settingsSchema, "");
@@ -69,7 +70,7 @@ export function readSettings(
     return {};
   }
   const { model: written, models, answers, permissions: rules, limits: bounds, agentTools } = value;
-  const { tools, mcpServers } = value;
+  const { provider, tools, mcpServers } = value;
   const { categories = [], checks = {} } = context;
   const declared = defined({ permissions: rules, tools, mcpServers });
   const parts = prepareDeclarations(declared, { ...place, checks });
@@ -85,7 +86,7 @@ export function readSettings(
     problems.error({ file: place.file, at: { line, column } }, reason, hint);
   }
   const settings = {
-    ...defined({ model: chosen, models, permissions: rules, agentTools }),
+    ...defined({ model: chosen, models, provider, permissions: rules, agentTools }),
     ...parts.declarations,
     ...defined({ limits: bounds }),
     ...(answers && {

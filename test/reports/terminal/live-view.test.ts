@@ -71,7 +71,7 @@ test("a work that waits for a slot is queued, what is written is counted, and na
   assert.deepEqual(screen.window().slice(0, -1), [
     "3 running, 1 queued, 0 of 4 done, 00:01, 0 model calls, 0 …",
     "⠋ #0 task-0               00:01 ~1.0k tokens written, 0 ca…",
-    "⠋ #1 task-1               00:01 thinking, 0 calls, gpt-5",
+    "⠋ #1 task-1               00:01 thinking, no byte yet, 0 c…",
     "⠋ #3 review-t…f-the-api-2 00:01 starting, 0 calls, gpt-5",
     "· #2 review-t…f-the-api-1 00:01 queued, 0 calls, gpt-5",
   ]);
@@ -95,7 +95,7 @@ test("the frame tells what runs, how long, with which model, how many calls and 
   assert.deepEqual(screen.window(), [
     "2 running, 0 of 2 done, 01:06, 1 model call, 1.0k tokens",
     "⠙ #0 task-0 01:06 bash 00:05, 1 call, gpt-5",
-    "⠙ #1 task-1 01:06 thinking, 0 calls, gpt-5",
+    "⠙ #1 task-1 01:06 thinking, no byte yet, 0 calls, gpt-5",
     "",
   ]);
 });
@@ -204,7 +204,7 @@ test("the actions of a work are below it, with their progress, and no more than 
   under("lint", "Lint");
   under("build", "Build\u001B[31m", 45, "compiling");
   assert.deepEqual(frame(view, 2_000, 80, 24, 0, plain).slice(1), [
-    "⠋ #0 task-0 00:02 thinking, Build 45 % +1, 0 calls, gpt-5",
+    "⠋ #0 task-0 00:02 thinking, no byte yet, Build 45 % +1, 0 calls, gpt-5",
     "    Build 45 % █████████░░░░░░░░░░░ 00:02 compiling",
     "    Lint 00:02",
   ]);
@@ -221,7 +221,7 @@ test("the turn of a task that an action runs has the name of that task", () => {
   const work = { ...first, taskId: "docs" };
   const turn = { work, sessionId: "d1", turnId: "turn-9", modelId: "gpt-5" };
   emit({ type: "turn.started", ...turn, purpose: "criteria", retry: 0, attempt: 1, prompt: "p" });
-  assert.match(stillRunning(view, 0), /: #0 task-0 00:00 docs: checking criteria$/);
+  assert.match(stillRunning(view, 0), /: #0 task-0 00:00 docs: checking criteria, no byte yet$/);
 });
 
 test("a frame fits every terminal", () => {

@@ -1,0 +1,57 @@
+/** A model server of one's own often answers one call at a time: then a call that waits for others is not silent. */
+import type { SessionEvent } from "@github/copilot-sdk";
+import type { Clock } from "../platform/clock.ts";
+
+/** A call that waits so long while others are answered waits for them. */
+export const queueMs = 60_000;
+
+/** Of all turns on one model server. */
+export interface CallQueue {
+  /** When an answer of a model has last begun or gone on. */
+  progressAt: number;
+  onWait(): void;
+}
+
+/** The signs of life of a turn. */
+export class LifeSigns {
+  #own: number;
+  /** Nothing has come of the answer to the last request. */
+  #awaits = true;
+  #queuedMs = 0;
+  readonly #clock: Clock;
+  readonly #queue: CallQueue | undefined;
+
+  constructor(clock: Clock, queue: CallQueue | undefined) {
+    this.#clock = clock;
+    this.#queue = queue;
+    this.#own = clock.now();
+  }
+
+  see({ type, agentId }: SessionEvent): void {
+    const isPart = /^assistant\.(?:\w+_delta|message|usage)$/.test(type);
+    const now = this.#clock.now();
+    if (isPart) {
+      this.#queuedMs += this.last - this.#own;
+      if (this.#queue !== undefined) this.#queue.progressAt = now;
+    }
+    this.#own = now;
+    if (agentId !== undefined) return;
+    if (isPart) this.#awaits = false;
+    else if (type === "assistant.turn_start") this.#awaits = true;
+  }
+
+  /** The last one: of other turns, too, while its call may wait for them. */
+  get last(): number {
+    return this.#awaits ? Math.max(this.#own, this.#queue?.progressAt ?? 0) : this.#own;
+  }
+
+  /** How long its calls have waited for others, which doesn't count as time of the turn. */
+  get queuedMs(): number {
+    return this.#queuedMs + this.last - this.#own;
+  }
+
+  tellIfQueued(idleMs: number): void {
+    const isLong = this.#clock.now() - this.#own >= Math.min(idleMs, queueMs);
+    if (isLong && this.last > this.#own) this.#queue?.onWait();
+  }
+}
