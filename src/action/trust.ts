@@ -228,10 +228,11 @@ function notTrusted(
   const has = (kind: Standing["kind"]): boolean => standings.some((one) => one.kind === kind);
   const unattended = !has("unknown") && (!has("stranger") || !answered.has(event.name));
   const doubts = standings.flatMap((one) => doubtOf(one, options));
+  const causes = doubts.map(([cause]) => cause);
   return {
     kind: "refused",
-    reason: doubts.map((doubt) => doubt.join(" ")).join(" "),
-    cause: doubts.map(([cause]) => cause).join(" "),
+    reason: [...causes, ...new Set(doubts.map(([, advice]) => advice))].join(" "),
+    cause: causes.join(" "),
     unattended,
     onlyStrangers: !has("unknown") && !has("bot"),
   };

@@ -88,6 +88,7 @@ describe("a refusal says what helps", () => {
     assert.match(bots.reason, /the bot dependabot\[bot\], .*the bot renovate\[bot\], which/);
     const { reason, skips } = await refusal(stranger, { actor: "other" });
     assert.match(reason, /stranger, who .* by other, who /);
+    assert.equal(reason.match(/Add them to/g)?.length, 1);
     assert.equal(skips, false);
     const both = await refusal("pull-request-bot", { actor: "stranger" });
     assert.match(both.reason, /the bot dependabot\[bot\].*stranger, who has no write access/);
