@@ -1,5 +1,5 @@
-import { realpathSync, statSync } from "node:fs";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { constants, realpathSync, statSync } from "node:fs";
+import { access, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -39,6 +39,7 @@ export async function checkWorkingDirectory(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw new UsageError(`The working directory ${path} does not exist.`);
   if (!found.isDirectory()) throw new UsageError(`The working directory ${path} is not a folder.`);
+  await access(path, constants.R_OK | constants.X_OK).catch(unable(`read ${path}`));
 }
 
 /** Writes a report that the user has named. Its folder is made. */

@@ -2,7 +2,7 @@
 import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import type { Permissions, SandboxMode } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
@@ -89,6 +89,7 @@ export class Confinement {
     { workingDirectory, readable = [] }: Place,
   ): Promise<SandboxProfile> {
     const { kept = [] } = this.#options;
+    refuseClosedFolder(workingDirectory);
     const breath = new Breath();
     const pause = async (): Promise<void> => {
       if (breath.isDue) await breath.take();
@@ -286,4 +287,15 @@ export function unlessUnconfined(
   const message = `The sandbox of a command was not engaged: ${unconfined.reason}. The session was ended.`;
   const { toolCalls } = outcome;
   return { kind: "crashed", toolCalls, crash: { cause: "configuration", message } };
+}
+
+/** In its namespace, root may do only what the owner and the mode of a file allow. */
+function refuseClosedFolder(path: string): void {
+  const { uid, gid, mode } = statSync(path);
+  const shift =
+    uid === process.getuid?.() ? 6 : process.getgroups?.().includes(gid) === true ? 3 : 0;
+  if (((mode >> shift) & 0o5) === 0o5) return;
+  throw new Error(
+    `programs in it run without the privileges of root, and can't read ${path}, which belongs to the user ${uid} and has the mode ${(mode & 0o777).toString(8)}. Run as its owner, or change its owner or mode (chmod o+rx)`,
+  );
 }

@@ -1,7 +1,7 @@
 /** Sessions whose sandbox can't be engaged: nothing is started, or the turn ends with the reason. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
@@ -123,4 +123,27 @@ test("a report that comes after the last answer ends the turn red", skip, async 
   });
   await session.close();
   assert.match(crashOf(run).message, /^The sandbox of a command was not engaged: .* inactive\./);
+});
+
+const asRoot = { skip: withoutSandbox || (process.getuid?.() !== 0 && "Only root can enter it.") };
+
+test("a folder that only its owner may read is refused at once, by its mode", asRoot, async (t) => {
+  const workspace = await makeWorkspace(t, { "out/.keep": "" });
+  const { path } = workspace;
+  const confinement = new Confinement({ environment, scripted: false });
+  const rig = await makeRig(t, () => ({ text: "hi" }), { workspace, confinement });
+  const opened = () => rig.attempt({ permissions, signal: AbortSignal.timeout(30_000) });
+  await chown(path, 1234, 1234);
+  await chmod(path, 0o700);
+  const result = await opened();
+  assert.ok(result.kind === "crashed");
+  assert.equal(result.crash.cause, "configuration");
+  assert.match(
+    result.crash.message,
+    /can't read \S+, which belongs to the user 1234 and has the mode 700\./,
+  );
+  await chmod(path, 0o755);
+  const open = await opened();
+  assert.ok(open.kind === "opened");
+  await open.session.close();
 });
