@@ -11,17 +11,17 @@ import { findRuntime } from "../runtime/find-runtime.ts";
 import { JobHost } from "../live/job-host.ts";
 import { asFlag } from "../run/options.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
-import { contextOf, whyNoneListed } from "../run/offered-models.ts";
+import { whyNoneListed } from "../run/offered-models.ts";
 import { missingModel } from "../run/execute.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function doctor(
-  { json, format, model, ...server }: OptionsOf<"doctor">,
+  { json, format, ...server }: OptionsOf<"doctor">,
   { output }: Io,
 ): Promise<ExitCode> {
-  const checks = await checkMachine(readAccess(server), model);
+  const checks = await checkMachine(readAccess(server));
   if (json === true || format === "json") output.printJson({ checks });
   else {
     const lines = checks.map(({ name, ok, text }) => `${ok ? "ok    " : "FAIL  "}${name}: ${text}`);
@@ -40,9 +40,8 @@ interface Check {
 type Found = Omit<Check, "name">;
 
 const patienceMs = 10_000;
-const answerMs = 300_000;
 
-function checkMachine(access: ModelAccess, model?: string): Promise<readonly Check[]> {
+function checkMachine(access: ModelAccess): Promise<readonly Check[]> {
   const { environment } = access;
   const checks = {
     // `scripts/launcher.js` has already refused older versions.
@@ -50,7 +49,6 @@ function checkMachine(access: ModelAccess, model?: string): Promise<readonly Che
     "Copilot runtime": () => runtime(access),
     Sandbox: () => sandbox(environment),
     Models: () => models(access),
-    ...(model !== undefined && { Model: () => answerOf(model, access) }),
     Git: async () => {
       const path = findProgram("git", environment);
       return path === undefined ? missing("It is not in PATH. Install it.") : there(path);
@@ -109,45 +107,6 @@ async function models(access: ModelAccess): Promise<Found> {
   const offered = await host.live.listModels();
   if (offered.length > 0) return there(`${source} lists ${offered.length} models`);
   return missing(await whyNoneListed(access));
-}
-
-/** One question with one tool of ours, which every session has. */
-async function answerOf(modelId: string, access: ModelAccess): Promise<Found> {
-  const none = missingModel(access, false, asFlag);
-  if (none !== undefined) return missing(none);
-  await using host = new JobHost({ ...access, permissions: "read-only" });
-  const context = await contextOf(access, modelId);
-  const [session] = await host.helperSessionStart(modelId);
-  const asked: { calls?: true; text?: string; used?: Used } = {};
-  session.rawSection.on(({ type, data }) => {
-    if (type === "assistant.usage") asked.used ??= data;
-    if (type === "assistant.message" && data.content !== "") asked.text = data.content;
-    if (type === "tool.execution_start" && data.toolName === "job_boolean_true") asked.calls = true;
-  });
-  const question = "Is 2 smaller than 3? If it is, call the tool job_boolean_true with the reason.";
-  await session.sendRequest(question, answerMs);
-  const { calls, text = "", used } = asked;
-  const facts = [...speedOf(used), `context ${context?.toLocaleString("en-US") ?? "unknown"}`];
-  const found = `${modelId}: ${facts.join(", ")}`;
-  if (calls === true) return there(`${found}. It calls tools`);
-  return missing(
-    `${found}. It was asked to call a tool, and answered ${JSON.stringify(clip(text))}. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), choose another model, or write \`protocol: actions\` into the tasks, which needs no tool calls.`,
-  );
-}
-
-interface Used {
-  readonly duration?: number;
-  readonly outputTokens?: number;
-  readonly timeToFirstTokenMs?: number;
-}
-
-function speedOf({ duration = 0, outputTokens = 0, timeToFirstTokenMs }: Used = {}): string[] {
-  const [first = 0, all] = [timeToFirstTokenMs, duration];
-  const speed = all > first ? [`${Math.round((outputTokens * 10_000) / (all - first)) / 10}`] : [];
-  return [
-    ...(timeToFirstTokenMs === undefined ? [] : [`first token after ${(first / 1000).toFixed(1)} s`]),
-    ...speed.map((one) => `${one} tokens per second`),
-  ];
 }
 
 async function problemOf(

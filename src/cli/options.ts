@@ -329,11 +329,7 @@ export const options = {
     ...rehearsal,
     ...models,
   },
-  doctor: {
-    model: option("--model <id>", "also ask this model to call a tool, and measure its answer"),
-    ...server,
-    ...forPrograms,
-  },
+  doctor: { ...server, ...forPrograms },
   build: {
     ...tool,
     print: option<true>(
