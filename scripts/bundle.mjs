@@ -9,7 +9,6 @@ import { parseArgs } from "node:util";
 import ncc from "@vercel/ncc";
 import { build, transformSync } from "esbuild";
 import { licensesOf, packagesIn } from "./licenses.mjs";
-import { onFirstUse, seldomFiles } from "./on-first-use.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiled = join(root, "build");
@@ -35,11 +34,7 @@ const bundles = {
     return new Map([...main, ...[...post].map(([name, text]) => [`post/${name}`, text])]);
   },
   cli: async () => {
-    const files = await bundleByEsbuild(
-      "dist/cli",
-      { main: "src/cli/main.js" },
-      { plugins: [onFirstUse] },
-    );
+    const files = await bundleByEsbuild("dist/cli", { main: "src/cli/main.js" });
     // It is copied as it is: any Node reads it, to say which one is needed.
     const launcher = fs.readFileSync(join(root, "scripts", "launcher.js"), "utf8");
     return files.set("index.js", `#!/usr/bin/env node\n${launcher}`);
@@ -84,7 +79,7 @@ async function bundleByNcc(file) {
     return files;
   } catch (error) {
     // The stack would print a line of 3 MB.
-    throw new Error(`ncc can't bundle ${file}: ${error.message}`);
+    throw new Error(`ncc can't bundle ${file}: ${error.message}`, { cause: error });
   } finally {
     fs.rmSync(copies, { recursive: true, force: true });
   }
@@ -109,28 +104,24 @@ function withoutUnusedClient() {
   return folder;
 }
 
-async function bundleByEsbuild(outdir, entries, { plugins = [], ...named } = {}) {
-  const options = {
+async function bundleByEsbuild(outdir, entries, options = {}) {
+  const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     outdir,
+    entryPoints: Object.fromEntries(
+      Object.entries(entries).map(([name, file]) => [name, join(compiled, file)]),
+    ),
     bundle: true,
     platform: "node",
     target,
+    format: "esm",
+    // A module that is loaded on demand is in a file of its own.
+    splitting: true,
+    chunkNames: "[name]-[hash]",
     minify: true,
     legalComments: "none",
     metafile: true,
     write: false,
-    ...named,
-  };
-  const main = await build({
-    ...options,
-    entryPoints: Object.fromEntries(
-      Object.entries(entries).map(([name, file]) => [name, join(compiled, file)]),
-    ),
-    // A module that is loaded on demand is in a file of its own.
-    splitting: true,
-    chunkNames: "[name]-[hash]",
-    format: "esm",
     alias: {
       // Its build for Node reads an environment variable for each token, which takes a sixth of the time of a large file.
       yaml: join(root, "node_modules/yaml/browser/index.js"),
@@ -141,17 +132,14 @@ async function bundleByEsbuild(outdir, entries, { plugins = [], ...named } = {})
     banner: {
       js: 'import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);',
     },
-    plugins,
+    ...options,
   });
-  const results = plugins.includes(onFirstUse) ? [main, await seldomFiles(options)] : [main];
   const files = new Map(
-    results
-      .flatMap(({ outputFiles }) => outputFiles)
-      .map(({ path, contents }) => [relative(join(root, outdir), path), contents]),
+    outputFiles.map(({ path, contents }) => [relative(join(root, outdir), path), contents]),
   );
   files.set("package.json", '{ "type": "module" }\n');
-  const packages = results.flatMap(({ metafile }) => packagesIn(metafile));
-  return files.set("licenses.txt", licensesOf([...packages, ...(await packagesInTexts())]));
+  const packages = [...packagesIn(metafile), ...(await packagesInTexts())];
+  return files.set("licenses.txt", licensesOf(packages));
 }
 
 /** The packages in the texts that scripts/generate.mjs makes. */

@@ -1,5 +1,5 @@
-// Writes src/generated/, which git ignores. Build, lint and typecheck run it first; it takes a moment and needs
-// nothing but the packages of package.json:
+// Writes src/generated/, which git ignores. Build and lint run it first; it takes a moment and needs nothing but the
+// packages of package.json:
 //   action-manifest.ts   the inputs and outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   module-programs.ts the programs in which modules run as tools, as texts

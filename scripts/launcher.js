@@ -1,5 +1,5 @@
-// The command line's first file: says which Node is needed before anything is loaded that an old one can't read.
-// So in the JavaScript of 2015, which any Node reads, and as a module or as a script.
+// Any Node reads this file, in the JavaScript of 2015, and it says which Node is needed: an old one can't parse the rest of
+// the command line, and would print a syntax error.
 (function (version) {
   var parts = version.split(".");
   var major = Number(parts[0]);
