@@ -39,7 +39,7 @@ export async function main(args: readonly string[]): Promise<void> {
   });
   const names = positionals.length > 0 ? positionals : workloads.map(({ name }) => name);
   try {
-    if (names.includes("cold")) await bundleCommandLine();
+    await bundleCommandLine();
     for (const name of names) {
       const pairs = await pairsOf(name, Number(values.pairs));
       for (const [title, figure] of Object.entries(figures)) {

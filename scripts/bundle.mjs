@@ -1,7 +1,6 @@
-// Bundles the compiled command line and action into dist/, which is committed: `npx agent-jobs` and
-// `uses: …/agent-jobs` work straight from a checkout. With --check it fails if what is committed is not the same. With
-// --out FOLDER it writes there; a name (cli, action, web) bundles that one only. `library` is a part of the build: what
-// `import "agent-jobs"` loads, which takes a third of the time that the many files take.
+// Bundles the compiled command line and library (dist/cli) and the action (dist/action), which are committed:
+// `npx agent-jobs` and `uses: …/agent-jobs` work straight from a checkout. With --check it fails if what is committed is
+// not the same. With --out FOLDER it writes there; a name (cli, action, web) bundles that one only.
 import fs from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,19 +32,18 @@ const bundles = {
     main.set("licenses.txt", `${main.get("licenses.txt")}\n\n${texts}`);
     return new Map([...main, ...[...post].map(([name, text]) => [`post/${name}`, text])]);
   },
+  // The command line and the library share most of their code, so they share its files.
   cli: async () => {
-    const files = await bundleByEsbuild("dist/cli", { main: "src/cli/main.js" });
+    const files = await bundleByEsbuild("dist/cli", {
+      main: "src/cli/main.js",
+      library: "src/index.js",
+      entry: "src/entry/index.js",
+      testing: "src/run/testing.js",
+    });
     // It is copied as it is: any Node reads it, to say which one is needed.
     const launcher = fs.readFileSync(join(root, "scripts", "launcher.js"), "utf8");
     return files.set("index.js", `#!/usr/bin/env node\n${launcher}`);
   },
-  library: () =>
-    bundleByEsbuild(
-      "build/library",
-      { index: "src/index.js", entry: "src/entry/index.js", testing: "src/run/testing.js" },
-      // The names of its functions are in the stack traces of applications.
-      { minify: false, minifySyntax: true, minifyWhitespace: true },
-    ),
   // scripts/build-page.mjs has made them.
   web: async () => {
     const names = ["page.js", "page.css", "licenses.txt"];
@@ -56,7 +54,7 @@ const bundles = {
 for (const name of positionals.length === 0 ? ["action", "cli", "web"] : positionals) {
   if (!Object.hasOwn(bundles, name)) throw new Error(`There is no bundle ${name}.`);
   const files = await bundles[name]();
-  const folder = name === "library" ? join(compiled, name) : join(values.out, "dist", name);
+  const folder = join(values.out, "dist", name);
   if (values.check) check(name, files, folder);
   else publish(files, folder);
 }
@@ -104,7 +102,7 @@ function withoutUnusedClient() {
   return folder;
 }
 
-async function bundleByEsbuild(outdir, entries, options = {}) {
+async function bundleByEsbuild(outdir, entries) {
   const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     outdir,
@@ -118,7 +116,9 @@ async function bundleByEsbuild(outdir, entries, options = {}) {
     // A module that is loaded on demand is in a file of its own.
     splitting: true,
     chunkNames: "[name]-[hash]",
-    minify: true,
+    // The names of functions stay: they are in the stack traces of applications.
+    minifySyntax: true,
+    minifyWhitespace: true,
     legalComments: "none",
     metafile: true,
     write: false,
@@ -132,7 +132,8 @@ async function bundleByEsbuild(outdir, entries, options = {}) {
     banner: {
       js: 'import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);',
     },
-    ...options,
+    // Few runs load these packages, which are installed beside the bundle.
+    external: ["@actions/github", "@modelcontextprotocol/client", "@opentelemetry/*"],
   });
   const files = new Map(
     outputFiles.map(({ path, contents }) => [relative(join(root, outdir), path), contents]),

@@ -31,6 +31,21 @@ for (const name of fs.readdirSync(folder))
 for (const [name, body] of Object.entries(files))
   write(name, `// Written by scripts/generate.mjs.\n${body}`);
 
+// A file of build/ that imports the library by its name gets the compiled one, not the bundle in dist/.
+fs.mkdirSync(new URL("build/", root), { recursive: true });
+fs.writeFileSync(
+  new URL("build/package.json", root),
+  JSON.stringify({
+    name: JSON.parse(read("package.json")).name,
+    type: "module",
+    exports: {
+      ".": "./src/index.js",
+      "./entry": "./src/entry/index.js",
+      "./testing": "./src/run/testing.js",
+    },
+  }),
+);
+
 /** In one step, and only what is new: another build may be reading the file. */
 function write(name, text) {
   const file = new URL(name, folder);

@@ -18,7 +18,7 @@ if (tests.length === 0) {
   console.error("Usage: npm run test:file test/engine/run-task.test.ts");
   process.exit(2);
 }
-if (!fs.existsSync("build/library")) {
+if (!fs.existsSync("build/src")) {
   console.error("Run `npm run build` once first.");
   process.exit(2);
 }

@@ -60,7 +60,13 @@ export const bare = (workload: Workload): Promise<Measured> =>
 export function runner(workload: Workload): Promise<Measured> {
   return workload.name === "cold"
     ? run([commandLine, "run", "entry.json", "--quiet", "--provider-base-url", server.baseUrl])
-    : run([join(import.meta.dirname, "runner.js"), workload.name, server.baseUrl, folder]);
+    : run([
+        join(import.meta.dirname, "runner.js"),
+        workload.name,
+        server.baseUrl,
+        folder,
+        join(commandLine, "..", "library.js"),
+      ]);
 }
 
 /** What a user starts: not the many files of the build. */
