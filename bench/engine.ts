@@ -1,9 +1,8 @@
 /**
  * How many works per second the engine runs by itself: fake sessions, a fake sink, the real clock. Prints
- * the median and the spread, the same per second of CPU (which a busy machine does not change), and how much
- * the heap has grown over many works.
+ * the median and the spread, and the same per second of CPU (which a busy machine does not change).
  *
- *   npm run bench:engine [-- WORKS]        (default: 20,000 works a round; takes about half a minute)
+ *   npm run bench engine [-- WORKS]        (default: 20,000 works a round; takes about half a minute)
  */
 import { createGate } from "../src/run/gate.ts";
 import type { Work } from "../src/entry/model.ts";
@@ -15,8 +14,6 @@ import { runJob } from "../src/engine/run-job.ts";
 import { systemClock } from "../src/platform/system-clock.ts";
 
 const ROUNDS = 15;
-const HEAP_WORKS = 500_000;
-const works = Number(process.argv[2] ?? 20_000);
 
 const session = {
   id: "s",
@@ -36,7 +33,7 @@ const shapes: Readonly<Record<string, (times: number) => Work>> = {
 };
 const ref: Work = { kind: "Ref", taskId: "a" };
 
-async function run(work: Work, onWork: () => void = () => {}): Promise<void> {
+async function run(work: Work): Promise<void> {
   const entry = validateEntry(
     {
       models: { driving: "d" },
@@ -51,9 +48,7 @@ async function run(work: Work, onWork: () => void = () => {}): Promise<void> {
     rateLimit: new RateLimit(systemClock),
     random: () => 0,
     sessions: { open: () => Promise.resolve({ kind: "opened", session }) },
-    emit: (event) => {
-      if (event.type === "work.ended") onWork();
-    },
+    emit: () => {},
   };
   const limits = resolveLimits({ loopIterations: 1_000_000_000 });
   const permissionsOf = (): "read-only" => "read-only";
@@ -72,36 +67,28 @@ async function run(work: Work, onWork: () => void = () => {}): Promise<void> {
 
 const perSecond = (count: number): string => Math.round(count).toLocaleString("en");
 
-for (const [name, shape] of Object.entries(shapes)) {
-  const rates: number[] = [];
-  let cpuSeconds = 0;
-  // The first rounds warm up.
-  for (let round = -3; round < ROUNDS; round += 1) {
-    const cpu = process.cpuUsage();
-    const begun = performance.now();
-    await run(shape(works));
-    const rate = works / ((performance.now() - begun) / 1000);
-    if (round < 0) continue;
-    rates.push(rate);
-    const { user, system } = process.cpuUsage(cpu);
-    cpuSeconds += (user + system) / 1e6;
+export async function main([count = "20000"]: readonly string[]): Promise<void> {
+  const works = Number(count);
+  for (const [name, shape] of Object.entries(shapes)) {
+    const rates: number[] = [];
+    let cpuSeconds = 0;
+    // The first rounds warm up.
+    for (let round = -3; round < ROUNDS; round += 1) {
+      const cpu = process.cpuUsage();
+      const begun = performance.now();
+      await run(shape(works));
+      const rate = works / ((performance.now() - begun) / 1000);
+      if (round < 0) continue;
+      rates.push(rate);
+      const { user, system } = process.cpuUsage(cpu);
+      cpuSeconds += (user + system) / 1e6;
+    }
+    rates.sort((a, b) => a - b);
+    const [least = 0, median = 0, best = 0] = [0, 0.5, 1].map(
+      (share) => rates[Math.round(share * (rates.length - 1))],
+    );
+    console.log(
+      `${name}: ${perSecond(median)} works/s (${perSecond(least)} to ${perSecond(best)}, ${ROUNDS} rounds of ${perSecond(works)}), ${perSecond((works * ROUNDS) / cpuSeconds)} per second of CPU`,
+    );
   }
-  rates.sort((a, b) => a - b);
-  const [least = 0, median = 0, best = 0] = [0, 0.5, 1].map(
-    (share) => rates[Math.round(share * (rates.length - 1))],
-  );
-  console.log(
-    `${name}: ${perSecond(median)} works/s (${perSecond(least)} to ${perSecond(best)}, ${ROUNDS} rounds of ${perSecond(works)}), ${perSecond((works * ROUNDS) / cpuSeconds)} per second of CPU`,
-  );
 }
-
-let done = 0;
-const heaps: number[] = [];
-await run({ kind: "Loop", body: ref, atMost: HEAP_WORKS }, () => {
-  done += 1;
-  if (done % (HEAP_WORKS / 10) !== 0) return;
-  globalThis.gc?.();
-  heaps.push(process.memoryUsage().heapUsed);
-});
-const growth = ((heaps.at(-1) ?? 0) - (heaps[0] ?? 0)) / 1e6;
-console.log(`heap: ${growth.toFixed(2)} MB more after ${perSecond(HEAP_WORKS)} works`);

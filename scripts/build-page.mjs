@@ -1,7 +1,7 @@
 // Bundles web/ into build/web/: page.js and page.css, which the server serves and a report embeds, and the
-// licenses of the packages in them. With --sizes it prints what takes how much room.
+// licenses of the packages in them.
 import fs from "node:fs";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { licensesOf, packagesIn } from "./licenses.mjs";
@@ -47,27 +47,11 @@ fs.mkdirSync(out, { recursive: true });
 for (const { path, text } of outputFiles)
   // A report has the script inline: `<!--` would change how a browser finds its end.
   write(path, path.endsWith(".js") ? text.replaceAll("<!--", "\\x3C!--") : text);
-const packages = packagesIn(metafile);
-const present = [...packages].filter(([folder, size]) => folder !== "" && size > 0);
-write(
-  join(out, "licenses.txt"),
-  licensesOf(
-    root,
-    present.map(([folder]) => folder),
-  ),
-);
-if (process.argv.includes("--sizes")) printSizes();
+write(join(out, "licenses.txt"), licensesOf(packagesIn(metafile)));
 
 /** In one step: a server may be reading the file. */
 function write(file, text) {
   const draft = `${file}.${process.pid}`;
   fs.writeFileSync(draft, text);
   fs.renameSync(draft, file);
-}
-
-function printSizes() {
-  for (const { path, contents } of outputFiles)
-    console.log(`${relative(root, path)} ${Math.round(contents.length / 1000)} kB`);
-  for (const [folder, size] of [...packages].sort((a, b) => b[1] - a[1]).slice(0, 25))
-    console.log(`${String(size).padStart(9)} ${folder.replace(/^.*node_modules\//, "")}`);
 }

@@ -1,143 +1,149 @@
-// Bundles the compiled command line and action into dist/, which is committed: `npx agent-jobs` and
-// `uses: …/agent-jobs` work straight from a checkout. With --check it fails if what is committed is not the same. With
-// --out FOLDER it writes there; a name (cli, action, web) bundles that one only. `library` is a part of the build: what
-// `import "agent-jobs"` loads, which takes a third of the time that the many files take.
+// Bundles the compiled command line and library (dist/cli) and the action (dist/action), which are committed:
+// `npx agent-jobs` and `uses: …/agent-jobs` work straight from a checkout. With --check it fails if what is committed is
+// not the same. With --out FOLDER it writes there; a name (cli, action, web) bundles that one only.
 import fs from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { build } from "esbuild";
+import ncc from "@vercel/ncc";
+import { build, transformSync } from "esbuild";
 import { licensesOf, packagesIn } from "./licenses.mjs";
-import { onFirstUse, seldomFiles } from "./on-first-use.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const compiled = join(root, "build");
+const target = "node20.19";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     check: { type: "boolean", default: false },
     out: { type: "string", default: root },
-    /** Where the compiled files are. */
-    build: { type: "string", default: join(root, "build") },
   },
 });
 
-/**
- * `@actions/core` imports an HTTP client (`undici`) to ask for OpenID tokens, which nobody here does: 480 KB that every
- * start would load. Its modules only define, which its `package.json` doesn't say, so imports that nothing uses stay.
- */
-const unusedParts = {
-  name: "unused-parts",
-  setup({ onResolve, resolve }) {
-    onResolve({ filter: /./ }, async ({ path, pluginData, ...from }) => {
-      if (pluginData === "resolved" || !from.importer.includes("/node_modules/@actions/core/"))
-        return undefined;
-      const { resolveDir, importer, kind, namespace } = from;
-      const options = { resolveDir, importer, kind, namespace, pluginData: "resolved" };
-      return { ...(await resolve(path, options)), sideEffects: false };
-    });
-  },
-};
-
 /** Folder → what makes its files: names → contents. */
 const bundles = {
-  cli: async () => {
-    const files = await bundle("dist/cli", { main: "src/cli/main.js" }, { plugins: [onFirstUse] });
-    // As it is: any Node reads it, to say which one is needed.
-    const launcher = fs.readFileSync(join(root, "scripts", "launcher.js"), "utf8");
-    files.set("index.js", `#!/usr/bin/env node\n${launcher}`);
-    return files;
+  action: async () => {
+    // ncc names the chunks by the paths of their modules, relative to the working directory.
+    process.chdir(root);
+    const main = await bundleByNcc("src/action/main.js");
+    const post = await bundleByNcc("src/action/post.js");
+    const texts = licensesOf(await packagesInTexts());
+    main.set("licenses.txt", `${main.get("licenses.txt")}\n\n${texts}`);
+    return new Map([...main, ...[...post].map(([name, text]) => [`post/${name}`, text])]);
   },
-  action: () =>
-    bundle(
-      "dist/action",
-      { index: "src/action/main.js", "post/index": "src/action/post.js" },
-      { plugins: [onFirstUse] },
-    ),
-  library: () =>
-    bundle(
-      "build/library",
-      {
-        index: "src/index.js",
-        entry: "src/entry/index.js",
-        testing: "src/run/testing.js",
-      },
-      // The names of its functions are in the stack traces of applications.
-      { minify: false, minifySyntax: true, minifyWhitespace: true },
-    ),
-  // Made by scripts/build-page.mjs; only copied.
+  // The command line and the library share most of their code, so they share its files.
+  cli: async () => {
+    const files = await bundleByEsbuild("dist/cli", {
+      main: "src/cli/main.js",
+      library: "src/index.js",
+      entry: "src/entry/index.js",
+      testing: "src/run/testing.js",
+    });
+    // It is copied as it is: any Node reads it, to say which one is needed.
+    const launcher = fs.readFileSync(join(root, "scripts", "launcher.js"), "utf8");
+    return files.set("index.js", `#!/usr/bin/env node\n${launcher}`);
+  },
+  // scripts/build-page.mjs has made them.
   web: async () => {
-    const folder = join(values.build, "web");
     const names = ["page.js", "page.css", "licenses.txt"];
-    return new Map(names.map((name) => [name, fs.readFileSync(join(folder, name))]));
+    return new Map(names.map((name) => [name, fs.readFileSync(join(compiled, "web", name))]));
   },
 };
-const executable = "cli/index.js";
 
 for (const name of positionals.length === 0 ? ["action", "cli", "web"] : positionals) {
   if (!Object.hasOwn(bundles, name)) throw new Error(`There is no bundle ${name}.`);
   const files = await bundles[name]();
-  const folder = name === "library" ? join(values.build, name) : join(values.out, "dist", name);
+  const folder = join(values.out, "dist", name);
   if (values.check) check(name, files, folder);
-  else publish(name, files, folder);
+  else publish(files, folder);
 }
 
-async function bundle(outdir, entries, { plugins = [], ...named } = {}) {
-  const options = {
+/** An entry point of the action, with a chunk for each module that is imported on demand. */
+async function bundleByNcc(file) {
+  const copies = withoutUnusedClient();
+  try {
+    const { code, assets } = await ncc(join(compiled, file), {
+      cache: false,
+      esm: true,
+      license: "licenses.txt",
+      quiet: true,
+      target: "es2022",
+    });
+    const files = new Map([["index.js", code]]);
+    for (const [name, { source }] of Object.entries(assets)) files.set(name, source);
+    for (const [name, source] of files)
+      if (name.endsWith(".js")) files.set(name, minified(String(source)));
+    return files;
+  } catch (error) {
+    // The stack would print a line of 3 MB.
+    throw new Error(`ncc can't bundle ${file}: ${error.message}`, { cause: error });
+  } finally {
+    fs.rmSync(copies, { recursive: true, force: true });
+  }
+}
+
+/** ncc's own minifier leaves the chunks as they are. */
+function minified(code) {
+  return transformSync(code, { minify: true, format: "esm", target, legalComments: "none" }).code;
+}
+
+/**
+ * `@actions/core` asks for OpenID tokens with an HTTP client (`undici`), which no code of ours uses: 0.1 s of CPU at each
+ * start. Its package.json doesn't declare that its modules can be left out, so ncc reads a copy that does.
+ */
+function withoutUnusedClient() {
+  const folder = join(compiled, "node_modules");
+  const name = "@actions/core";
+  fs.cpSync(join(root, "node_modules", name), join(folder, name), { recursive: true });
+  const manifest = join(folder, name, "package.json");
+  const fields = JSON.parse(fs.readFileSync(manifest, "utf8"));
+  fs.writeFileSync(manifest, JSON.stringify({ ...fields, sideEffects: false }));
+  return folder;
+}
+
+async function bundleByEsbuild(outdir, entries) {
+  const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     outdir,
+    entryPoints: Object.fromEntries(
+      Object.entries(entries).map(([name, file]) => [name, join(compiled, file)]),
+    ),
     bundle: true,
     platform: "node",
-    target: "node20.19",
-    minify: true,
+    target,
+    format: "esm",
+    // A module that is loaded on demand is in a file of its own.
+    splitting: true,
+    chunkNames: "[name]-[hash]",
+    // The names of functions stay: they are in the stack traces of applications.
+    minifySyntax: true,
+    minifyWhitespace: true,
     legalComments: "none",
     metafile: true,
     write: false,
-    ...named,
-  };
-  const main = await build({
-    ...options,
-    entryPoints: Object.fromEntries(
-      Object.entries(entries).map(([name, file]) => [name, join(values.build, file)]),
-    ),
-    // What is loaded on demand is in files of its own.
-    splitting: true,
-    chunkNames: "[name]-[hash]",
-    format: "esm",
     alias: {
       // Its build for Node reads an environment variable for each token, which takes a sixth of the time of a large file.
       yaml: join(root, "node_modules/yaml/browser/index.js"),
       // Its "main" asks for its parts in a way that can't be bundled.
       "jsonc-parser": join(root, "node_modules/jsonc-parser/lib/esm/main.js"),
     },
-    // For packages in CommonJS, which ask for Node's own modules.
+    // Packages in CommonJS ask for Node's own modules.
     banner: {
       js: 'import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);',
     },
-    plugins: [unusedParts, ...plugins],
+    // Few runs load these packages, which are installed beside the bundle.
+    external: ["@actions/github", "@modelcontextprotocol/client", "@opentelemetry/*"],
   });
-  const results = plugins.includes(onFirstUse) ? [main, await seldomFiles(options)] : [main];
   const files = new Map(
-    results
-      .flatMap(({ outputFiles }) => outputFiles)
-      .map(({ path, contents }) => [relative(join(root, outdir), path), contents]),
+    outputFiles.map(({ path, contents }) => [relative(join(root, outdir), path), contents]),
   );
   files.set("package.json", '{ "type": "module" }\n');
-  const packages = [
-    ...results.flatMap(({ metafile }) => [...packagesIn(metafile).keys()]),
-    ...(await packagesInTexts()),
-  ];
-  files.set(
-    "licenses.txt",
-    licensesOf(
-      root,
-      packages.filter((folder) => folder !== ""),
-    ),
-  );
-  return files;
+  const packages = [...packagesIn(metafile), ...(await packagesInTexts())];
+  return files.set("licenses.txt", licensesOf(packages));
 }
 
-/** Those of what scripts/generate.mjs makes a text of. */
+/** The packages in the texts that scripts/generate.mjs makes. */
 async function packagesInTexts() {
   const { metafile } = await build({
     entryPoints: ["src/tools/module-hooks.ts"],
@@ -148,36 +154,35 @@ async function packagesInTexts() {
     platform: "node",
     mainFields: ["module", "main"],
   });
-  return packagesIn(metafile).keys();
+  return packagesIn(metafile);
 }
 
-function publish(name, files, folder) {
+function publish(files, folder) {
   fs.rmSync(folder, { recursive: true, force: true });
   for (const [file, contents] of files) {
-    fs.mkdirSync(join(folder, file, ".."), { recursive: true });
-    const mode = `${name}/${file}` === executable ? 0o755 : 0o644;
+    fs.mkdirSync(dirname(join(folder, file)), { recursive: true });
+    const isProgram = typeof contents === "string" && contents.startsWith("#!");
+    const mode = isProgram ? 0o755 : 0o644;
     fs.writeFileSync(join(folder, file), contents, { mode });
   }
 }
 
 function check(name, files, folder) {
-  const committed = fs.existsSync(folder) ? filesOf(folder) : [];
+  const committed = fs.existsSync(folder)
+    ? fs
+        .readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    : [];
   const isFresh =
     committed.length === files.size &&
-    committed.every((file) => files.has(file)) &&
-    committed.every((file) =>
-      fs.readFileSync(join(folder, file)).equals(Buffer.from(files.get(file))),
+    committed.every(
+      (file) =>
+        files.has(file) && fs.readFileSync(join(folder, file)).equals(Buffer.from(files.get(file))),
     );
   if (isFresh) return;
   console.error(
     `dist/${name} is not what src/ builds to: run \`npm run bundle\` and commit the result.`,
   );
   process.exitCode = 1;
-}
-
-function filesOf(folder) {
-  return fs
-    .readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }

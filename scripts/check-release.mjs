@@ -16,12 +16,12 @@ if (refType === "tag" && tag !== `v${version}`)
 const slug = /^git\+https:\/\/github\.com\/(.+)\.git$/.exec(repository?.url ?? "")?.[1];
 if (here !== undefined && slug !== here)
   problems.push(
-    `package.json names the repository ${slug}, but this is ${here}. Run: node scripts/rename.mjs ${here}`,
+    `package.json names the repository ${slug}, but this is ${here}. docs/internals/releasing.md says how to change it.`,
   );
 
 if (slug?.startsWith("org/"))
   problems.push(
-    `package.json names the repository ${slug}, whose owner is a placeholder. Run: node scripts/rename.mjs OWNER/REPOSITORY PACKAGE`,
+    `package.json names the repository ${slug}, whose owner is a placeholder. docs/internals/releasing.md says how to change it.`,
   );
 
 if (locked !== version)

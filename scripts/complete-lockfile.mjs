@@ -1,36 +1,16 @@
-// Adds to package-lock.json the platform packages that the registry in use does not hold. npm leaves
-// them out of the lock file, and `npm ci` then refuses it everywhere (docs/decisions, "lock file").
-// They are pinned by version; where a registry has them, npm takes them from there. With --hashes it asks the
-// registry for the SHA-512 of every package that has none yet, and fails if it can't get one.
+// A registry mirror may lack the packages of some platforms: npm then leaves them out of package-lock.json, and `npm ci`
+// refuses it everywhere, so this script adds them by version (docs/decisions/0009-lock-file.md). With --hashes it asks the
+// registry for each SHA-512 that is missing, and fails if it can't get one.
 import { execFile } from "node:child_process";
 import fs from "node:fs";
 import { promisify } from "node:util";
 
 const file = new URL("../package-lock.json", import.meta.url);
 const lock = JSON.parse(fs.readFileSync(file, "utf8"));
-const systems = [
-  "darwin",
-  "win32",
-  "android",
-  "aix",
-  "freebsd",
-  "netbsd",
-  "openbsd",
-  "openharmony",
-  "sunos",
-  "linux",
-];
-const processors = [
-  "arm64",
-  "x64",
-  "ia32",
-  "loong64",
-  "mips64el",
-  "ppc64",
-  "riscv64",
-  "s390x",
-  "arm",
-];
+const systems = "darwin win32 android aix freebsd netbsd openbsd openharmony sunos linux".split(
+  " ",
+);
+const processors = "arm64 x64 ia32 loong64 mips64el ppc64 riscv64 s390x arm".split(" ");
 
 const added = [];
 for (const { optionalDependencies = {}, dev, license } of Object.values({ ...lock.packages })) {

@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the pages in examples/: `npm run example-pictures [-- NAME…]`. Each shows what a rehearsal of the
- * template makes on GitHub: the summary of the job, and what is delivered. The styles are like GitHub's.
+ * Takes the pictures of the pages in examples/. Each shows what a rehearsal of the template makes on GitHub: the summary of
+ * the job, and what is delivered. The styles are like GitHub's.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,6 @@ import { launchChromium } from "../test/rig/browser.ts";
 import { runCli } from "../test/rig/cli.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const named = process.argv.slice(2);
 const markdown = new MarkdownIt({ html: true });
 const styles = `
 * { box-sizing: border-box; }
@@ -46,8 +45,7 @@ mark { background: #d73a4a; border-radius: 12px; color: #fff; padding: 2px 10px;
 
 const browser = await launchChromium();
 try {
-  for (const name of templates)
-    if (named.length === 0 || named.includes(name)) await take(browser, name);
+  for (const name of templates) await take(browser, name);
 } finally {
   await browser.close();
 }

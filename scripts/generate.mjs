@@ -1,5 +1,5 @@
-// Writes src/generated/, which git ignores. Build, lint and typecheck run it first; it takes a moment and needs
-// nothing but the packages of package.json:
+// Writes src/generated/, which git ignores. Build and lint run it first; it takes a moment and needs nothing but the
+// packages of package.json:
 //   action-manifest.ts   the inputs and outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   module-programs.ts the programs in which modules run as tools, as texts
@@ -30,6 +30,21 @@ for (const name of fs.readdirSync(folder))
   if (name.endsWith(".ts") && !(name in files)) fs.rmSync(new URL(name, folder), { force: true });
 for (const [name, body] of Object.entries(files))
   write(name, `// Written by scripts/generate.mjs.\n${body}`);
+
+// A file of build/ that imports the library by its name gets the compiled one, not the bundle in dist/.
+fs.mkdirSync(new URL("build/", root), { recursive: true });
+fs.writeFileSync(
+  new URL("build/package.json", root),
+  JSON.stringify({
+    name: JSON.parse(read("package.json")).name,
+    type: "module",
+    exports: {
+      ".": "./src/index.js",
+      "./entry": "./src/entry/index.js",
+      "./testing": "./src/run/testing.js",
+    },
+  }),
+);
 
 /** In one step, and only what is new: another build may be reading the file. */
 function write(name, text) {

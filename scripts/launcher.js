@@ -1,5 +1,5 @@
-// The command line's first file: says which Node is needed before anything is loaded that an old one can't read,
-// and what to do if too few files can be open. So in the JavaScript of 2015, which any Node reads, and as a module or as a script.
+// Any Node reads this file, in the JavaScript of 2015. It says which Node is needed, where an old one would print a
+// syntax error, and what to do if too few files may be open.
 (function (version) {
   var parts = version.split(".");
   var major = Number(parts[0]);

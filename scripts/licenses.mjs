@@ -1,28 +1,28 @@
 // The packages in what esbuild has made, with their licenses.
 import fs from "node:fs";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-/** Folder of each package → its bytes in the outputs. Of the project's own files: "". */
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The folders of the packages in a bundle, relative to the root. */
 export function packagesIn({ outputs }) {
-  const sizes = new Map();
-  for (const { inputs } of Object.values(outputs))
-    for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
-      const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? "";
-      sizes.set(folder, (sizes.get(folder) ?? 0) + bytesInOutput);
-    }
-  return sizes;
+  return Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) =>
+      bytesInOutput > 0 ? (/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []) : [],
+    ),
+  );
 }
 
-/** `folders`: of packages, relative to `root`. */
-export function licensesOf(root, folders) {
+export function licensesOf(folders) {
   return [...new Set(folders)]
     .sort((a, b) => (a < b ? -1 : 1))
     .map((folder) => {
+      const path = `${root}${folder}`;
       const { name, version, license } = JSON.parse(
-        fs.readFileSync(join(root, folder, "package.json"), "utf8"),
+        fs.readFileSync(`${path}/package.json`, "utf8"),
       );
-      const file = fs.readdirSync(join(root, folder)).find((one) => /^licen[cs]e/i.test(one));
-      const text = file === undefined ? "" : fs.readFileSync(join(root, folder, file), "utf8");
+      const file = fs.readdirSync(path).find((one) => /^licen[cs]e/i.test(one));
+      const text = file === undefined ? "" : fs.readFileSync(`${path}/${file}`, "utf8");
       return `${name} ${version} (${license ?? "see its package"})\n\n${text.replaceAll("\r", "").trim()}\n`;
     })
     .join("\n----\n\n");

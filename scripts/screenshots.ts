@@ -1,6 +1,5 @@
 /**
- * Takes the pictures of the page: `npm run screenshots [-- FOLDER]`, by default into build/screenshots/. A server
- * plays the rehearsals of scripts/screenshots/, so the runs are real except for the model. Those in docs/images/ are
+ * Takes the pictures of the page into build/screenshots/. A server plays the rehearsals of scripts/screenshots/, so the runs are real except for the model. Those in docs/images/ are
  * copies: reduce their colors first (`pngquant 128`), they are at most 300 KB each.
  *
  * The page uses the system's fonts. With the packages fonts-inter and fonts-jetbrains-mono of Debian, the pictures
@@ -14,17 +13,16 @@ import type { Browser, Page } from "playwright-core";
 import type { RunEvent } from "../src/events/event.ts";
 import { readJournal } from "../src/journal/read.ts";
 import { createJournal } from "../src/journal/write.ts";
-import { launchChromium, openTab, phone, type TabOptions } from "../test/rig/browser.ts";
+import { launchChromium, openTab, type TabOptions } from "../test/rig/browser.ts";
 import { runCli, startCli } from "../test/rig/cli.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const folder = process.argv[2] ?? join(root, "build", "screenshots");
+const folder = join(root, "build", "screenshots");
 const source = join(root, "scripts", "screenshots");
 const slide = { viewport: { width: 1360, height: 960 }, scale: 2 } as const;
 const looks: readonly (readonly [string, TabOptions])[] = [
   ["light", { ...slide, colorScheme: "light" }],
   ["dark", { ...slide, colorScheme: "dark" }],
-  ["phone", { viewport: phone, scale: 2, colorScheme: "light" }],
 ];
 
 const work = await mkdtemp(join(tmpdir(), "agent-jobs-screenshots-"));
@@ -68,18 +66,6 @@ async function portalPictures(browser: Browser): Promise<void> {
           .first()
           .waitFor();
         await picture(page, `portal-${look}`);
-        await page.goto(`${address}#/run/${first}`);
-        await page.getByRole("heading", { level: 1, name: /Succeeded/ }).waitFor();
-        await picture(page, `run-${look}`);
-        const timeline = page.getByRole("region", { name: "Timeline and decisions" });
-        await timeline.screenshot({ path: join(folder, `timeline-${look}.png`) });
-        await page
-          .getByRole("navigation", { name: "Works" })
-          .getByRole("link", { name: /fix-test/ })
-          .click();
-        await page.getByRole("tab", { name: /Retry 1/ }).click();
-        await page.getByText("Both tests pass.").first().waitFor();
-        await picture(page, `work-${look}`);
         await page.goto(`${address}#/session`);
         await page.getByRole("button", { name: "Start the session" }).click();
         await page.getByRole("textbox", { name: "Prompt" }).fill("Which prices are wrong today?");

@@ -2,34 +2,26 @@
  * Writes the JSON Schemas that editors use, from the schemas in the code: `npm run schema`. With `--check` it
  * writes nothing and fails if one of them is stale.
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { entrySchema } from "../src/entry/entry-schema.ts";
 import { evalSchema } from "../src/evals/eval-schema.ts";
 import { messageSchema } from "../src/protocol/message-schema.ts";
 import { rehearsalSchema } from "../src/rehearsal/format/rehearsal-schema.ts";
 
-const json = (schema: object): string => `${JSON.stringify(schema, null, 2)}\n`;
-const files: readonly { readonly file: string; readonly text: string }[] = [
-  { file: "schema/entry.schema.json", text: json(entrySchema) },
-  { file: "schema/action-protocol.schema.json", text: json(messageSchema) },
-  { file: "schema/rehearsal.schema.json", text: json(rehearsalSchema) },
-  { file: "schema/eval.schema.json", text: json(evalSchema) },
-];
-
-const root = join(import.meta.dirname, "..", "..");
-const check = process.argv.includes("--check");
-const stale: string[] = [];
-for (const { file, text } of files) {
-  const path = join(root, file);
-  if (check) {
-    if ((await readFile(path, "utf8").catch(() => "")) !== text) stale.push(file);
-  } else {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, text);
+const schemas = {
+  "entry.schema.json": entrySchema,
+  "action-protocol.schema.json": messageSchema,
+  "rehearsal.schema.json": rehearsalSchema,
+  "eval.schema.json": evalSchema,
+};
+const folder = join(import.meta.dirname, "..", "..", "schema");
+for (const [name, schema] of Object.entries(schemas)) {
+  const text = `${JSON.stringify(schema, null, 2)}\n`;
+  const file = join(folder, name);
+  if (!process.argv.includes("--check")) await writeFile(file, text);
+  else if ((await readFile(file, "utf8").catch(() => "")) !== text) {
+    console.error(`schema/${name} is stale. Run: npm run schema`);
+    process.exitCode = 1;
   }
-}
-if (stale.length > 0) {
-  console.error(`Stale: ${stale.join(", ")}. Run: npm run schema`);
-  process.exitCode = 1;
 }

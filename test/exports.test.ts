@@ -1,13 +1,14 @@
 /** What an application gets that installs the package. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, it, test } from "node:test";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { findRuntime } from "../src/runtime/find-runtime.ts";
 import { declarationsOf } from "./rig/declarations.ts";
+import { dist, installPackage } from "./rig/dist.ts";
 import { makeWorkspace } from "./rig/workspace.ts";
 
 const run = promisify(execFile);
@@ -29,10 +30,10 @@ describe("everything that is exported", () => {
 });
 
 describe("the names that are exported", () => {
-  it("are those of the documentation, under the package's own name", async () => {
-    // Through package.json's exports, as an application resolves it.
-    const name: string = "agent-jobs";
-    const library: object = await import(name);
+  it("are those of the documentation", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const installed = await installPackage(path);
+    const library: object = await import(join(installed, "dist/cli/library.js"));
     const expected = `
       DiagnosticsError JobHost actionDocumentSchema applyEvent assignWorkId availableTools
       createActionExecutor createJournal createRunView decisionCategory decisionOf decisionText
@@ -47,9 +48,9 @@ describe("the names that are exported", () => {
   });
 });
 
-async function bundled(code: string): Promise<string> {
+async function bundled(code: string, resolveDir: string): Promise<string> {
   const { outputFiles } = await build({
-    stdin: { contents: code, resolveDir: root },
+    stdin: { contents: code, resolveDir },
     bundle: true,
     write: false,
     platform: "node",
@@ -60,10 +61,12 @@ async function bundled(code: string): Promise<string> {
 }
 
 test("agent-jobs/entry brings neither the SDK nor ajv along", async (t) => {
-  const loaded = await bundled(`import * as entry from "agent-jobs/entry"; console.log(entry);`);
+  const { path } = await makeWorkspace(t);
+  await installPackage(path);
+  const code = `import * as entry from "agent-jobs/entry"; console.log(entry);`;
+  const loaded = await bundled(code, path);
   assert.match(loaded, /YAMLParseError/);
   assert.doesNotMatch(loaded, /createMessageConnection|CopilotClient|no schema with key or ref/);
-  const { path } = await makeWorkspace(t);
   const { stdout } = await run(
     process.execPath,
     [
@@ -75,21 +78,23 @@ test("agent-jobs/entry brings neither the SDK nor ajv along", async (t) => {
        console.log(renderMermaid(generateChartNodes(prepared.jobs.j.work)).includes("t #35;0"));
        try { validateEntry({ ...entry, task: 1 }, ""); } catch (error) { console.log(error.diagnostics[0].hint); }`,
     ],
-    { cwd: root, env: { PATH: process.env["PATH"], HOME: path } },
+    { cwd: path, env: { PATH: process.env["PATH"], HOME: path } },
   );
   assert.equal(stdout, 'true\ndid you mean "tasks"?\n');
 });
 
 test("a program that is bundled as an ES module runs jobs, and says what is wrong with entries", async (t) => {
   const workspace = await makeWorkspace(t);
+  await installPackage(workspace.path);
   const outfile = join(workspace.path, "program.mjs");
   await build({
-    stdin: { contents: program, resolveDir: root },
+    stdin: { contents: program, resolveDir: workspace.path },
     bundle: true,
     outfile,
     platform: "node",
     format: "esm",
     logLevel: "silent",
+    nodePaths: [join(root, "node_modules")],
   });
   const { stdout } = await run(process.execPath, [outfile], {
     cwd: workspace.path,
@@ -134,21 +139,63 @@ test("what is installed with the package is what the library and the command lin
   assert.deepEqual([...imported].sort(), Object.keys(manifest.dependencies).sort());
 });
 
-test("the package has every file that its manifest and its README name", async () => {
+test("the package has every file that its manifest and its README name, in less than 6 MB", async () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
-  const named = readme.match(/(?<=\(|[ "])(?:docs|entries|examples)\/[\w./-]+\.\w+/g) ?? [];
+  // The page on npm takes pictures from the repository.
+  const named =
+    readme.match(/(?<=\(|[ "])(?:docs|entries|examples)\/[\w./-]+\.(?!png|svg)\w+/g) ?? [];
   const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
   const { stdout } = await run("npm", args, { cwd: root });
-  const packed: Readonly<Record<string, { readonly files: readonly { readonly path: string }[] }>> =
+  interface Packed {
+    readonly path: string;
+    readonly size: number;
+  }
+  const packed: Readonly<Record<string, { readonly files: readonly Packed[] }>> =
     JSON.parse(stdout);
-  const files = new Set(Object.values(packed).flatMap((one) => one.files.map(({ path }) => path)));
+  // The bundle that is tested may be newer than the committed one.
+  const bundle = join(dist ?? join(root, "dist"), "cli");
+  const files = new Map([
+    ...Object.values(packed)
+      .flatMap((one) => one.files)
+      .filter(({ path }) => !path.startsWith("dist/cli/"))
+      .map(({ path, size }) => [path, size] as const),
+    ...readdirSync(bundle).map(
+      (name) => [`dist/cli/${name}`, statSync(join(bundle, name)).size] as const,
+    ),
+  ]);
   const manifest = readFileSync(join(root, "package.json"), "utf8");
   const targets = [...manifest.matchAll(/: "(?:\.\/)?((?:build|dist)\/[\w./-]+\.(?:js|d\.ts))"/g)];
   assert.ok(targets.length >= 7);
-  assert.deepEqual(
-    [...named, ...targets.map(([, file = ""]) => file)].filter((file) => !files.has(file)),
-    [],
+  const missing = [...named, ...targets.map(([, file = ""]) => file)].filter(
+    (file) => !files.has(file),
   );
+  assert.deepEqual(missing, []);
+  const size = [...files.values()].reduce((sum, one) => sum + one, 0);
+  assert.ok(size < 6_000_000, `${size} bytes`);
+});
+
+test("every declaration that the library's declarations import is in the package", async () => {
+  const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+    cwd: root,
+  });
+  const missing = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    if (!stdout.includes(`"${file}"`)) missing.add(file);
+    const text = readFileSync(join(root, file), "utf8");
+    for (const [, name = ""] of text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)\.[jt]s"/g))
+      visit(`${join(dirname(file), name)}.d.ts`);
+  };
+  for (const name of ["index", "entry/index", "run/testing"]) visit(`build/src/${name}.d.ts`);
+  assert.deepEqual([...missing], []);
+});
+
+test("the tarball that the runner downloads for `uses:` is smaller than 8 MB", async () => {
+  const options = { cwd: root, encoding: "buffer", maxBuffer: 64_000_000 } as const;
+  const { stdout } = await run("git", ["archive", "HEAD"], options);
+  assert.ok(stdout.length < 8_000_000, `${stdout.length} bytes`);
 });
 
 const program = `

@@ -137,6 +137,27 @@ describe("documents and comments", () => {
   });
 });
 
+it("every file names the repository and the package that package.json has", () => {
+  const [, slug] = /github\.com\/(.+)\.git"/.exec(read("package.json")) ?? [];
+  const [, name] = /"name": "(.+)"/.exec(read("package.json")) ?? [];
+  const found = gitFiles.flatMap((file) => {
+    const matches = (pattern: RegExp): string[] =>
+      [...read(file).matchAll(pattern)].map(([, one = ""]) => one);
+    const repositories = matches(
+      /(?:uses: |github\.com[/:]|githubusercontent\.com\/)([\w.-]+\/agent-jobs)\b/g,
+    );
+    const packages = matches(
+      /(?:from "|import\("|npm (?:install|i|add)(?: -\S+)* |npx --yes )((?:@[\w-]+\/)?agent-jobs)(?![\w-])/g,
+    );
+    const others = [
+      ...repositories.filter((one) => one !== slug),
+      ...packages.filter((one) => one !== name),
+    ];
+    return others.map((other) => `${file}: ${other}`);
+  });
+  assert.deepEqual(found, []);
+});
+
 describe("source files", () => {
   it("export no value that nothing imports", () => {
     const source = new Map(code.map((file) => [file, read(file)]));

@@ -1,46 +1,43 @@
 /**
- * The other side: the least that does the same work on the SDK alone. Each difference that is named changes
- * one thing, to show what it costs.
+ * The other side: the least that does the same work on the SDK alone.
  *
- *   node bare.js WORKLOAD BASE-URL FOLDER [DIFFERENCE...]
+ *   node bare.js WORKLOAD BASE-URL FOLDER
  */
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { measure } from "./meter.ts";
-import { modelId, prompt, workloadOf, type Difference } from "./workload.ts";
+import { modelId, prompt, workloadOf } from "./workload.ts";
 
-const [, , name, baseUrl = "", folder = "", ...named] = process.argv;
-const differs = (difference: Difference): boolean => named.includes(difference);
+const [, , name, baseUrl = "", folder = ""] = process.argv;
 const { tasks, order } = workloadOf(name);
 
 async function runTask(client: CopilotClient): Promise<void> {
   const session = await client.createSession({
     model: modelId,
-    streaming: !differs("no streaming"),
+    streaming: true,
     provider: { type: "openai", baseUrl, apiKey: "bench" },
     workingDirectory: folder,
     availableTools: ["builtin:view", "builtin:grep", "builtin:rg", "builtin:glob", "custom:*"],
     onPermissionRequest: () => ({ kind: "approve-once" }),
-    infiniteSessions: { enabled: differs("infinite sessions") },
+    infiniteSessions: { enabled: false },
     skipCustomInstructions: true,
     enableSessionStore: false,
     enableSkills: false,
-    ...(differs("a hook") ? { hooks: { onPreToolUse: () => undefined } } : {}),
   });
   const done = new Promise((resolve) => session.on("session.idle", resolve));
   await session.send({ prompt });
   await done;
   await session.disconnect();
-  if (!differs("no deletion")) await client.deleteSession(session.sessionId);
+  await client.deleteSession(session.sessionId);
 }
 
 await measure(async () => {
   const baseDirectory = mkdtempSync(join(tmpdir(), "agent-jobs-bench-bare-"));
   const { COPILOT_CLI_PATH: path } = process.env;
   const client = new CopilotClient({
-    ...(differs("the default mode") ? {} : { mode: "empty" }),
+    mode: "empty",
     useLoggedInUser: false,
     baseDirectory,
     logLevel: "error",

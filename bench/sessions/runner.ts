@@ -1,13 +1,14 @@
 /**
  * Our side: a job with one task for each session, through the library.
  *
- *   node runner.js WORKLOAD BASE-URL FOLDER
+ *   node runner.js WORKLOAD BASE-URL FOLDER LIBRARY
  */
-import { JobHost, type Entry } from "agent-jobs";
+import type { Entry } from "agent-jobs";
 import { measure } from "./meter.ts";
 import { modelId, prompt, workloadOf } from "./workload.ts";
 
-const [, , name, baseUrl = "", folder = ""] = process.argv;
+const [, , name, baseUrl = "", folder = "", library = ""] = process.argv;
+const { JobHost }: typeof import("agent-jobs") = await import(library);
 const { tasks, order } = workloadOf(name);
 const works = Array.from({ length: tasks }, () => ({ kind: "Ref" as const, taskId: "task" }));
 const entry: Entry = {

@@ -15,16 +15,6 @@ export const workloads: readonly Workload[] = [
   { name: "sequence-50", tasks: 50, order: "sequence" },
 ];
 
-/** In what the bare script may differ from itself, one thing at a time. */
-export const differences = [
-  "a hook",
-  "no streaming",
-  "no deletion",
-  "infinite sessions",
-  "the default mode",
-] as const;
-export type Difference = (typeof differences)[number];
-
 export const modelId = "bench";
 export const prompt = "Read README.md and say what it is about.";
 
@@ -40,17 +30,6 @@ export function workloadOf(name: string | undefined): Workload {
   const found = workloads.find((workload) => workload.name === name);
   if (found === undefined) throw new Error(`There is no workload ${name}.`);
   return found;
-}
-
-/** What runs with and without a sandbox: a first task, as many more with one command each, one with many commands. */
-export const confined = { tasks: 20, commands: 20 } as const;
-
-/** Milliseconds. */
-export interface ConfinedSample {
-  /** From the start of the job to the end of its first task. */
-  readonly first: number;
-  readonly task: number;
-  readonly command: number;
 }
 
 export function median(list: readonly number[]): number {

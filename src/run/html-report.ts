@@ -96,7 +96,7 @@ async function refuseJournal(path: string): Promise<void> {
 
 const BEGINNING_BYTES = 1024 * 1024;
 
-/** Throws in a build without `npm run page`. */
+/** Throws in a build without the page. */
 function pageFiles(): PageFiles {
   const page = findPageFiles();
   if (page !== undefined) return page;

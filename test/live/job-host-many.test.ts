@@ -62,7 +62,7 @@ describe("a JobHost with many jobs", () => {
 /** The lines that a program prints which uses the library as an application does. It must exit by itself. */
 async function play(t: TestContext, program: string, baseUrl: string): Promise<string[]> {
   const { path } = await makeWorkspace(t);
-  const library = pathToFileURL(new URL("build/library/index.js", root).pathname).href;
+  const library = pathToFileURL(new URL("build/src/index.js", root).pathname).href;
   const code = program
     .replace("LIBRARY", () => JSON.stringify(library))
     .replace("PROVIDER", () => JSON.stringify({ baseUrl }))

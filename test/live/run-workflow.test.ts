@@ -209,7 +209,7 @@ describe("runWorkflow", () => {
     const examples = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
     const example = examples.find((code) => code.includes("await runWorkflow("));
     const program = `import { readFileSync } from "node:fs";
-import { DiagnosticsError, loadWorkflow, runWorkflow } from ${JSON.stringify(join(root, "build/library/index.js"))};
+import { DiagnosticsError, loadWorkflow, runWorkflow } from ${JSON.stringify(join(root, "build/src/index.js"))};
 const prompt = async (question) => (question === "Greet Ada (kind)?" ? "yes" : "no");
 ${example}
 console.log(status, result);`;

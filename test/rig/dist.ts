@@ -4,6 +4,7 @@
  * after `npm run build` alone, the compiled files.
  */
 import { existsSync } from "node:fs";
+import { cp, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -20,3 +21,14 @@ export const action = {
   main: file("action/main.js", "action"),
   post: file("action/post.js", "action/post"),
 };
+
+/** Installs the package into a folder: its manifest, its types and its bundles. Returns the folder of the package. */
+export async function installPackage(folder: string): Promise<string> {
+  if (dist === undefined) throw new Error("Run node scripts/bundle.mjs cli --out build first.");
+  const installed = join(folder, "node_modules", "agent-jobs");
+  await mkdir(installed, { recursive: true });
+  await cp(join(build, "..", "package.json"), join(installed, "package.json"));
+  await symlink(build, join(installed, "build"));
+  await symlink(dist, join(installed, "dist"));
+  return installed;
+}

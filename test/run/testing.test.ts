@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { installPackage } from "../rig/dist.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const run = promisify(execFile);
@@ -44,8 +45,7 @@ test("a suite of node:test in another project rehearses with the installed packa
     "node_modules/.keep": "",
   });
   const modules = join(cwd, "node_modules");
-  // What an installed package has is in test/exports.test.ts.
-  await symlink(root, join(modules, "agent-jobs"));
+  await installPackage(cwd);
   await symlink(join(root, "node_modules/@types"), join(modules, "@types"));
   const compiler = join(root, "node_modules/.bin/tsc");
   const strict = ["--strict", "--module", "nodenext", "--target", "es2022", "--types", "node"];

@@ -68,7 +68,7 @@ describe("scripts/check-release.mjs", () => {
     assert.equal(code, 1);
     assert.deepEqual(stderr.trim().split("\n"), [
       "::error::The tag is v1.2.4, but package.json has version 1.2.3.",
-      "::error::package.json names the repository octo/shop, but this is somebody/shop. Run: node scripts/rename.mjs somebody/shop",
+      "::error::package.json names the repository octo/shop, but this is somebody/shop. docs/internals/releasing.md says how to change it.",
       "::error::package-lock.json has version 1.2.2, not 1.2.3. Run: npm install",
       '::error::docs/action.md says "not published yet". Remove it.',
       '::error::CHANGELOG.md has no section "## [1.2.3]".',

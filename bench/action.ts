@@ -2,7 +2,7 @@
  * From the start of the process to the first prompt at the model server: the bundles of the action and of
  * the command line beside a bare script on the SDK, in turns, in one run. Prints medians, spreads, ratios.
  *
- *   npm run bench:first-prompt        (after `npm run bundle`; takes about a minute)
+ *   npm run bench action        (after `npm run bundle`; takes about a minute)
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -33,15 +33,8 @@ const { PATH = "", HOME = "" } = process.env;
 const variants: Readonly<
   Record<string, { args: readonly string[]; env?: Readonly<Record<string, string>> }>
 > = {
-  "bare SDK": { args: [join(root, "bench", "bare-sdk.mjs"), server.baseUrl] },
-  "agent-jobs run": {
-    args: [
-      join(root, "dist", "cli", "index.js"),
-      "run",
-      "entry.json",
-      "--provider-base-url",
-      server.baseUrl,
-    ],
+  "bare SDK": {
+    args: [join(import.meta.dirname, "sessions", "bare.js"), "cold", server.baseUrl, folder],
   },
   "the action": {
     args: [join(root, "dist", "action", "index.js")],
@@ -89,7 +82,7 @@ export async function firstPrompts(): Promise<ReadonlyMap<string, readonly numbe
 export const at = (list: readonly number[], share: number): number =>
   list.toSorted((a, b) => a - b)[Math.round((list.length - 1) * share)] ?? Number.NaN;
 
-if (process.argv[1] === import.meta.filename) {
+export async function main(): Promise<void> {
   const times = await firstPrompts();
   const base = at(times.get("bare SDK") ?? [], 0.5);
   for (const [name, list] of times) {
