@@ -23,6 +23,7 @@ import {
   type Measured,
 } from "./sessions/sides.ts";
 import { median, workloadOf } from "./sessions/workload.ts";
+import { tell } from "../test/rig/tell.ts";
 
 const { values } = parseArgs({
   options: {
@@ -138,7 +139,7 @@ async function commands(): Promise<readonly Figure[]> {
 
 async function report(): Promise<readonly Figure[]> {
   const journal = createJournal(join(temporary, "large.jsonl"));
-  for (const event of largeRun({ events: 100_000 })) journal.report(event);
+  tell(journal, ...largeRun({ events: 100_000 }));
   await journal.close?.();
   const name = "report of 100,000 events";
   let elapsed = Number.NaN;

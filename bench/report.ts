@@ -11,6 +11,7 @@ import { createJournal } from "../src/journal/write.ts";
 import { launchChromium, openTab } from "../test/rig/browser.ts";
 import { runCli } from "../test/rig/cli.ts";
 import { largeRun } from "../test/web/large-run.ts";
+import { tell } from "../test/rig/tell.ts";
 
 const events = Number(process.argv[2] ?? 26_000);
 const folder = await mkdtemp(join(tmpdir(), "agent-jobs-bench-report-"));
@@ -34,7 +35,7 @@ async function writeReport(): Promise<string> {
   const path = join(folder, "run.jsonl");
   const journal = createJournal(path);
   const run = largeRun({ events });
-  for (const event of run) journal.report(event);
+  tell(journal, ...run);
   await journal.close?.();
   const { code, stderr } = await runCli(["report", "run.jsonl", "-o", "report.html"], {
     cwd: folder,
