@@ -21,6 +21,7 @@ import {
   type Measured,
 } from "./sessions/sides.ts";
 import { median } from "./sessions/workload.ts";
+import { tell } from "../test/rig/tell.ts";
 
 interface Figure {
   readonly name: string;
@@ -130,7 +131,7 @@ async function commands(): Promise<readonly Figure[]> {
 
 async function report(): Promise<readonly Figure[]> {
   const journal = createJournal(join(temporary, "large.jsonl"));
-  for (const event of largeRun({ events: 100_000 })) journal.report(event);
+  tell(journal, ...largeRun({ events: 100_000 }));
   await journal.close?.();
   const name = "report of 100,000 events";
   let elapsed = Number.NaN;

@@ -11,6 +11,7 @@ import { createJournal } from "../src/journal/write.ts";
 import { launchChromium, openTab } from "../test/rig/browser.ts";
 import { runCli } from "../test/rig/cli.ts";
 import { largeRun } from "../test/web/large-run.ts";
+import { tell } from "../test/rig/tell.ts";
 
 export async function main([count = "26000"]: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "agent-jobs-bench-report-"));
@@ -34,7 +35,7 @@ export async function main([count = "26000"]: readonly string[]): Promise<void> 
 async function writeReport(folder: string, events: number): Promise<string> {
   const path = join(folder, "run.jsonl");
   const journal = createJournal(path);
-  for (const event of largeRun({ events })) journal.report(event);
+  tell(journal, ...largeRun({ events }));
   await journal.close?.();
   const { code, stderr } = await runCli(["report", "run.jsonl", "-o", "report.html"], {
     cwd: folder,

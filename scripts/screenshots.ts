@@ -15,6 +15,7 @@ import { readJournal } from "../src/journal/read.ts";
 import { createJournal } from "../src/journal/write.ts";
 import { launchChromium, openTab, type TabOptions } from "../test/rig/browser.ts";
 import { runCli, startCli } from "../test/rig/cli.ts";
+import { tell } from "../test/rig/tell.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const folder = join(root, "build", "screenshots");
@@ -106,7 +107,7 @@ async function reportPictures(browser: Browser): Promise<void> {
   for (const [index, events] of nights.entries()) {
     const name = `night-${index + 1}.jsonl`;
     const journal = createJournal(join(work, name));
-    for (const event of moved(events, index)) journal.report(event);
+    tell(journal, ...moved(events, index));
     await journal.close?.();
     names.push(name);
   }

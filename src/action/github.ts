@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { defined } from "../document/guards.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
-import { applyEvent, createRunView } from "../events/view.ts";
+import { createRunView } from "../events/view.ts";
 import {
   annotate,
   chartDetail,
@@ -42,7 +42,7 @@ export type GithubRun = ReturnType<typeof createGithubRun>;
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions) {
   const { loaded, jobName } = prepared;
   const { journal, journalArtifact } = options;
-  const view = createRunView();
+  let view = noRun;
   const chart: GithubOptions["chart"] = (shown) =>
     chartOf(shown, (workId) => chartDetail(shown, workId));
   const reporter = createGithubReporter({
@@ -52,7 +52,7 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
     ...defined({ jobLine: loaded.locate(["jobs", jobName]).line }),
     chart,
   });
-  const outputs: Reporter = { name: "outputs", report: (event) => applyEvent(view, event) };
+  const outputs: Reporter = { name: "outputs", report: (_event, shared) => void (view = shared) };
   const reportFile = (): string | undefined =>
     options.reportFile !== undefined && existsSync(options.reportFile)
       ? options.reportFile
@@ -77,8 +77,10 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   };
 }
 
+const noRun = createRunView();
+
 export function outputsWithoutRun(result: Result, reason: string): Outputs {
-  return outputsOf(createRunView(), { result, reason });
+  return outputsOf(noRun, { result, reason });
 }
 
 const MAX_PROBLEMS = 10;

@@ -72,7 +72,7 @@ export async function runEval(
       gateTurns: meter.gate,
       reporters: [
         { name: "budget", report: meter.report },
-        { name: "expectations", report: (event) => expectations.report(event) },
+        { name: "expectations", report: (...told) => expectations.report(...told) },
       ],
       ...(ownRuntime ? {} : { runtimes }),
     };

@@ -1,8 +1,9 @@
-/** From the engine to the reporters: stamped, redacted once, and isolated from each other. */
+/** From the engine to the reporters: stamped, redacted once, folded once, and isolated from each other. */
 import type { Clock } from "../platform/clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
 import { within } from "../platform/waiting.ts";
+import { applyEvent, createRunView, type RunView } from "./view.ts";
 
 /** Sees every event of a run, or of all runs of a host, in order and redacted. Its errors never reach a run. */
 export interface Reporter {
@@ -10,8 +11,8 @@ export interface Reporter {
   readonly name?: string;
   /** A run whose events it could not keep is incomplete. */
   readonly essential?: true;
-  /** Called for every event, at once. */
-  report(event: RunEvent): void;
+  /** Called for every event, at once. `view` is the state of its run, this event included; all reporters share it. */
+  report(event: RunEvent, view: RunView): void;
   /** Called once, after the last event. */
   close?(): Promise<void>;
   /** The longest time that `close` may take. Default: two seconds. */
@@ -26,6 +27,8 @@ export interface ReporterFailure {
 }
 
 export interface Sink {
+  /** The state of the run after the last event: the only fold of a live run. */
+  readonly view: RunView;
   /** Never throws. Events after `close` are dropped. */
   emit(body: RunEventBody): void;
   /** Closes every reporter, within its time. Never rejects; a second call gives the same promise. */
@@ -52,6 +55,7 @@ export function createSink(options: {
 }): Sink {
   const { runId, clock, redactor, reporters } = options;
   const set = new ReporterSet({ clock, redact: (text) => redactor.text(text), reporters });
+  const view = createRunView();
   const waiting: RunEventBody[] = [];
   let busy = false;
   let last = 0;
@@ -67,10 +71,14 @@ export function createSink(options: {
       set.fail("redactor", error, true);
       return;
     }
-    for (const event of events) set.report(event);
+    for (const event of events) {
+      applyEvent(view, event);
+      set.report(event, view);
+    }
   };
 
   return {
+    view,
     emit(body) {
       if (closing !== undefined) return;
       waiting.push(body);
@@ -116,10 +124,10 @@ export class ReporterSet {
     this.#reporters.delete(reporter);
   }
 
-  report(event: RunEvent): void {
+  report(event: RunEvent, view: RunView): void {
     for (const [reporter, name] of this.#reporters) {
       try {
-        reporter.report(event);
+        reporter.report(event, view);
       } catch (error) {
         this.fail(name, error, reporter.essential);
       }

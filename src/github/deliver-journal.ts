@@ -9,7 +9,7 @@ import { posix } from "node:path";
 import { loadEntry, type LoadedEntry } from "../entry/load-entry.ts";
 import { outputsOf, type Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
-import { applyEvent, createRunView, type RunView } from "../events/view.ts";
+import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournal } from "../journal/read.ts";
 import { deliver } from "../outputs/deliver.ts";
 import { skipped, type Delivery } from "../outputs/delivery.ts";
@@ -95,9 +95,8 @@ function readRun(path: string): { readonly view: RunView; readonly digest: strin
   const starts = events.filter(({ type }) => type === "run.started").length;
   if (starts !== 1)
     throw new JournalRefused(`The journal ${path} has ${starts} runs. Give one with one run.`);
-  const view = createRunView();
-  for (const event of events) applyEvent(view, event);
-  if (view.endedAt === undefined)
+  const [view] = viewsOf(events).values();
+  if (view?.endedAt === undefined)
     throw new JournalRefused(`The run of the journal ${path} has not ended.`);
   const { part, rehearsed } = view.plan ?? {};
   if (rehearsed === true)

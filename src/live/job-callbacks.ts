@@ -4,7 +4,8 @@ import { decisionText } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
 import { outcomeText, type RunEvent, type RunOutcome, type WorkOutcome } from "../events/event.ts";
 import type { ReporterFailure } from "../events/sink.ts";
-import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
+import type { HostRun } from "../run/host.ts";
+import type { RunView, WorkView } from "../events/view.ts";
 
 /** A running task, as `startTask` returns it. */
 export interface ICopilotTask {
@@ -247,20 +248,11 @@ export interface JobResult {
   readonly incomplete: readonly string[];
 }
 
-export class ResultFold {
-  readonly #view = createRunView();
-  #outcome: RunOutcome | undefined;
-
-  report(event: RunEvent): void {
-    applyEvent(this.#view, event);
-    if (event.type === "run.ended") this.#outcome = event.outcome;
-  }
-
-  result(runId: string, failures: readonly ReporterFailure[]): JobResult {
-    const outcome = this.#outcome ?? { kind: "failed", reason: "The job has not ended." };
-    const incomplete = failures.map(incompleteText);
-    return { runId, outcome, works: [...this.#view.works.values()], view: this.#view, incomplete };
-  }
+/** Waits for the end of the run. */
+export async function jobResult({ runId, view, ended }: HostRun): Promise<JobResult> {
+  const { reporterFailures, outcome } = await ended;
+  const incomplete = reporterFailures.map(incompleteText);
+  return { runId, outcome, works: [...view.works.values()], view, incomplete };
 }
 
 export function incompleteText({ reporter, message }: ReporterFailure): string {

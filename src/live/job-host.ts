@@ -15,7 +15,7 @@ import {
   type ICopilotJobCallback,
   type ICopilotTask,
   type ICopilotTaskCallback,
-  ResultFold,
+  jobResult,
   type JobResult,
   type RunJobOptions,
 } from "./job-callbacks.ts";
@@ -118,18 +118,15 @@ export class JobHost {
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
     checkOptions("runJob", options);
     const { userInput = "", workingDirectory = ".", params = {}, inputs = {}, signal } = options;
-    const fold = new ResultFold();
     const start = { jobName, userInput, workingDirectory, params, inputs };
-    const run = await this.#startJob(start, fold);
-    const release = onAbort(signal, () => run.cancel(STOPPED));
-    const { reporterFailures } = await run.ended.finally(release);
-    return fold.result(run.runId, reporterFailures);
+    const run = await this.#startJob(start);
+    return jobResult(run).finally(onAbort(signal, () => run.cancel(STOPPED)));
   }
 
-  async #startJob(start: JobStartOptions, fold: Reporter): Promise<HostRun> {
+  async #startJob(start: JobStartOptions, ...folds: Reporter[]): Promise<HostRun> {
     if (!Object.hasOwn(this.#runs.installed.jobs, start.jobName))
       throw new Error(`There is no job "${start.jobName}" in the entry.`);
-    return this.#runs.startJob(start, { folds: [fold], openFeed: () => this.#newFeed() });
+    return this.#runs.startJob(start, { folds, openFeed: () => this.#newFeed() });
   }
 
   /**

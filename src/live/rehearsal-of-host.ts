@@ -68,8 +68,8 @@ export class HostRehearsal implements ModelTransport {
     return {
       ...play,
       reporter: {
-        report: (event) => {
-          play.reporter.report(event);
+        report: (event, view) => {
+          play.reporter.report(event, view);
           if (event.type !== "turn.started") return;
           const { work, modelId, retry, attempt, purpose } = event;
           const role: SessionRole = purpose === "prompt" ? "task" : "driving";

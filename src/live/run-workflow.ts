@@ -15,7 +15,7 @@ import {
   type WorkflowOwnOptions,
 } from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
-import { incompleteText, ResultFold } from "./job-callbacks.ts";
+import { incompleteText } from "./job-callbacks.ts";
 import { checkRecords, openRecords } from "../run/records.ts";
 import { filesAround } from "../run/workflow-files.ts";
 
@@ -61,7 +61,6 @@ export async function runWorkflow(
   try {
     const flow = { workflow, files: filesAround(workflow.file).files, warnings: [] };
     runs.use(entryOfWorkflow(flow, workflow.file));
-    const fold = new ResultFold();
     // Nobody reads what the sessions say besides the events.
     const openFeed = (): Feed => new Feed({ clock: runs.clock, kept: 0, forgetTaken: true });
     let end: FlowResult | undefined;
@@ -75,15 +74,15 @@ export async function runWorkflow(
           ...defined({ params, resume, rerun }),
           onResult: (result) => (end = result),
         },
-        { folds: [fold, ...files], openFeed },
+        { folds: files, openFeed },
       )
       .catch((error: unknown) => {
         for (const file of files) file.abandon?.();
         throw error;
       });
     const release = onAbort(signal, () => run.cancel("stopped by the caller"));
-    const { reporterFailures } = await run.ended.finally(release);
-    const { runId, outcome, view } = fold.result(run.runId, reporterFailures);
+    const { reporterFailures, outcome } = await run.ended.finally(release);
+    const { runId, view } = run;
     const { result = "", variables = {} } = end ?? {};
     // A requested record is incomplete: a run that went well otherwise is no success.
     const missing = reporterFailures.filter(({ essential }) => essential).map(incompleteText);

@@ -5,6 +5,7 @@ import type { ActionEvent } from "../events/action.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
+import type { RunView } from "../events/view.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import {
   activityName,
@@ -26,7 +27,7 @@ export class Expectations {
   readonly #decisions: ListedExpectations;
   readonly #actions: ListedExpectations;
   readonly #open = new Map<string, Found["fields"]>();
-  readonly #outputs = new SeenOutputs();
+  #view: RunView | undefined;
   #places: Places = { workingDirectory: "" };
   #outcome: RunOutcome | undefined;
 
@@ -37,13 +38,18 @@ export class Expectations {
     this.#actions = new ListedExpectations(expect.actions, "action", this.#fill);
   }
 
-  report(event: RunEvent): void {
+  /** The end of the job, before the event that contains the verdict. */
+  end(outcome: RunOutcome): void {
+    this.#outcome = outcome;
+  }
+
+  report(event: RunEvent, view: RunView): void {
+    this.#view = view;
     if (event.type === "run.started") this.#places = placesOf(event);
-    if (event.type === "run.ended") this.#outcome = event.jobOutcome ?? event.outcome;
+    if (event.type === "run.ended") this.end(event.jobOutcome ?? event.outcome);
     if (event.type === "action") this.#act(event.work, event.action);
     this.#works.report(event);
     this.#workflow.see(event);
-    this.#outputs.see(event);
     const decided = decisionOf(event);
     if (decided !== undefined) this.#decisions.see(foundDecision(decided));
   }
@@ -55,7 +61,9 @@ export class Expectations {
       ...this.#workflow.failures(this.#fill),
       ...this.#decisions.failures(),
       ...this.#actions.failures([...this.#open.values()].map(foundAction)),
-      ...outputFailures(this.#expect, this.#outputs, this.#fill),
+      ...(this.#view === undefined
+        ? []
+        : outputFailures(this.#expect, new SeenOutputs(this.#view), this.#fill)),
     ];
   }
 

@@ -1,16 +1,16 @@
 import { cut } from "../events/cut.ts";
-import type { RunEvent } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
-import { applyEvent, createRunView } from "../events/view.ts";
+import type { RunView } from "../events/view.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import type { ExpectedFinding, ExpectedProposal, OutputFields } from "./format/output-fields.ts";
 import type { Found } from "./listed-expectations.ts";
 
+/** In the fields of a rehearsal. */
 export class SeenOutputs {
-  readonly #view = createRunView();
+  readonly #view: RunView;
 
-  see(event: RunEvent): void {
-    applyEvent(this.#view, event);
+  constructor(view: RunView) {
+    this.#view = view;
   }
 
   get verdict(): OutputFields["verdict"] & string {

@@ -101,22 +101,20 @@ const MINUTE = 60_000;
 /** A line at least every minute: a log without new lines looks like a job that hangs, and some runners end such a job. */
 export class Heartbeat {
   readonly #clock: Clock;
-  readonly #view: RunView;
   readonly #print: (now: number, line: string) => void;
   #last = 0;
   #running: AbortController | undefined;
 
-  constructor(clock: Clock, view: RunView, print: (now: number, line: string) => void) {
+  constructor(clock: Clock, print: (now: number, line: string) => void) {
     this.#clock = clock;
-    this.#view = view;
     this.#print = print;
   }
 
-  start(): void {
+  start(view: RunView): void {
     if (this.#running !== undefined) return;
     this.#running = new AbortController();
     this.printed();
-    void this.#run(this.#running.signal);
+    void this.#run(view, this.#running.signal);
   }
 
   printed(): void {
@@ -128,14 +126,14 @@ export class Heartbeat {
     this.#running = undefined;
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
+  async #run(view: RunView, signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#clock.sleep(Math.max(1, this.#last + MINUTE - this.#clock.now()), signal);
       if (signal.aborted) return;
       const now = this.#clock.now();
       if (now < this.#last + MINUTE) continue;
       this.printed();
-      if (runningWorks(this.#view).length > 0) this.#print(now, stillRunning(this.#view, now));
+      if (runningWorks(view).length > 0) this.#print(now, stillRunning(view, now));
     }
   }
 }

@@ -42,22 +42,23 @@ export interface JournalInfo {
 const MAX_REASON = 1000;
 
 export class RunTally {
-  readonly view: RunView = createRunView();
+  readonly view: RunView;
   /** The view knows it only after the start of the run. */
   readonly runId: string;
   events = 0;
   #first = 0;
   #last = 0;
 
-  constructor(runId: string) {
+  constructor(runId: string, view: RunView = createRunView()) {
     this.runId = runId;
+    this.view = view;
   }
 
-  add(event: RunEvent): void {
+  /** An event that its view contains already. */
+  count(event: RunEvent): void {
     if (this.events === 0) this.#first = event.at;
     this.events += 1;
     this.#last = Math.max(this.#last, event.at);
-    applyEvent(this.view, event);
   }
 
   summary(): RunSummary {
@@ -87,7 +88,8 @@ export class RunTallies {
     for (const event of events) {
       let tally = this.runs.get(event.runId);
       if (tally === undefined) this.runs.set(event.runId, (tally = new RunTally(event.runId)));
-      tally.add(event);
+      applyEvent(tally.view, event);
+      tally.count(event);
     }
   }
 

@@ -4,7 +4,7 @@ import { DiagnosticsError } from "../document/diagnostic.ts";
 import { defined } from "../document/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
-import { applyEvent, createRunView, type RunView } from "../events/view.ts";
+import type { RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
@@ -129,11 +129,9 @@ async function runOn(
   const script = model && prepared.script;
   const { serversApart, asker: ask, honorExpectations = false } = options;
   const { redactor } = host;
-  const view = createRunView();
   const verdict = script && model && createVerdict(script, model, redactor, honorExpectations);
   const files = openRecords(options, { redactor, recorded: { prepared, options } });
   const reporters: readonly (Reporter | undefined)[] = [
-    { name: "view", report: (event) => applyEvent(view, event) },
     ...files,
     options.terminal && createTerminalReporter({ ...options.terminal, clock: systemClock }),
     verdict?.reporter,
@@ -168,6 +166,7 @@ async function runOn(
   onStarted?.(async () => {
     for (const file of files) await file.saveUnfinished?.();
   });
+  const { view } = run;
   const { outcome, reporterFailures } = await run.ended;
   const unkept = writeMemory(view, prepared.workingDirectory);
   const failures = [...reporterFailures];

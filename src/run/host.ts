@@ -21,6 +21,7 @@ import {
   type Reporter,
   type ReporterFailure,
 } from "../events/sink.ts";
+import type { RunView } from "../events/view.ts";
 import { nextRound } from "../platform/breath.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
@@ -74,6 +75,8 @@ export interface RunOnHostOptions {
 
 export interface HostRun {
   readonly runId: string;
+  /** The state of the run after its last event. */
+  readonly view: RunView;
   cancel(reason: string): void;
   /** Ends a work that runs as failed; the job goes on. False if the work doesn't run. */
   stopWork(workId: number, reason: string): boolean;
@@ -185,7 +188,10 @@ export class Host {
       runId,
       clock: this.clock,
       redactor: this.redactor,
-      reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
+      reporters: [
+        ...reporters,
+        { name: "host", report: (...told) => this.#reporters.report(...told) },
+      ],
     });
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
@@ -238,6 +244,7 @@ export class Host {
     };
     const run: ActiveRun = {
       runId,
+      view: sink.view,
       parallel,
       tell(decision) {
         const isOpen = decision.kind === "sandbox-missing";

@@ -13,7 +13,7 @@ import { EventArchive, journalFiles, reportOfJournals } from "../reports/from-jo
 import type { ReportBoot, ReportJournal, ReportRun } from "../reports/html/boot.ts";
 import { reportHtml } from "../reports/html/html.ts";
 import { findPageFiles, type PageFiles } from "../reports/html/page.ts";
-import { RunTallies } from "../reports/run-summary.ts";
+import { RunTally } from "../reports/run-summary.ts";
 import { unable, UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 
@@ -25,13 +25,13 @@ export function createHtmlReport(path: string): Reporter & {
   // Now, so that an unwritable file is found before a long run and not after it.
   const file = new OwnFile("HTML report", path);
   const archive = new EventArchive();
-  const tallies = new RunTallies();
+  let tally: RunTally | undefined;
   let written: Promise<void> | undefined;
   const write = async (): Promise<void> => {
     // The texts of the page are large: a run without a report never reads them.
     const page = pageFiles();
     const events = await archive.finish();
-    const runs = tallies.summaries().map((run) => ({ ...run, journals: [] }));
+    const runs = tally === undefined ? [] : [{ ...tally.summary(), journals: [] }];
     file.writeAll(reportHtml(bootOf([], runs), events, page));
     await file.close();
   };
@@ -40,10 +40,11 @@ export function createHtmlReport(path: string): Reporter & {
     name: "HTML report",
     essential: true,
     abandon: () => file.abandon(),
-    report(event) {
+    report(event, view) {
       if (written !== undefined || !isKept(event)) return;
       archive.add(event);
-      tallies.add([event]);
+      tally ??= new RunTally(event.runId, view);
+      tally.count(event);
     },
     close: writeOnce,
     saveUnfinished: () => writeOnce().catch(() => undefined),

@@ -4,7 +4,7 @@ import { cut } from "../events/cut.ts";
 import type { WorkRef } from "../events/event.ts";
 import { itemsIn } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
-import { applyEvent, createRunView, keyOfGiven } from "../events/view.ts";
+import { keyOfGiven } from "../events/view.ts";
 import { codeText } from "../outputs/findings-table.ts";
 import { endReason } from "../outputs/verdict.ts";
 import { readSmallFile } from "../platform/reading.ts";
@@ -20,7 +20,6 @@ export function openOutputDirectory(folder: string): Reporter {
   const output = new OutputFolder(folder);
   // What an earlier run has left there would be taken for that of this one.
   for (const name of [reportFile, "index.md", runFile]) output.remove(name);
-  const view = createRunView();
   const files = new Map<string, string>();
   /** Reports as they were handed in; the view cuts long ones. */
   const whole = new Map<string, string>();
@@ -44,8 +43,7 @@ export function openOutputDirectory(folder: string): Reporter {
   return {
     name: "output directory",
     essential: true,
-    report(event) {
-      applyEvent(view, event);
+    report(event, view) {
       if (event.type === "report.given") {
         const { title, markdown, work } = event;
         whole.set(keyOfGiven(work), markdown);

@@ -6,6 +6,7 @@ import { leafWorks, taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { cut } from "../events/cut.ts";
 import type { Reporter } from "../events/sink.ts";
+import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { Recorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-schema.ts";
@@ -74,7 +75,7 @@ export function createRecording(
     name: "recording",
     essential: true,
     abandon: () => file.abandon(),
-    report: (event) => recorder.report(event),
+    report: (event, view) => recorder.report(event, view),
     async close() {
       const format = path.endsWith(".json") ? "json" : "yaml";
       const rehearsal = {
@@ -141,8 +142,8 @@ export class SeenRun {
   #outcome: RunOutcome | undefined;
   #report = "";
 
-  report(event: RunEvent): void {
-    this.#recorder.report(event);
+  report(event: RunEvent, view: RunView): void {
+    this.#recorder.report(event, view);
     if (event.type === "run.started") this.#workingDirectory = event.workingDirectory;
     if (event.type === "work.ended" && event.report !== undefined) this.#report = event.report;
     if (event.type === "run.ended") this.#outcome = event.jobOutcome ?? event.outcome;

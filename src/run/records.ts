@@ -14,7 +14,7 @@ import { checkOutputs } from "./options-paths.ts";
 import { createRecording, type RecordedRun } from "./recording.ts";
 import { openOutputDirectory, plainName } from "./output-directory.ts";
 import { createStepHistory } from "./step-history.ts";
-import { applyEvent, createRunView, type RunView } from "../events/view.ts";
+import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
 
 const options = [
@@ -150,16 +150,14 @@ function createViewFile(
   render: (view: RunView) => string,
 ): Reporter & { abandon(): void } {
   const file = new OwnFile(title, path);
-  const view = createRunView();
+  let view: RunView | undefined;
   return {
     name: title,
     essential: true,
     abandon: () => file.abandon(),
-    report(event) {
-      applyEvent(view, event);
-    },
+    report: (_event, shared) => void (view = shared),
     async close() {
-      file.writeAll([render(view)]);
+      if (view !== undefined) file.writeAll([render(view)]);
       await file.close();
     },
   };

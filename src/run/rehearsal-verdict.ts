@@ -37,7 +37,7 @@ export function createVerdict(
   /** Must get the events of the run. */
   const reporter: Reporter = {
     name: "expectations",
-    report: (event) => expectations.report(event),
+    report: (event, view) => expectations.report(event, view),
   };
   return {
     reporter,
@@ -48,7 +48,8 @@ export function createVerdict(
       if (plain.type !== "run.ended") return plain;
       // Before all other reporters, since the verdict depends on it.
       const jobOutcome = plain.outcome;
-      expectations.report(redactor.event({ at: 0, runId: "", ...plain }));
+      const redacted = redactor.event({ at: 0, runId: "", ...plain });
+      if (redacted.type === "run.ended") expectations.end(redacted.outcome);
       return { ...plain, outcome: outcome(jobOutcome), jobOutcome };
     },
     outcome,

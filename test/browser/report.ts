@@ -6,6 +6,7 @@ import type { RunEvent } from "../../src/events/event.ts";
 import { createJournal } from "../../src/journal/write.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { tell } from "../rig/tell.ts";
 
 /** Writes the journals (name → events) and a report of them: its `file:` address. */
 export async function writeReport(
@@ -15,7 +16,7 @@ export async function writeReport(
   const { path } = await makeWorkspace(t);
   for (const [name, events] of Object.entries(journals)) {
     const journal = createJournal(join(path, name));
-    for (const event of events) journal.report(event);
+    tell(journal, ...events);
     await journal.close?.();
   }
   const { code, stderr } = await runCli(["report", ...Object.keys(journals), "-o", "report.html"], {

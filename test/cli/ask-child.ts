@@ -8,6 +8,7 @@ import { createTerminalAsker } from "../../src/cli/terminal-asker.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { createTerminalReporter } from "../../src/reports/terminal/terminal-reporter.ts";
 import * as samples from "../events/samples.ts";
+import { tell } from "../rig/tell.ts";
 
 const controller = new AbortController();
 process.once("SIGINT", () => controller.abort());
@@ -26,7 +27,7 @@ const reporter = createTerminalReporter({
   pause,
 });
 const [first, ...others] = samples.story();
-if (first !== undefined) reporter.report(first);
+if (first !== undefined) tell(reporter, first);
 const go = once(process, "SIGUSR2");
 // Signals alone keep no process alive.
 const alive = setInterval(() => {}, 60_000);
@@ -40,7 +41,7 @@ const asked = process.argv
     asker({ activity: `ASK_${index}`, question, times: 0, work, step: 1 }, controller.signal),
   );
 await setImmediate();
-for (const event of others.slice(0, 2)) reporter.report(event);
+tell(reporter, ...others.slice(0, 2));
 const answers = await Promise.all(asked);
 await reporter.close?.();
 process.stdout.write(`${JSON.stringify(answers)}\n`);

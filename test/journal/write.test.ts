@@ -14,6 +14,7 @@ import {
 import * as samples from "../events/samples.ts";
 import { holds } from "../rig/fuzz.ts";
 import { fold, memory, note, sealed } from "./rig.ts";
+import { tell } from "../rig/tell.ts";
 
 function folder(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "journal-test-"));
@@ -23,14 +24,14 @@ function folder(context: TestContext): string {
 
 async function append(path: string, text: string): Promise<void> {
   const journal = createJournal(path, { append: true });
-  journal.report(note(text));
+  tell(journal, note(text));
   await journal.close?.();
 }
 
 test("a journal is a header and a numbered line for each event, in folders that are made for it", async (context) => {
   const path = join(folder(context), "a", "b", "run.jsonl");
   const journal = createJournal(path, { now: () => 1234 });
-  journal.report(note("one\ntwo"));
+  tell(journal, note("one\ntwo"));
   // Not only after closing: a killed process leaves what was reported.
   const lines = readFileSync(path, "utf8").split("\n");
   assert.deepEqual(lines, [
@@ -62,7 +63,7 @@ test("a place where no journal can be is refused before the run", (context) => {
 test("deltas are left out", () => {
   const file = memory((left) => left);
   const journal = createJournalReporter(file, () => 1);
-  for (const event of samples.story()) journal.report(event);
+  tell(journal, ...samples.story());
   assert.ok(!file.text().includes("delta"));
   assert.equal(file.writes, 1 + samples.story().filter(isKept).length);
 });
@@ -70,7 +71,7 @@ test("deltas are left out", () => {
 test("a write that takes only a part is completed", () => {
   const file = memory((left) => Math.min(left, 5));
   const journal = createJournalReporter(file, () => 1);
-  journal.report(note("ü".repeat(50)));
+  tell(journal, note("ü".repeat(50)));
   const { events, problems } = parseJournal(file.text());
   assert.deepEqual(problems, []);
   assert.deepEqual(events, [note("ü".repeat(50))]);
@@ -87,10 +88,10 @@ test("a full disk is told once and ends the journal, not the run", async () => {
     close() {},
   };
   const journal = createJournalReporter(file, () => 1);
-  journal.report(note("1"));
-  assert.throws(() => journal.report(note("2")), /The journal ends after 2 lines: ENOSPC/);
+  tell(journal, note("1"));
+  assert.throws(() => tell(journal, note("2")), /The journal ends after 2 lines: ENOSPC/);
   room = 100;
-  journal.report(note("3"));
+  tell(journal, note("3"));
   assert.equal(room, 100);
   await journal.close?.();
 });
@@ -101,7 +102,7 @@ test("folding a journal gives the view of the live events", async (t) => {
     fc.property(samples.events, (events) => {
       const file = memory((left) => left);
       const journal = createJournalReporter(file, () => 1);
-      for (const event of events) journal.report(event);
+      tell(journal, ...events);
       void journal.close?.();
       const parsed = parseJournal(file.text());
       assert.deepEqual(parsed.problems, []);
@@ -125,8 +126,8 @@ test("a journal is continued: its numbers go on", async (context) => {
 test("a torn line is removed when the journal is continued, and the journal says so", async (context) => {
   const path = join(folder(context), "run.jsonl");
   const first = createJournal(path);
-  first.report(note("ü 1"));
-  first.report(note("ü 2"));
+  tell(first, note("ü 1"));
+  tell(first, note("ü 2"));
   await first.close?.();
   const text = readFileSync(path);
   for (const cut of [1, 30, 5]) {
@@ -156,7 +157,7 @@ test("a journal with events of unknown types is continued", async (context) => {
 test("what is damaged, foreign or of another version is not continued, and not touched", async (context) => {
   const path = join(folder(context), "run.jsonl");
   const journal = createJournal(path);
-  for (const text of ["1", "2", "3"]) journal.report(note(text));
+  for (const text of ["1", "2", "3"]) tell(journal, note(text));
   await journal.close?.();
   const whole = readFileSync(path, "utf8");
   const lines = whole.split("\n");

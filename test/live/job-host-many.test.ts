@@ -24,12 +24,12 @@ describe("a JobHost with many jobs", () => {
   it("gives every job a view of its own, by the recipe in docs/library.md", async (t) => {
     const page = await readFile(new URL("docs/library.md", root), "utf8");
     const recipes = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = ""]) => code);
-    const recipe = recipes.find((code) => code.includes("createRunView()")) ?? "";
+    const recipe = recipes.find((code) => code.includes("views.set(")) ?? "";
     const server = await modelServer(t, ({ prompt }) => ({ text: `hello ${prompt}` }));
     // What the page says, played as it stands: only the model server is ours.
     const lines = await play(
       t,
-      `import { applyEvent, createRunView, JobHost as Library } from LIBRARY;
+      `import { JobHost as Library } from LIBRARY;
       class JobHost extends Library {
         constructor(options) { super({ ...options, provider: PROVIDER }); }
       }

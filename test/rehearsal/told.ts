@@ -10,6 +10,7 @@ import type { RehearsalFile } from "../../src/rehearsal/format/rehearsal-schema.
 import { Recorder, type RecorderOptions } from "../../src/rehearsal/recorder/recorder.ts";
 import { plannedTasks } from "../rig/plan.ts";
 import { script } from "./rig.ts";
+import { tell } from "../rig/tell.ts";
 
 const succeeded = { kind: "succeeded" } as const;
 const attempted = { modelId: "m", retry: 0, attempt: 1 } as const;
@@ -114,7 +115,7 @@ export class Told {
 
   recorded(options: RecorderOptions): RehearsalFile {
     const recorder = new Recorder(options);
-    for (const [at, body] of this.events.entries()) recorder.report({ at, runId: "run", ...body });
+    for (const [at, body] of this.events.entries()) tell(recorder, { at, runId: "run", ...body });
     return recorder.toRehearsal();
   }
 
@@ -122,7 +123,7 @@ export class Told {
   failures(expect: string): readonly string[] {
     const expectations = new Expectations(script("  []", `expect: ${expect}`).expect);
     for (const [at, body] of this.events.entries())
-      expectations.report({ at, runId: "run", ...body });
+      tell(expectations, { at, runId: "run", ...body });
     return expectations.failures();
   }
 }

@@ -16,6 +16,7 @@ import { runCli, startCli, type CliResult } from "../rig/cli.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { startCollector } from "../rig/otlp-collector.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { tell } from "../rig/tell.ts";
 
 // A collector must answer within 1.5 s, and the first run would load it in this time.
 await import("../../src/reports/otlp/sdk.ts");
@@ -92,7 +93,7 @@ describe("a collector that", () => {
     const hanging = new Promise<ServerResponse>((resolve) => (hang = resolve));
     const { url } = await startCollector(t, (response) => hang(response));
     const telemetry = telemetryTo(url, clock);
-    for (const event of story()) telemetry.report(event);
+    tell(telemetry, ...story());
     const closed = telemetry.close?.() ?? Promise.resolve();
     closed.catch(() => {});
     const response = await hanging;
@@ -109,7 +110,7 @@ describe("a collector that", () => {
     const clock = new FakeClock();
     const { url } = await startCollector(t);
     const telemetry = telemetryTo(url, clock);
-    for (const event of story()) telemetry.report(event);
+    tell(telemetry, ...story());
     const closed = telemetry.close?.() ?? Promise.resolve();
     closed.catch(() => {});
     await assert.rejects(clock.runUntil(closed), /did not answer within 1500 ms/);
@@ -124,14 +125,14 @@ describe("a collector that", () => {
       const [started, ...events] = story();
       assert.ok(started !== undefined);
       const telemetry = telemetryTo(url, new FakeClock());
-      telemetry.report(started);
+      tell(telemetry, started);
       const common = { at: started.at, runId: started.runId };
       for (let iteration = 1; iteration <= works; iteration += 1) {
         const work = { workId: 9, taskId: "many", iteration };
-        telemetry.report({ ...common, type: "work.started", work });
-        telemetry.report({ ...common, type: "work.ended", work, outcome: { kind: "succeeded" } });
+        tell(telemetry, { ...common, type: "work.started", work });
+        tell(telemetry, { ...common, type: "work.ended", work, outcome: { kind: "succeeded" } });
       }
-      for (const event of events) telemetry.report(event);
+      tell(telemetry, ...events);
       await telemetry.close?.();
     };
     await send(600);
@@ -207,7 +208,7 @@ describe("the variables of OpenTelemetry", () => {
     const clock = new FakeClock();
     const { url } = await startCollector(t, () => {});
     const telemetry = telemetryTo(url, clock, 30_000);
-    for (const event of story()) telemetry.report(event);
+    tell(telemetry, ...story());
     const closed = telemetry.close?.() ?? Promise.resolve();
     closed.catch(() => {});
     await assert.rejects(clock.runUntil(closed), /did not answer within 30000 ms/);

@@ -17,6 +17,7 @@ import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import type { RunEvent } from "../../src/events/event.ts";
 import { openOutputDirectory } from "../../src/run/output-directory.ts";
 import { alive } from "../outputs/alive.ts";
+import { tell } from "../rig/tell.ts";
 
 test("if one record of a run can't be written, the others are left as they were", async (t) => {
   const workspace = await makeWorkspace(t, { "history/a.md": "x", "journal.jsonl": "earlier" });
@@ -147,8 +148,8 @@ test("the report of the job is whole, however long it is", async (t) => {
   const folder = join((await makeWorkspace(t)).path, "out");
   const output = openOutputDirectory(folder);
   const long = "é".repeat(128_000);
-  output.report(given(long));
-  output.report(ended);
+  tell(output, given(long));
+  tell(output, ended);
   for (const name of ["plan.md", "report.md"])
     assert.equal(readFileSync(join(folder, name), "utf8"), `${long}\n`, name);
 });
@@ -157,14 +158,14 @@ test("the index shows titles and items as text", async (t) => {
   const folder = join((await makeWorkspace(t)).path, "out");
   const output = openOutputDirectory(folder);
   const title = "[x](https://evil.example) @all <b>";
-  output.report({
+  tell(output, {
     ...stamp,
     type: "report.given",
     work: { workId: 1, taskId: "plan", iteration: 1, item: "a](b)`\n- c", outerItems: [] },
     title,
     markdown: "x",
   });
-  output.report(ended);
+  tell(output, ended);
   const index = readFileSync(join(folder, "index.md"), "utf8");
   assert.deepEqual(alive(index, { links: [] }), ["a link: plan-a-b---c.md"]);
   assert.ok(index.includes(title), index);
@@ -178,11 +179,11 @@ test("links that an agent has put into the folder, or in its place, lead nowhere
   const output = openOutputDirectory(folder);
   for (const name of ["plan.md", "report.md", "index.md", "run.json"])
     symlinkSync(victim, join(folder, name));
-  output.report(given("hostile"));
-  output.report(ended);
+  tell(output, given("hostile"));
+  tell(output, ended);
   assert.equal(readFileSync(victim, "utf8"), "as it was");
   assert.equal(readFileSync(join(folder, "report.md"), "utf8"), "hostile\n");
   renameSync(folder, join(path, "moved"));
   symlinkSync(join(path, "moved"), folder);
-  assert.throws(() => output.report(given("more")), /was moved or replaced during the run/);
+  assert.throws(() => tell(output, given("more")), /was moved or replaced during the run/);
 });

@@ -14,12 +14,13 @@ import { createRedactor } from "../../src/redaction/redactor.ts";
 import { buildStory, flowTree, FlowTelling, work } from "../rig/flow-events.ts";
 import { ref } from "../rig/plan.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { tell } from "../rig/tell.ts";
 
 const redactor = createRedactor([]);
 
 async function written(told: FlowTelling, folder: string, by = redactor): Promise<void> {
   const history = createStepHistory(folder, by);
-  for (const event of told.events) history.report(event);
+  tell(history, ...told.events);
   await history.close?.();
 }
 
@@ -123,8 +124,8 @@ test("a folder that holds something, or is a file, is refused; nothing is overwr
   const history = createStepHistory(fresh, redactor);
   writeFileSync(join(fresh, "001-START.md"), "mine");
   const [started, workStarted, begun, ended] = new FlowTelling().step({ activity: "START" }).events;
-  for (const event of [started, workStarted, begun]) if (event !== undefined) history.report(event);
-  assert.throws(() => ended !== undefined && history.report(ended), /EEXIST/);
+  tell(history, ...[started, workStarted, begun].filter((event) => event !== undefined));
+  assert.throws(() => ended !== undefined && tell(history, ended), /EEXIST/);
   assert.equal(readFileSync(join(fresh, "001-START.md"), "utf8"), "mine");
   await history.close?.();
 });
@@ -153,7 +154,7 @@ test("no page is written where a link took the place of the folder", async (t) =
   symlinkSync("other", folder);
   const { events } = buildStory().finish();
   assert.throws(() => {
-    for (const event of events) history.report(event);
+    tell(history, ...events);
   }, /was moved or replaced/);
   assert.deepEqual(readdirSync(join(path, "other")), ["file"]);
 });
@@ -163,13 +164,13 @@ test("nor where a link took the place of the folder of one workflow among tasks"
   const folder = join(path, "history");
   const history = createStepHistory(folder, redactor);
   const told = new FlowTelling({ kind: "Seq", works: [flowTree(), ref(1, "review")] });
-  for (const event of told.step({ activity: "START" }).events) history.report(event);
+  tell(history, ...told.step({ activity: "START" }).events);
   renameSync(join(folder, "000-flow.wf.md"), join(path, "moved"));
   symlinkSync("../other", join(folder, "000-flow.wf.md"));
   const before = told.events.length;
   const later = told.step({ activity: "CHECK" }).events.slice(before);
   assert.throws(() => {
-    for (const event of later) history.report(event);
+    tell(history, ...later);
   }, /was moved or replaced/);
   assert.deepEqual(readdirSync(join(path, "other")), ["file"]);
 });

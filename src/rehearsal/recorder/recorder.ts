@@ -6,6 +6,7 @@
 import { defined } from "../../document/guards.ts";
 import type { Decision } from "../../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import type { RunView } from "../../events/view.ts";
 import type { StepEnded } from "../../events/step.ts";
 import type { ModelReplied, SessionActivity } from "../../events/session-activity.ts";
 import {
@@ -48,7 +49,7 @@ export class Recorder {
   readonly #works = new WorkTallies();
   readonly #workflows = new RecordedWorkflows();
   readonly #actions = new RecordedActions();
-  readonly #outputs = new SeenOutputs();
+  #view: RunView | undefined;
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
   /** By task: the session whose turn crashed last, until the decision with the reason. */
@@ -65,11 +66,11 @@ export class Recorder {
     this.#options = options;
   }
 
-  report(event: RunEvent): void {
+  report(event: RunEvent, view: RunView): void {
+    this.#view = view;
     this.#works.report(event);
     this.#workflows.report(event);
     this.#actions.report(event);
-    this.#outputs.see(event);
     switch (event.type) {
       case "run.started":
         this.#places = placesOf(event);
@@ -166,7 +167,7 @@ export class Recorder {
       expect: {
         result: outcome.kind,
         ...defined({ works, path, actions }),
-        ...this.#outputs.fields(),
+        ...(this.#view && new SeenOutputs(this.#view).fields()),
       },
     };
   }

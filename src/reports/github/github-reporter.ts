@@ -1,7 +1,7 @@
 /** A run on GitHub: groups in the log, annotations, the job summary. Everything is reported once. */
 import type { Reporter } from "../../events/sink.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { applyEvent, createRunView } from "../../events/view.ts";
+import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
 import { chooseAnnotations, type Annotation, type AnnotationOptions } from "./annotations.ts";
 import { Heartbeat } from "../doing.ts";
 import { logLine } from "./escape.ts";
@@ -29,9 +29,10 @@ export function createGithubReporter(
   options: GithubOptions,
 ): Reporter & { finish(): Promise<void> } {
   const { core } = options;
-  const view = createRunView();
-  const heartbeat = new Heartbeat(options.clock, view, (now, line) => {
-    const time = clockText(now - (view.startedAt ?? now));
+  /** Undefined until the first event. */
+  let view: RunView | undefined;
+  const heartbeat = new Heartbeat(options.clock, (now, line) => {
+    const time = clockText(now - (view?.startedAt ?? now));
     core.info(`${time} ${logLine(line, MAX_STILL)}`);
   });
   const watched = {
@@ -41,12 +42,13 @@ export function createGithubReporter(
       core.info(message);
     },
   };
-  const log = createGithubLog(watched, options.randomToken, view, options.journal !== undefined);
+  const log = createGithubLog(watched, options.randomToken, options.journal !== undefined);
   let last = { at: 0, runId: "" };
   let finished: Promise<void> | undefined;
 
   const finish = async (): Promise<void> => {
     heartbeat.stop();
+    view ??= createRunView();
     if (view.status === "pending" || view.status === "running") {
       const reason = "the process was stopped before the job ended";
       applyEvent(view, { ...last, type: "run.ended", outcome: { kind: "canceled", reason } });
@@ -59,12 +61,12 @@ export function createGithubReporter(
 
   return {
     name: "summary",
-    report(event) {
+    report(event, shared) {
       if (finished !== undefined) return;
+      view = shared;
       last = { at: event.at, runId: event.runId };
-      applyEvent(view, event);
-      log.report(event);
-      if (event.type === "run.started") heartbeat.start();
+      log.report(event, view);
+      if (event.type === "run.started") heartbeat.start(view);
       if (event.type === "run.ended") heartbeat.stop();
     },
     finish() {

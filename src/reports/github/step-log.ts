@@ -40,26 +40,22 @@ interface Kept {
   left: number;
 }
 
-/** `view` must hold each event already. */
 export function createGithubLog(
   core: Pick<GithubCore, "info" | "startGroup" | "endGroup">,
   randomToken: () => string,
-  view: RunView,
   hasJournal: boolean,
 ) {
   const where = hasJournal ? ": see the journal" : "";
   const running = new Map<string, Kept>();
 
-  const time = (event: RunEvent): string => clockText(event.at - (view.startedAt ?? event.at));
-
-  const print = (work: WorkRef | null, event: RunEvent, text: string): void => {
+  const print = (work: WorkRef | null, time: string, text: string): void => {
     const name = work === null ? "" : `${nameOf(work)}: `;
-    core.info(`${time(event)} ${logLine(name + text, LENGTH)}`);
+    core.info(`${time} ${logLine(name + text, LENGTH)}`);
   };
 
-  const printLive = (event: RunEvent): void => {
+  const printLive = (event: RunEvent, view: RunView, time: string): void => {
     for (const line of eventLines(event, view, isUrgent(event) ? "normal" : "quiet")) {
-      print(line.work, event, line.text);
+      print(line.work, time, line.text);
     }
   };
 
@@ -92,27 +88,28 @@ export function createGithubLog(
   };
 
   return {
-    report(event: RunEvent): void {
+    report(event: RunEvent, view: RunView): void {
+      const time = clockText(event.at - (view.startedAt ?? event.at));
       switch (event.type) {
         case "run.started":
         case "run.ended":
           if (event.type === "run.ended") this.end();
-          for (const line of runLines(event, view, time(event))) core.info(line);
+          for (const line of runLines(event, view, time)) core.info(line);
           return;
         case "items.listed":
           return;
         case "work.ended":
-          printLive(event);
-          keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
+          printLive(event, view, time);
+          keep(keptOf(event.work), linesOf(event, view), time, event.work.taskId);
           // The end of what was run on behalf of an action is not the end of the work.
           if (event.work.taskId !== view.works.get(event.work.workId)?.taskId) return;
           flush(workKey(event.work), ended(event, view));
           return;
         default:
-          printLive(event);
-          if (event.type === "work.started") print(event.work, event, startText(event));
+          printLive(event, view, time);
+          if (event.type === "work.started") print(event.work, time, startText(event));
           if (event.work !== null)
-            keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
+            keep(keptOf(event.work), linesOf(event, view), time, event.work.taskId);
       }
     },
     end(): void {

@@ -24,7 +24,7 @@ export interface LiveStream {
 }
 
 export interface LiveView {
-  start(): void;
+  start(view: RunView): void;
   /** Whole lines, each with its LF, above the frame. */
   print(lines: string): void;
   /** Removes the frame and prints the remaining lines. Idempotent. `start` starts again. */
@@ -35,12 +35,7 @@ const REFRESH_MS = 100;
 /** So much text is written at once, without waiting for the next refresh. */
 const MAX_WAITING = 64 * 1024;
 
-export function createLiveView(
-  stream: LiveStream,
-  clock: Clock,
-  view: RunView,
-  paint: Paint,
-): LiveView {
+export function createLiveView(stream: LiveStream, clock: Clock, paint: Paint): LiveView {
   let drawn: readonly string[] = [];
   let waiting = "";
   let ticks = 0;
@@ -56,26 +51,26 @@ export function createLiveView(
   };
   const columnsNow = (): number => Math.max(1, stream.columns ?? 80);
 
-  const refresh = (): void => {
+  const refresh = (view: RunView): void => {
     const columns = columnsNow();
     const rows = Math.max(1, stream.rows ?? 24);
     draw(columns, frame(view, clock.now(), columns, rows, ticks, paint));
     ticks += 1;
   };
 
-  const keepRefreshing = async (signal: AbortSignal): Promise<void> => {
+  const keepRefreshing = async (view: RunView, signal: AbortSignal): Promise<void> => {
     for (;;) {
       await clock.sleep(REFRESH_MS, signal);
       if (signal.aborted) return;
-      refresh();
+      refresh(view);
     }
   };
 
   return {
-    start() {
+    start(view) {
       if (running !== undefined) return;
       running = new AbortController();
-      void keepRefreshing(running.signal);
+      void keepRefreshing(view, running.signal);
     },
     print(lines) {
       waiting += lines;

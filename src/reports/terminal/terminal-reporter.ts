@@ -4,7 +4,7 @@ import { wrapAnsi } from "fast-wrap-ansi";
 import type { RunEvent, WorkRef } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
-import { applyEvent, createRunView, type RunView, type WorkView } from "../../events/view.ts";
+import type { RunView, WorkView } from "../../events/view.ts";
 import { eventLines, resultLines, type Verbosity } from "../event-line.ts";
 import { createLiveView, type LiveStream } from "./live-view.ts";
 import { chartOf } from "../flow-chart.ts";
@@ -53,16 +53,16 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   const { stream, verbosity, clock } = options;
   const tty = stream.isTTY === true;
   const paint = createPaint(options.colors);
-  const view = createRunView();
   const isQuiet = verbosity === "quiet";
-  const live =
-    options.live && tty && !isQuiet ? createLiveView(stream, clock, view, paint) : undefined;
+  const live = options.live && tty && !isQuiet ? createLiveView(stream, clock, paint) : undefined;
+  /** Undefined until the first event. */
+  let view: RunView | undefined;
   let labelWidth = 0;
   let over = false;
   /** What was printed during a pause; undefined: there is none. */
   let held: string[] | undefined;
 
-  const heartbeat = new Heartbeat(clock, view, (now, line) =>
+  const heartbeat = new Heartbeat(clock, (now, line) =>
     printLine(now, paint("faint", oneLine(line, MAX_STILL))),
   );
 
@@ -76,14 +76,14 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   const wrapped = (begin: string, text: string): string => wrap(stream, begin, text);
 
   const printLine = (at: number, text: string): void =>
-    print(wrapped(`${paint("faint", clockText(at - (view.startedAt ?? at)))} `, text));
+    print(wrapped(`${paint("faint", clockText(at - (view?.startedAt ?? at)))} `, text));
 
   const resume = (): void => {
     const lines = held;
     if (lines === undefined) return;
     held = undefined;
     lines.forEach(print);
-    if (view.startedAt !== undefined && !over) live?.start();
+    if (view?.startedAt !== undefined && !over) live?.start(view);
   };
 
   if (tty && options.pause !== undefined) {
@@ -101,13 +101,13 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     return paint("name", name) + padding;
   };
 
-  const printEvent = (event: RunEvent): void => {
+  const printEvent = (event: RunEvent, view: RunView): void => {
     for (const line of eventLines(event, view, verbosity)) {
       printLine(event.at, label(line.work) + paint(line.tone, line.text));
     }
   };
 
-  const printEnd = (): void => {
+  const printEnd = (view: RunView): void => {
     resume();
     live?.stop();
     heartbeat.stop();
@@ -129,19 +129,19 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 
   return {
     name: "terminal",
-    report(event) {
+    report(event, shared) {
       if (over) return;
-      applyEvent(view, event);
+      view = shared;
       if (event.type === "run.started") {
         labelWidth = plannedWorks(event.work).reduce(
           (widest, work) => Math.max(widest, stringWidth(workLabel({ ...work, iteration: 1 }))),
           0,
         );
-        live?.start();
-        if (live === undefined && !isQuiet) heartbeat.start();
+        live?.start(view);
+        if (live === undefined && !isQuiet) heartbeat.start(view);
       }
-      if (event.type === "run.ended") printEnd();
-      else printEvent(event);
+      if (event.type === "run.ended") printEnd(view);
+      else printEvent(event, view);
     },
     async close() {
       over = true;

@@ -27,6 +27,7 @@ import {
 import { SimulatedRuntime } from "./simulated-runtime.ts";
 import { identity } from "../../rig/plan.ts";
 import { decisionOf } from "../../../src/events/decision-of.ts";
+import { tell } from "../../rig/tell.ts";
 
 export const behaviors = [
   "text",
@@ -190,7 +191,7 @@ export async function recordAndReplay(
     capriciousModel(list, first),
     first,
     {},
-    (event) => recorder.report(event),
+    (event) => tell(recorder, event),
   );
   const recording = renderRehearsal(recorder.toRehearsal());
   const loaded = loadScript(recording, "a.rehearsal.yml");
@@ -210,7 +211,7 @@ export async function recordAndReplay(
     script.limits,
     (event) => {
       model.observe(event);
-      expectations.report(event);
+      tell(expectations, event);
     },
   );
   const problems = [...model.failures(), ...expectations.failures(), ...model.unused()];

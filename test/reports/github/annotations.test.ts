@@ -17,6 +17,7 @@ import { options, report } from "./rig.ts";
 import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
 import { rounds } from "../../rig/nightly.ts";
+import { tell } from "../../rig/tell.ts";
 
 const levels = ["error", "warning", "notice"] as const;
 
@@ -291,7 +292,7 @@ test("the log and the terminal tell each finding and the verdict on one line", a
     live: false,
     clock: new ManualClock(),
   });
-  for (const event of events) terminal.report(event);
+  tell(terminal, ...events);
   assert.match(text, new RegExp(`\\n${said.replaceAll("(", "\\(").replaceAll(")", "\\)")}\\n$`));
 });
 

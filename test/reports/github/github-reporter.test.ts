@@ -9,6 +9,7 @@ import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
 import { ManualClock } from "../terminal/screen.ts";
 import { plannedTasks } from "../../rig/plan.ts";
+import { tell } from "../../rig/tell.ts";
 
 /** A reporter whose words, of every kind, are kept in one list. */
 function saying(changed: Partial<GithubCore> = {}) {
@@ -58,13 +59,13 @@ test("stopped in the middle, it tells a canceled run from what is known", async 
 test("it finishes once, however often it is asked, and says nothing afterwards", async () => {
   const { said, reporter } = saying();
   const { events } = samples.failure();
-  for (const event of events.slice(0, 20)) reporter.report(event);
+  tell(reporter, ...events.slice(0, 20));
   const first = reporter.finish();
   assert.equal(reporter.finish(), first);
   await first;
   const count = said.length;
   assert.equal(said.at(-1), "summary");
-  for (const event of events.slice(20)) reporter.report(event);
+  tell(reporter, ...events.slice(20));
   await reporter.close?.();
   assert.equal(said.length, count);
 });
@@ -73,7 +74,7 @@ test("a summary that can't be written rejects after everything else has been sai
   const { said, reporter } = saying({
     writeSummary: () => Promise.reject(new Error("no file")),
   });
-  for (const event of samples.failure().events) reporter.report(event);
+  tell(reporter, ...samples.failure().events);
   await assert.rejects(reporter.finish(), /no file/);
   assert.ok(said.some((message) => message.startsWith("[TASK FAILED] criteria not met")));
 });
@@ -82,7 +83,7 @@ test("the log has a line at least every minute while something runs", async () =
   const { said, clock, reporter } = saying();
   const work = { workId: 0, taskId: "##[error]a\n::error::b", iteration: 1 };
   const plan = plannedTasks([[work.taskId, "m"]]);
-  reporter.report({
+  tell(reporter, {
     at: 0,
     runId: "run",
     type: "run.started",
@@ -90,16 +91,16 @@ test("the log has a line at least every minute while something runs", async () =
     workingDirectory: "w",
     ...plan,
   });
-  reporter.report({ at: 0, runId: "run", type: "work.started", work, modelId: "m" });
+  tell(reporter, { at: 0, runId: "run", type: "work.started", work, modelId: "m" });
   await clock.pass(60_000);
   assert.equal(said.at(-1), "01:00 still running: #0 ## [error]a ⏎ ::error::b 01:00 starting");
   // What a work does is kept until it ends: nothing is seen of it meanwhile.
   const decision = { kind: "note", text: "x" } as const;
-  reporter.report({ at: 90_000, runId: "run", type: "decision", work, decision });
+  tell(reporter, { at: 90_000, runId: "run", type: "decision", work, decision });
   await clock.pass(60_000);
   assert.match(said.at(-1) ?? "", /^02:00 still running: /);
   const count = said.length;
-  reporter.report({ at: 130_000, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
+  tell(reporter, { at: 130_000, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
   await reporter.close?.();
   assert.equal(clock.sleeping, 0);
   assert.ok(said.length > count);

@@ -6,6 +6,7 @@ import {
   type GithubCore,
   type GithubOptions,
 } from "../../../src/reports/github/github-reporter.ts";
+import { tell } from "../../rig/tell.ts";
 
 export interface Reported {
   /** Everything that would be on the step's standard output. */
@@ -70,7 +71,7 @@ export async function report(
     },
     ...changed,
   });
-  for (const event of events) reporter.report(event);
+  tell(reporter, ...events);
   await reporter.finish();
   return { output, lines: output.split("\n").filter((line) => line !== ""), summary };
 }

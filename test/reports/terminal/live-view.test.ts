@@ -29,7 +29,7 @@ function rig(columns: number, rows: number, works: number): Rig {
   const screen = new Screen(columns, rows);
   const clock = new ManualClock();
   const view = createRunView();
-  const live = createLiveView(screen, clock, view, plain);
+  const live = createLiveView(screen, clock, plain);
   const emit = (body: RunEventBody): void =>
     applyEvent(view, { at: clock.now(), runId: "run", ...body });
   emit({
@@ -66,7 +66,7 @@ test("a work that waits for a slot is queued, what is written is counted, and na
   emit({ type: "session.started", work: queued, ...session, retry: 0, attempt: 1 });
   const delta = { kind: "message.delta", messageId: "m", text: "x".repeat(4000) } as const;
   emit(act(delta));
-  live.start();
+  live.start(view);
   await clock.pass(1_000);
   assert.deepEqual(screen.window().slice(0, -1), [
     "3 running, 1 queued, 0 of 4 done, 00:01, 0 model calls, 0 …",
@@ -86,8 +86,8 @@ test("a work that waits for a slot is queued, what is written is counted, and na
 });
 
 test("the frame tells what runs, how long, with which model, how many calls and which tool", async () => {
-  const { screen, clock, live, emit } = rig(100, 24, 2);
-  live.start();
+  const { screen, clock, live, emit, view } = rig(100, 24, 2);
+  live.start(view);
   await clock.pass(61_000);
   emit(act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} }));
   emit(act({ ...modelUsed(900), outputTokens: 100 }));
@@ -101,8 +101,8 @@ test("the frame tells what runs, how long, with which model, how many calls and 
 });
 
 test("log lines stand above the frame, in order, and the frame is gone at the end", async () => {
-  const { screen, clock, live } = rig(60, 10, 3);
-  live.start();
+  const { screen, clock, live, view } = rig(60, 10, 3);
+  live.start(view);
   const expected: string[] = [];
   for (let i = 0; i < 40; i += 1) {
     expected.push(`line ${i}`);
@@ -118,8 +118,8 @@ test("log lines stand above the frame, in order, and the frame is gone at the en
 });
 
 test("a log line longer than the terminal is wide wraps and stays whole", async () => {
-  const { screen, clock, live } = rig(20, 10, 1);
-  live.start();
+  const { screen, clock, live, view } = rig(20, 10, 1);
+  live.start(view);
   await clock.pass(100);
   live.print(`${"x".repeat(45)}\n`);
   await clock.pass(100);
@@ -128,8 +128,8 @@ test("a log line longer than the terminal is wide wraps and stays whole", async 
 });
 
 test("a terminal that changes its size during the run keeps the log and no garbage", async () => {
-  const { screen, clock, live } = rig(100, 30, 5);
-  live.start();
+  const { screen, clock, live, view } = rig(100, 30, 5);
+  live.start(view);
   const lines: string[] = [];
   for (const [columns, rows] of [
     [100, 30],
@@ -151,8 +151,8 @@ test("a terminal that changes its size during the run keeps the log and no garba
 });
 
 test("a refresh is one write, and the cursor is never hidden", async () => {
-  const { screen, clock, live } = rig(60, 10, 2);
-  live.start();
+  const { screen, clock, live, view } = rig(60, 10, 2);
+  live.start(view);
   await clock.pass(100);
   live.print("line\n");
   const before = screen.writes.length;
@@ -164,8 +164,8 @@ test("a refresh is one write, and the cursor is never hidden", async () => {
 });
 
 test("before the first work and after the last there is no frame", async () => {
-  const { screen, clock, live } = rig(60, 10, 0);
-  live.start();
+  const { screen, clock, live, view } = rig(60, 10, 0);
+  live.start(view);
   await clock.pass(100);
   live.print("a\n");
   await clock.pass(100);
@@ -174,8 +174,8 @@ test("before the first work and after the last there is no frame", async () => {
 });
 
 test("much text is not kept waiting for the next refresh", () => {
-  const { screen, live } = rig(60, 10, 1);
-  live.start();
+  const { screen, live, view } = rig(60, 10, 1);
+  live.start(view);
   for (let i = 0; i < 3000; i += 1) live.print(`${"y".repeat(40)}\n`);
   assert.ok(screen.writes.length > 0);
   live.stop();

@@ -14,6 +14,7 @@ import * as samples from "../../events/samples.ts";
 import { ManualClock, Screen } from "./screen.ts";
 import { nightly } from "../../rig/nightly.ts";
 import { plannedTasks, ref } from "../../rig/plan.ts";
+import { tell } from "../../rig/tell.ts";
 
 /** A reporter, and what it has written. */
 function reporting(options: Partial<TerminalOptions> = {}) {
@@ -31,7 +32,7 @@ function reporting(options: Partial<TerminalOptions> = {}) {
 
 function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}): string {
   const { reporter, text } = reporting(options);
-  for (const event of events) reporter.report(event);
+  tell(reporter, ...events);
   return text();
 }
 
@@ -195,7 +196,7 @@ test("on a terminal the lines are those of a log file, and the live view is gone
   const clock = new ManualClock();
   const { reporter } = reporting({ stream, colors: true, clock });
   for (const event of samples.story()) {
-    reporter.report(event);
+    tell(reporter, event);
     await clock.pass(100);
   }
   await reporter.close?.();
@@ -221,7 +222,7 @@ test("closing without an end takes the live view away", async () => {
   const stream = new Screen(100, 24);
   const clock = new ManualClock();
   const { reporter } = reporting({ stream, clock });
-  for (const event of samples.story().slice(0, 4)) reporter.report(event);
+  tell(reporter, ...samples.story().slice(0, 4));
   await clock.pass(100);
   assert.match(stream.text(), /1 running/);
   await reporter.close?.();
@@ -273,7 +274,7 @@ const review = { workId: 0, taskId: "review", iteration: 1 } as const;
 function going(options: Partial<TerminalOptions>) {
   const clock = new ManualClock();
   const { reporter, text } = reporting({ clock, ...options });
-  const emit = (body: RunEventBody): void => reporter.report(stamped(clock.now(), body));
+  const emit = (body: RunEventBody): void => tell(reporter, stamped(clock.now(), body));
   const plan = plannedTasks([["review", "m"]]);
   emit({ type: "run.started", jobName: "j", workingDirectory: "w", ...plan });
   emit({ type: "work.started", work: review, modelId: "m" });
