@@ -3,15 +3,15 @@
  *
  *   node runner.js WORKLOAD BASE-URL FOLDER LIBRARY
  */
-import type { Entry } from "agent-jobs";
+import type * as AgentJobs from "agent-jobs";
 import { measure } from "./meter.ts";
 import { modelId, prompt, workloadOf } from "./workload.ts";
 
 const [, , name, baseUrl = "", folder = "", library = ""] = process.argv;
-const { JobHost }: typeof import("agent-jobs") = await import(library);
+const { JobHost }: typeof AgentJobs = await import(library);
 const { tasks, order } = workloadOf(name);
 const works = Array.from({ length: tasks }, () => ({ kind: "Ref" as const, taskId: "task" }));
-const entry: Entry = {
+const entry: AgentJobs.Entry = {
   models: { driving: modelId },
   // The bare script has none.
   permissions: { sandbox: "off" },
