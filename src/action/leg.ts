@@ -25,7 +25,7 @@ export function legOf(environment: Environment, inputs: Inputs): string {
   const isPart = mode !== "run" || shard !== undefined;
   const place = [matrix, environment["RUNNER_OS"], environment["RUNNER_ARCH"]];
   const server = [provider?.type, provider?.baseUrl, provider?.wireApi];
-  // The base differs from run to run, and a comment has to be found again.
+  // The base commit differs between runs. The key must not, or later runs don't find the comment.
   const base = inputs.base?.replaceAll(/\b[0-9a-f]{40,64}\b/g, "");
   return digestOf([isPart ? [] : place, telling.map((name) => inputs[name]), base, server]);
 }

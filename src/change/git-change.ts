@@ -45,7 +45,10 @@ async function changeInView(view: GitView, range: ChangeRange): Promise<Change> 
     return { base, head, ...(await compared(view, base, head, notes)) };
   const staged = await stageWorkingTree(view);
   const parts = await compared(view, base, staged.tree, [...notes, ...staged.notes]);
-  return { base, head, uncommitted: true, ...parts };
+  // Nothing that may have changed counts as unchanged, although its lines can't be shown.
+  const unknown = staged.leftOut.map((one) => ({ ...one, additions: null, deletions: null }));
+  const files = [...parts.files, ...unknown];
+  return { base, head, uncommitted: true, ...parts, files };
 }
 
 async function commitNamed(view: GitView, name: string, what: string): Promise<string> {
@@ -137,7 +140,10 @@ async function compared(
   }
   const hidden = listed.filter(isBinary).map(({ file }) => file.path);
   const garbled = listed.map(({ file }) => file.path).filter(isGarbled);
-  const odd = garbled.length === 0 ? [] : [`Not UTF-8, and shown with �: ${namesOf(garbled)}.`];
+  const odd =
+    garbled.length === 0
+      ? []
+      : [`Names that aren't valid UTF-8, shown with �: ${namesOf(garbled)}.`];
   const said = hidden.length === 0 ? [] : [`Not shown, because binary: ${namesOf(hidden)}.`];
   return {
     files: listed.map(({ file }) => file),

@@ -2,7 +2,7 @@
 import { join, sep } from "node:path";
 import { GitRepository, type GitView } from "../platform/git-repository.ts";
 import { entriesOf, GitUnknown } from "../platform/git-settings.ts";
-import { isGarbled, stageWorkingTree, unnamed } from "../platform/working-tree.ts";
+import { isGarbled, leftOutNote, notUtf8, stageWorkingTree } from "../platform/working-tree.ts";
 import { realPathOf } from "../platform/files.ts";
 import { readJudged } from "../platform/reading.ts";
 import type { Change, Repository } from "./change.ts";
@@ -155,7 +155,8 @@ export class SourceTree {
         if (isGarbled(path)) garbled.push(path);
         return !isGarbled(path) && !isOwn(path);
       });
-      const notes = garbled.length === 0 ? staged.notes : [...staged.notes, unnamed(garbled)];
+      const notes =
+        garbled.length === 0 ? staged.notes : [...staged.notes, leftOutNote(garbled, notUtf8)];
       return { root, base, ...staged, files, notes };
     });
   }

@@ -1,7 +1,7 @@
 import { availableTools } from "./model.ts";
 
 /** With which a task leaves something for others and for people. Not a part of `availableTools`, which the library exports. */
-export const reportTools: readonly string[] = [
+const reportTools: readonly string[] = [
   "job_report",
   "job_result",
   "job_annotate",

@@ -6,7 +6,7 @@ export interface CollectedOutputs {
   /** The worst first, each once, at most `outputs.findings.max`. */
   readonly findings: readonly Finding[];
   readonly omitted: number;
-  /** No finding was omitted, or refused without a correction: an earlier one that isn't here is gone. */
+  /** Nothing is missing, so an earlier finding that is no longer reported is resolved. */
   readonly complete: boolean;
   readonly verdict: Verdict | undefined;
   /** Outputs that were refused and not corrected afterwards. */
@@ -42,13 +42,23 @@ export function collectOutputs(
   const refused = found.flatMap((one) => one.refused.filter(isOf("finding")));
   return {
     ...selected,
-    complete: selected.omitted === 0 && refused.length === 0,
+    complete: selected.omitted === 0 && refused.length === 0 && ranWhole(view),
     verdict: judges.findLast((one) => one.verdict !== undefined)?.verdict,
     refused: [...refused, ...(judges.at(-1)?.refused.filter(isOf("verdict")).slice(-1) ?? [])],
     proposals: given(proposals?.from).flatMap(({ taskId, items, proposals: made }) =>
       made.map((proposal) => ({ task: taskId, items, proposal })),
     ),
   };
+}
+
+/** Every work that the job came to has succeeded, or has answered as a condition. Nothing was left out. */
+function ranWhole({ works }: RunView): boolean {
+  return [...works.values()].every(
+    ({ status, reason, decisions }) =>
+      !/^(?:failed|crashed|canceled)$/.test(status) &&
+      (status !== "skipped" || reason === undefined) &&
+      !decisions.some(({ kind }) => kind === "left-out"),
+  );
 }
 
 /** The structured result of each task; of one in an `Each`, a list of `{ item, result }`. Null: there is none. */

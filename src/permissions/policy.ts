@@ -14,7 +14,7 @@ import {
 } from "./paths.ts";
 import { type RuleSet, type Split, ruleSet, toolVerdict } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
-import { isPrivate } from "./private-files.ts";
+import { isPrivate } from "../platform/private-files.ts";
 import { clipWords } from "../events/cut.ts";
 
 export type PermissionDecision =

@@ -14,7 +14,7 @@ import {
   toolPatternMatches,
   toolPatternProblem,
 } from "../entry/known-tools.ts";
-import { isPrivate } from "./private-files.ts";
+import { isPrivate } from "../platform/private-files.ts";
 
 /** Model families know the same ability under different names: all of them, the runtime picks. */
 const searchTools: readonly string[] = ["grep", "rg"];

@@ -160,6 +160,7 @@ export class GitView {
       ["core.hookspath", devNull],
       ["core.fsmonitor", "false"],
       ["core.untrackedcache", "false"],
+      ["core.commitgraph", "false"],
       ["core.excludesfile", this.settings.excludesFile ?? ""],
       ["core.attributesfile", (workTree && this.settings.attributesFile) || ""],
       ...this.settings.plain,
@@ -180,7 +181,7 @@ export class GitView {
     const call = { cwd: cwd ?? (workTree ? root : this.gitFolder), env };
     const withInput = input === undefined ? call : { ...call, input };
     return startGit(args, withInput, environment, enter).catch((error: unknown) => {
-      throw gitUnknown("Git failed", error);
+      throw gitUnknown(`\`git ${args[0]}\` failed for ${root}`, error);
     });
   }
 
@@ -239,7 +240,7 @@ export class GitView {
     return found;
   }
 
-  /** A folder that isn't in the view, for what git can't be trusted to write there. */
+  /** A folder outside the view, for output of sandboxed programs. */
   folderFor(name: string): string {
     const path = join(this.#folder, name);
     fs.mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -322,7 +323,8 @@ function link(target: string, path: string): void {
 
 /** It keeps its time: git reads a file of the same size again only if the index is no younger than the file. */
 function copy(from: string, to: string): void {
-  const found = fs.statSync(from, { throwIfNoEntry: false });
+  const found = statusOf(from);
+  if (found?.isSymbolicLink() === true) throw new Error(`${from} is a link`);
   const bytes = found?.isFile() === true ? readSmallFile(from, longestIndex) : undefined;
   if (bytes === undefined) return;
   fs.writeFileSync(to, bytes);
@@ -342,7 +344,7 @@ function identityOf({ gitFolder, commonFolder }: GitPlace): Identity[] {
   }));
 }
 
-/** A new folder may get the number of one that is gone. Where no file has a birth time, the time of its last change is given. */
+/** A new folder can reuse the inode of a deleted one, so birth times are compared, too. Some file systems report the ctime instead. */
 function isSame({ path, found }: Identity, now: Identity | undefined): boolean {
   const later = now?.found;
   const isBorn = found?.birthtimeMs === later?.birthtimeMs || later?.birthtimeMs === later?.ctimeMs;

@@ -1,18 +1,21 @@
-/** What the settings of a checkout say about conversions and names of commits, and which filters they have. */
+/** Reads a checkout's settings for conversions and commit names, and its filters. */
 import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
 import type { GitPlace } from "./git-folder.ts";
 import { startGit } from "./git.ts";
+import { ProgramError } from "./processes.ts";
 import { isInWorkspace } from "./search-path.ts";
 import { errorMessage } from "./system-error.ts";
 
 /** The message says what can't be known, and what to do. */
 export class GitUnknown extends Error {}
 
+/** Models and pull requests get the message, so it quotes nothing that git prints: git repeats lines of files that links lead to. */
 export function gitUnknown(what: string, error: unknown): GitUnknown {
-  return new GitUnknown(`${what}: ${errorMessage(error)}`);
+  const why = error instanceof ProgramError ? error.end : errorMessage(error);
+  return new GitUnknown(`${what}: ${why}`);
 }
 
 export interface Filter {
@@ -37,7 +40,7 @@ export interface Settings {
 const plainSettings =
   /^(?:core\.(?:autocrlf|eol|checkroundtripencoding|filemode|ignorecase|precomposeunicode|symlinks|trustctime|checkstat|sparsecheckout|sparsecheckoutcone)|branch\..+\.(?:remote|merge|pushremote)|remote\..+\.(?:fetch|push)|remote\.pushdefault|push\.default)$/s;
 
-/** `git config` starts no program, whatever it reads. */
+/** `git config` never starts a program. */
 export async function readSettings(
   { gitFolder, root }: GitPlace,
   environment: Environment,

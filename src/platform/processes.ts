@@ -236,5 +236,16 @@ export async function runProgram(
     );
   });
   if (end === undefined) return Buffer.concat(printed);
-  throw new Error(`${basename(program)}: ${errors.trim().slice(-500) || end}`);
+  throw new ProgramError(`${basename(program)}: ${errors.trim().slice(-500) || end}`, end);
+}
+
+/** The message quotes what the program has printed to stderr. */
+export class ProgramError extends Error {
+  /** How it ended, in our words. */
+  readonly end: string;
+
+  constructor(message: string, end: string) {
+    super(message);
+    this.end = end;
+  }
 }

@@ -8,15 +8,20 @@ import { inflateSync } from "node:zlib";
 import { GitRepository, isBehindLink, type GitView } from "./git-repository.ts";
 import { entriesOf, GitUnknown, type Filter } from "./git-settings.ts";
 import { openJudged, readJudged } from "./reading.ts";
+import { isPrivate } from "./private-files.ts";
 import { errorMessage } from "./system-error.ts";
 
 const longestFile = 100_000_000;
 const namesInNote = 10;
+/** Of calls of git that find the files which it can't convert. */
+const mostFailures = 40;
 
 export interface StagedTree {
   readonly tree: string;
   /** Each sentence names files that the tree lacks. */
   readonly notes: readonly string[];
+  /** The paths of those that may have changed. */
+  readonly leftOut: readonly { readonly path: string; readonly status: "added" | "modified" }[];
   /** Files that Git LFS stores: the tree has pointers to objects that are only here. */
   readonly largeFiles: readonly string[];
 }
@@ -37,6 +42,11 @@ class Staging {
   readonly #view: GitView;
   readonly #root: string;
   readonly #notes: string[] = [];
+  readonly #leftOut: StagedTree["leftOut"][number][] = [];
+  #untracked: ReadonlySet<string> = new Set();
+  /** Files that git can't convert. */
+  readonly #unconverted: string[] = [];
+  #failures = 0;
   #enter: string | undefined;
 
   constructor(view: GitView) {
@@ -56,6 +66,7 @@ class Staging {
     if (this.#enter === undefined) await this.#refuse(filtered);
     const plain = changed.present.filter((path) => !filtered.has(path));
     await this.#stage(plain);
+    this.#leaveOut(this.#unconverted, "git can't convert them");
     await this.#git(["update-index", "--force-remove", "-z", "--stdin"], changed.gone);
     await this.#convert(filtered);
     for (const path of submodules) await this.#lookInto(path);
@@ -63,7 +74,7 @@ class Staging {
     const largeFiles = [...filtered].flatMap(([path, { filter }]) =>
       filter.name === "lfs" ? [path] : [],
     );
-    return { tree, notes: this.#notes, largeFiles };
+    return { tree, notes: this.#notes, leftOut: this.#leftOut, largeFiles };
   }
 
   /** With the working tree, in a sandbox if there is one. `paths`: for standard input; without any, nothing is done. */
@@ -82,6 +93,8 @@ class Staging {
       if (mode === "160000") submodules.push(path);
       const isSkipped = tag.toUpperCase() === "S";
       const isAssumed = tag !== tag.toUpperCase();
+      // Git reads no such name from its input.
+      if (isGarbled(path)) continue;
       if (isAssumed || (isSkipped && this.#statusOf(path) !== undefined)) marked.push(path);
     }
     const unmark = (name: string): readonly string[] => ["update-index", name, "-z", "--stdin"];
@@ -99,35 +112,43 @@ class Staging {
       "-z",
     ]);
     const untracked = await this.#git(["ls-files", "--others", "--exclude-standard", "-z"]);
-    const [present, gone, nested, unreadable, named]: string[][] = [[], [], [], [], []];
+    const [present, gone, nested, unreadable, named, secret]: string[][] = [[], [], [], [], [], []];
+    this.#untracked = new Set(entriesOf(untracked));
     for (const path of new Set(entriesOf(differs + untracked))) {
       const found = this.#statusOf(path);
       if (isGarbled(path)) named?.push(path);
+      else if (this.#untracked.has(path) && isPrivate(path)) secret?.push(path);
       else if (path.endsWith("/")) nested?.push(path.slice(0, -1));
       else if (found === undefined) gone?.push(path);
       else if (found.isFile() && !isReadable(join(this.#root, path), found)) unreadable?.push(path);
       else present?.push(path);
     }
-    if (named?.length) this.#notes.push(unnamed(named));
+    this.#leaveOut(named ?? [], notUtf8);
+    this.#leaveOut(secret ?? [], "a private file that git doesn't track");
     this.#leaveOut(nested ?? [], "a git repository of its own");
     this.#leaveOut(unreadable ?? [], "not readable, or larger than 100 MB");
     return { present: present ?? [], gone: gone ?? [] };
   }
 
-  /** A file that git can't convert must not take the others with it, so it is searched for by halves. */
+  /** One file that git can't convert must not fail the others, so it is found by bisection, up to a number of failures. */
   async #stage(paths: readonly string[]): Promise<void> {
     try {
       await this.#git(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], paths);
-    } catch (error) {
+    } catch {
       const middle = Math.floor(paths.length / 2);
-      if (middle === 0) this.#leaveOut(paths, firstLine(error));
+      this.#failures += 1;
+      if (middle === 0 || this.#failures > mostFailures) this.#unconverted.push(...paths);
       else
         for (const half of [paths.slice(0, middle), paths.slice(middle)]) await this.#stage(half);
     }
   }
 
   #leaveOut(paths: readonly string[], why: string): void {
-    if (paths.length > 0) this.#notes.push(`Left out: ${namesOf(paths)} (${why}).`);
+    for (const path of paths) {
+      const isNew = this.#untracked.has(path) || this.#untracked.has(`${path}/`);
+      this.#leftOut.push({ path, status: isNew ? "added" : "modified" });
+    }
+    if (paths.length > 0) this.#notes.push(leftOutNote(paths, why));
   }
 
   /** Undefined if git would have nothing there. */
@@ -162,6 +183,7 @@ class Staging {
     const converted = view.folderFor("converted");
     const enter = await view.sandbox("filter", [view.gitFolder], converted);
     if (enter === undefined) return;
+    const failed = new Map<Filter, string[]>();
     for (const [path, { filter, attributes }] of filtered) {
       // The sandbox lacks the files that give attributes.
       view.setAttributes([`* ${attributes.join(" ")}`]);
@@ -175,23 +197,31 @@ class Staging {
           "--cacheinfo",
           `${mode},${id},${path}`,
         ]);
-      } catch (error) {
-        this.#leaveOut([path], `its filter "${filter.name}" failed: ${firstLine(error)}`);
+      } catch {
+        failed.set(filter, [...(failed.get(filter) ?? []), path]);
       }
     }
+    for (const [{ name }, paths] of failed) this.#leaveOut(paths, `the filter "${name}" failed`);
   }
 
-  /** Git doesn't trust the times of the last second, and would run the filter on files that didn't change. */
+  /** Git rereads files modified in the same second as the index, so unchanged files can be among them. Nobody can set a ctime. */
   async #refuse(filtered: ReadonlyMap<string, Filtered>): Promise<void> {
     if (filtered.size === 0) return;
     const stored = new Map<string, string>();
     const listed = await this.#git(["ls-files", "--debug", "-z"]);
-    const entry = /([^\0]+)\0 .*\n  mtime: (\d+):(\d+)\n.*\n.*\n  size: (\d+).*\n/g;
-    for (const [, path = "", seconds, rest = "", size] of listed.matchAll(entry))
-      stored.set(path, `${seconds}${rest.padStart(9, "0")} ${size}`);
+    const time = String.raw`time: (\d+:\d+)\n`;
+    const entry = new RegExp(
+      String.raw`([^\0]+)\0  c${time}  m${time}.*\tino: (\d+)\n.*\n  size: (\d+).*\n`,
+      "g",
+    );
+    for (const [, path = "", ...values] of listed.matchAll(entry))
+      stored.set(path, values.join(" "));
+    const timeOf = (ns: bigint): string => `${ns / 1_000_000_000n}:${ns % 1_000_000_000n}`;
     const changed = [...filtered].filter(([path]) => {
-      const { mtimeNs, size } = lstatSync(join(this.#root, path), { bigint: true });
-      return stored.get(path) !== `${mtimeNs} ${size}`;
+      const { ctimeNs, mtimeNs, ino, size } = lstatSync(join(this.#root, path), { bigint: true });
+      // Git keeps the last 32 bits of an inode.
+      const now = [timeOf(ctimeNs), timeOf(mtimeNs), ino & 0xffff_ffffn, size];
+      return stored.get(path) !== now.join(" ");
     });
     const [first] = changed;
     if (first === undefined) return;
@@ -202,7 +232,8 @@ class Staging {
 
   /**
    * A filter that fails is an error, even if it isn't required, because git would store the file unconverted. Git writes
-   * what it converts to a folder of its own, where the filter may write, too. We read it there, and store it in the view.
+   * the converted object to a separate folder, which the filter can also write to. We read it there, and store it in the
+   * view.
    */
   async #hash(path: string, filter: Filter, enter: string, objects: string): Promise<string> {
     const file = await openJudged(join(this.#root, path));
@@ -217,7 +248,7 @@ class Staging {
       const call = { enter, input: file.fd, filters, objects };
       const id = (await this.#view.git([...store, `--path=${path}`], call)).trim();
       const stored = readJudged(join(objects, id.slice(0, 2), id.slice(2)), 2 * longestFile);
-      if (stored === undefined) throw new Error("what it made can't be read");
+      if (stored === undefined) throw new Error("the converted object can't be read");
       const blob = inflateSync(stored, { maxOutputLength: 2 * longestFile });
       const input = blob.subarray(blob.indexOf(0) + 1);
       return (await this.#view.git([...store, "--no-filters"], { input })).trim();
@@ -258,17 +289,15 @@ function isReadable(path: string, { size }: Stats): boolean {
   }
 }
 
-function firstLine(error: unknown): string {
-  return errorMessage(error).split("\n", 1)[0] ?? "";
-}
-
 /** The names that git prints are read as UTF-8. */
 export function isGarbled(path: string): boolean {
   return path.includes("\uFFFD");
 }
 
-export function unnamed(paths: readonly string[]): string {
-  return `Left out: ${namesOf(paths)} (a name that is not UTF-8).`;
+export const notUtf8 = "the name isn't valid UTF-8";
+
+export function leftOutNote(paths: readonly string[], why: string): string {
+  return `Left out: ${namesOf(paths)} (${why}).`;
 }
 
 export function namesOf(paths: readonly string[]): string {

@@ -2,7 +2,6 @@ import { defined, urlOf } from "../document/guards.ts";
 import { type Provider, withDefaults, type ProviderOptions } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
-import { decoded } from "./secrets.ts";
 
 export { providerTypes, wireApis, type ProviderOptions } from "../sessions/provider.ts";
 
@@ -84,4 +83,12 @@ export function gitHubTokenOf(environment: ModelAccess["environment"]): string |
 /** Whether a token may work with GitHub Copilot: classic personal tokens never do. */
 export function isCopilotToken(token = ""): boolean {
   return token !== "" && !token.startsWith("ghp_");
+}
+
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

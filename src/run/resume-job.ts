@@ -108,7 +108,7 @@ export function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resu
   const { leg = before, write = asFlag } = options;
   if (before === undefined || before === leg) return;
   throw refusing(options)(
-    `its run was another leg of the matrix (${before}; this one is ${leg}), with another matrix, runner or input. To resume it anyway, give both runs the same ${write("leg")}.`,
+    `it belongs to another leg (${before}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
   );
 }
 

@@ -81,7 +81,8 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     variables: allowedOf({ environment, env }),
   });
   const readable = change === undefined ? [] : [change.folder];
-  const common = { environment, env, mark, confinement, redact, clock, readable, trace };
+  const resumed = options.past !== undefined && options.fanOut === undefined;
+  const common = { environment, env, mark, confinement, redact, clock, readable, trace, resumed };
   const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
     runTools({ ...common, servers, entry: callable, flows, workingDirectory });
   const tools = toolsOf(entry);

@@ -25,6 +25,8 @@ export interface RunToolsOptions extends ProgramSettings {
   readonly flows?: Flows | undefined;
   readonly workingDirectory: string;
   readonly trace?: RunTrace | undefined;
+  /** An earlier part of the run may have written to the working directory. */
+  readonly resumed?: boolean;
 }
 
 const closeMs = 5_000;
@@ -122,6 +124,7 @@ export class RunTools implements ToolSource {
   async #make(): Promise<Opened> {
     const { entry, flows, env, environment, mark, servers, confinement, readable, ...options } =
       this.#options;
+    const { resumed = false } = options;
     const folder = await makeRunFolder("tools-", mark);
     const results = join(folder.path, "results");
     await mkdir(results, { mode: 0o700 });
@@ -134,7 +137,7 @@ export class RunTools implements ToolSource {
         [RESULTS]: results,
       },
       folder,
-      hasWriters: confinement && (() => confinement.hasWriters),
+      hasWriters: confinement && (() => resumed || confinement.hasWriters),
       confine:
         confinement &&
         ((permissions) =>

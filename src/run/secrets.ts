@@ -1,5 +1,5 @@
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
-import type { ModelAccess } from "./options-provider.ts";
+import { decoded, type ModelAccess } from "./options-provider.ts";
 
 // Common names of secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
 // `AUTHOR` no `AUTH`; and `PWD` alone is the current directory.
@@ -117,12 +117,4 @@ function headerValues(headers: string): readonly string[] {
 /** A header may be `Bearer KEY`. */
 function headerWords(value: string): readonly string[] {
   return [value, ...value.split(" ")].filter((word) => isSecret(word, false));
-}
-
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -5,7 +5,7 @@ import { documentLimits } from "../document/read-document.ts";
 import type { Permissions } from "../entry/model.ts";
 import { isUnder } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
-import { isPrivate } from "../permissions/private-files.ts";
+import { isPrivate } from "../platform/private-files.ts";
 import { readJudged } from "../platform/reading.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";

@@ -94,6 +94,7 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
       return callback.onAgentEnd(activity.agentTurnId);
     case "idle":
       return callback.onIdle();
+    case "tool.announced":
     case "sub-agent.tool.failed":
     case "model.replied":
     case "model.used":

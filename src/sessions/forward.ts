@@ -33,7 +33,7 @@ export async function forward(
     target = new URL(to, from);
     // Credentials are for the first server, and any header of an author may be one.
     if (target.origin !== from.origin) {
-      for (const name of [...headers.keys()]) if (!harmless.has(name)) headers.delete(name);
+      for (const name of Array.from(headers.keys())) if (!harmless.has(name)) headers.delete(name);
     }
   }
   throw new Error(`too many redirects for url (${target.href})`);

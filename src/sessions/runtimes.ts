@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import { findProgram } from "../platform/search-path.ts";
-import { orderedPrivateGlobs, privateNamesGlob } from "../permissions/private-files.ts";
+import { orderedPrivateGlobs, privateNamesGlob } from "../platform/private-files.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
 import {
   authentication,

@@ -14,7 +14,7 @@ interface Use {
   readonly over: Promise<void>;
   /** Its user has been told of its end. */
   isEnding: boolean;
-  leave(): void;
+  readonly leave: () => void;
 }
 
 /** By the SDK's session, because several of our objects may wrap the same one. */
@@ -26,7 +26,7 @@ export function occupy(session: CopilotSession): Use {
   const use: Use = {
     over,
     isEnding: false,
-    leave() {
+    leave: () => {
       if (uses.get(session) === use) uses.delete(session);
       end();
     },

@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Glob, partsMatch, readGlob } from "../entry/glob.ts";
-import { isPrivate } from "../permissions/private-files.ts";
+import { isPrivate } from "../platform/private-files.ts";
 
 export async function matchingFiles(options: {
   readonly folder: string;

@@ -192,8 +192,10 @@ const setUps: Readonly<Record<string, SetUp>> = {
         async attack(trap, { path, git }) {
           await git("config", "include.path", "../included");
           const first = name === "objectformat" ? "sha1" : "files";
-          const more = [first, "[core]", `fsmonitor = ${trap.program}`, "[diff]"];
+          const filter = ['[filter \\"x\\"]', `clean = ${trap.program}`];
+          const more = [first, ...filter, "[core]", `fsmonitor = ${trap.program}`, "[diff]"];
           const value = [...more, `external = ${trap.program} #`].join("\\n");
+          await writeFile(join(path, ".gitattributes"), "* filter=x\n");
           await writeFile(join(path, "included"), `[extensions]\n${name} = "${value}"\n`);
         },
       },
@@ -246,14 +248,55 @@ describe("what an agent wrote for git starts no program", () => {
     }
   }
 
-  it("and no message quotes a file that a link leads to in place of a list of git", async (t) => {
-    const { workspace, folder } = await plain(t);
-    const outside = await makeWorkspace(t, { credentials: "secret of the user\n" });
-    const blob = (await workspace.git("rev-parse", "HEAD:a.txt")).trim();
-    await rm(join(folder, ".git/objects", blob.slice(0, 2), blob.slice(2)));
-    const alternates = join(folder, ".git/objects/info/alternates");
-    await symlink(join(outside.path, "credentials"), alternates);
-    await assert.rejects(changeFromGit({ folder, environment }, {}), /alternates is a link/);
+  describe("and no message or note quotes a file that a link leads to in place of a list of git:", () => {
+    const places: Readonly<Record<string, (folder: string, file: string) => Promise<void>>> = {
+      alternates: (folder, file) => symlink(file, join(folder, ".git/objects/info/alternates")),
+      async "alternates of alternates"(folder, file) {
+        await mkdir(join(folder, "more/info"), { recursive: true });
+        await symlink(file, join(folder, "more/info/alternates"));
+        const alternates = join(folder, ".git/objects/info/alternates");
+        await writeFile(alternates, `${join(folder, "more")}\n`);
+      },
+      attributes: (folder, file) => symlink(file, join(folder, ".git/info/attributes")),
+      async "attributes by a setting"(folder, file) {
+        const settings = `[core]\n  attributesFile = ${file}\n`;
+        await writeFile(join(folder, ".git/config"), settings, { flag: "a" });
+      },
+      async exclude(folder, file) {
+        await rm(join(folder, ".git/info/exclude"), { force: true });
+        await symlink(file, join(folder, ".git/info/exclude"));
+      },
+      "packed-refs": (folder, file) => symlink(file, join(folder, ".git/packed-refs")),
+      shallow: (folder, file) => symlink(file, join(folder, ".git/shallow")),
+    };
+    for (const [name, put] of Object.entries(places)) {
+      it(name, async (t) => {
+        const { workspace, folder } = await plain(t);
+        const outside = await makeWorkspace(t, { credentials: "secret of/the@user+=-\n" });
+        await workspace.write("odd.utf16", "one\n");
+        await workspace.write(".gitattributes", "*.utf16 working-tree-encoding=UTF-16\n");
+        const blob = (await workspace.git("rev-parse", "HEAD:a.txt")).trim();
+        await rm(join(folder, ".git/objects", blob.slice(0, 2), blob.slice(2)));
+        await put(folder, join(outside.path, "credentials"));
+        for (const sandbox of ["off", undefined] as const) {
+          const repository = { folder, environment, sandbox };
+          const outcomes = await Promise.allSettled([
+            changeFromGit(repository, {}),
+            changeFromGit(repository, { base: "HEAD~1" }),
+            changeFromGit(repository, { base: "HEAD", uncommitted: true }),
+            new SourceTree(repository, undefined).changed([]),
+            new SourceTree(repository, undefined).read("a.txt"),
+          ]);
+          const said = outcomes.map((one) =>
+            one.status === "rejected" ? String(one.reason) : JSON.stringify(one.value),
+          );
+          assert.doesNotMatch(said.join("\n"), /secret|@user/);
+          assert.ok(
+            outcomes.some(({ status }) => status === "rejected") || /Left out/.test(said.join()),
+          );
+        }
+      });
+    }
   });
 
   it("and a filter that the user has set up converts in a sandbox, or is refused by name", async (t) => {

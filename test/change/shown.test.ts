@@ -1,6 +1,6 @@
 /** What a reviewer sees of a change: nothing in the repository, and no setting of the user, hides a line of it. */
 import assert from "node:assert/strict";
-import { chmod, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { changedFilesText, ChangeUnknown, type Change } from "../../src/change/change.ts";
@@ -91,7 +91,7 @@ describe("a change is shown whole", () => {
       writeFile(Buffer.from([...Buffer.from(`${workspace.path}/n`), last]), text);
     await write(0xfe, "one\n");
     await write(0xff, `${"two".repeat(9)}\n\0`);
-    const left = /^Left out: "n\uFFFD" \(a name that is not UTF-8\)\.$/m;
+    const left = /^Left out: "n\uFFFD" \(the name isn't valid UTF-8\)\.$/m;
     assert.match(notes(await changeIn(workspace, uncommitted)), left);
     await workspace.git("add", "--all");
     const environment = processEnvironment();
@@ -104,7 +104,7 @@ describe("a change is shown whole", () => {
     const change = await changeIn(workspace);
     assert.deepEqual(facts(change), ["n\uFFFD added", "n\uFFFD added"]);
     assert.deepEqual(change.diff.match(/^\+\w+$/gm), ["+one", `+${"two".repeat(9)}`]);
-    assert.match(notes(change), /^Not UTF-8, and shown with \uFFFD: "n\uFFFD", "n\uFFFD"\.$/m);
+    assert.match(notes(change), /^Names that aren't valid UTF-8, shown with \uFFFD: "n\uFFFD", "n\uFFFD"\.$/m);
   });
 
   it("where the objects are behind a link", async (t) => {
@@ -145,7 +145,7 @@ describe("a change is shown whole", () => {
     await workspace.write("vendor/x/b.ts", "one\n");
     await symlink("/dev/zero", join(workspace.path, "link"));
     const change = await changeIn(workspace, uncommitted);
-    assert.deepEqual(facts(change), ["a.ts modified", "link added"]);
+    assert.deepEqual(facts(change), ["a.ts modified", "link added", "vendor/x added"]);
     assert.equal(
       notes(change),
       'Left out: "vendor/x" (a git repository of its own).\nThe submodule "lib" has uncommitted changes, which are not shown.',
@@ -210,9 +210,9 @@ describe("conversions of files", () => {
         `[filter "up"]\n  clean = no-such-program\n[filter "own"]\n  clean = ${workspace.path}/own.sh\n`,
       );
       const change = await changeIn(workspace, uncommitted, settings);
-      assert.deepEqual(facts(change), ["c.ts added"], change.diff + notes(change));
-      assert.match(notes(change), /^Left out: "a\.up" \(its filter "up" failed: .*\)\.$/m);
-      assert.match(notes(change), /^Left out: "b\.own" \(its filter "own" failed: .*\)\.$/m);
+      assert.deepEqual(facts(change), ["c.ts added", "a.up added", "b.own added"], notes(change));
+      assert.match(notes(change), /^Left out: "a\.up" \(the filter "up" failed\)\.$/m);
+      assert.match(notes(change), /^Left out: "b\.own" \(the filter "own" failed\)\.$/m);
     },
   );
 
@@ -233,8 +233,24 @@ describe("conversions of files", () => {
     const workspace = await makeRepository(t, { ".gitattributes": attributes });
     for (const name of ["a.ts", "b.utf16", "c.ts", "d.ts"]) await workspace.write(name, "one\n");
     const change = await changeIn(workspace, uncommitted);
-    assert.deepEqual(facts(change), ["a.ts added", "c.ts added", "d.ts added"]);
-    assert.match(notes(change), /^Left out: "b\.utf16" \(.*BOM.*\)\.$/m);
+    // It may have changed, so it counts.
+    const others = ["a.ts added", "c.ts added", "d.ts added"];
+    assert.deepEqual(facts(change), [...others, "b.utf16 added"]);
+    assert.match(notes(change), /^Left out: "b\.utf16" \(git can't convert them\)\.$/m);
+    const many = Array.from({ length: 60 }, (_, index) => `${index}.utf16`);
+    for (const name of many) await workspace.write(name, "one\n");
+    const more = await changeIn(workspace, uncommitted);
+    assert.equal(more.notes?.length, 1, notes(more));
+    assert.ok(many.every((name) => more.files.some(({ path }) => path === name)));
+  });
+
+  it("that git doesn't track and that are private are left out", async (t) => {
+    const workspace = await makeRepository(t, { "a.ts": "one\n" });
+    await workspace.write("sub/.env", "TOKEN=secret\n");
+    const change = await changeIn(workspace, uncommitted);
+    assert.deepEqual(facts(change), ["sub/.env added"]);
+    assert.equal(change.diff, "");
+    assert.match(notes(change), /^Left out: "sub\/\.env" \(a private file/m);
   });
 
   it("by a filter are refused by name without a sandbox, but not of files that didn't change", async (t) => {
@@ -246,6 +262,14 @@ describe("conversions of files", () => {
     const environment = { ...processEnvironment(), ...settings };
     const repository = { folder: workspace.path, environment, sandbox: "off" } as const;
     assert.deepEqual(facts(await changeFromGit(repository, uncommitted)), ["new.ts added"]);
+    // A change that keeps size and time.
+    const same = join(workspace.path, "same.up");
+    const { atime, mtime } = await stat(same);
+    await writeFile(same, "two\n");
+    await utimes(same, atime, mtime);
+    await assert.rejects(changeFromGit(repository, uncommitted), /Can't convert "same\.up"/);
+    await writeFile(same, "one\n");
+    await workspace.git("add", "same.up");
     await workspace.write("a.up", "one\n");
     await assert.rejects(
       changeFromGit(repository, uncommitted),

@@ -33,14 +33,15 @@ describe("agent-jobs init", () => {
   });
 
   it("writes a workflow for models of one's own, without the permission for those of Copilot", async (t) => {
-    const { path: cwd, read } = await makeRepository(t);
+    const repository = await makeRepository(t);
+    const cwd = repository.path;
     const server = ["--provider-base-url", "http://127.0.0.1:8080/v1"];
     const alone = await cliExits(2, ["init", "triage", ...server], { cwd });
     assert.match(alone.stderr, /--provider-base-url requires --workflow\./);
     const wrong = ["init", "triage", "--workflow", "--provider-base-url", "models"];
     assert.match((await cliExits(2, wrong, { cwd })).stderr, /--provider-base-url/);
     await cliExits(0, ["init", "triage", "--workflow", ...server], { cwd });
-    const text = await read(".github/workflows/agent-triage.yml");
+    const text = await repository.read(".github/workflows/agent-triage.yml");
     assert.doesNotMatch(text, /copilot-requests/);
     assert.deepEqual(await lintWorkflow(text, "agent-triage.yml"), []);
     const { triage } = parse(text).jobs;

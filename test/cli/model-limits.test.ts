@@ -36,7 +36,11 @@ async function run(
   const entry = {
     models: { driving: model },
     tasks: { t: { model: { category: "driving" }, prompt } },
-    jobs: { job: { work: tasks === 1 ? ref : { kind: "Par", works: Array(tasks).fill(ref) } } },
+    jobs: {
+      job: {
+        work: tasks === 1 ? ref : { kind: "Par", works: Array.from({ length: tasks }, () => ref) },
+      },
+    },
     ...(idleSeconds === undefined ? {} : { limits: { idleMinutes: idleSeconds / 60 } }),
   };
   const { path: cwd } = await makeWorkspace(t, { "a.json": JSON.stringify(entry), ...files });

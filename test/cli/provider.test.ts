@@ -70,7 +70,8 @@ describe("the headers of a provider", () => {
   it("are not needed by a rehearsal", async (t) => {
     const { path: cwd } = await makeWorkspace(t, {
       "e.json": entry({ headers }),
-      "e.rehearsal.yml": "entry: e.json\njob: job\nsessions: [{ task: t, turns: [{ text: Done. }] }]\n",
+      "e.rehearsal.yml":
+        "entry: e.json\njob: job\nsessions: [{ task: t, turns: [{ text: Done. }] }]\n",
     });
     await cliExits(0, ["rehearse", "e.rehearsal.yml"], { cwd });
   });

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { partsMatch, readGlob } from "../../src/entry/glob.ts";
 import type { Permissions } from "../../src/entry/model.ts";
 import { type PermissionRequest, decidePermission } from "../../src/permissions/policy.ts";
-import { isPrivate } from "../../src/permissions/private-files.ts";
+import { isPrivate } from "../../src/platform/private-files.ts";
 import { fromRuntime } from "../../src/sessions/permission-handler.ts";
 import { holds } from "../rig/fuzz.ts";
 import { linearInCalls, linearInTime, pumped } from "../rig/growth.ts";

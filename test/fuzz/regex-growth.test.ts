@@ -56,7 +56,7 @@ async function composedExpressions(): Promise<RegExp[]> {
   try {
     // Their own copies of the modules: the others may have been loaded before.
     for (const name of [
-      "permissions/private-files",
+      "platform/private-files",
       "reports/github/escape",
       "platform/terminal-sequences",
       "redaction/visible-text",

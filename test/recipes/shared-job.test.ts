@@ -82,7 +82,9 @@ describe("the workflow that shares a job among machines", () => {
     );
     // A finding is annotated once, by the merge, whatever became of its shard.
     const about = [plan, shard, merge].flatMap(({ agents }) =>
-      agents.flatMap(({ commands }) => commands.filter(({ message }) => /^About/.test(message))),
+      agents.flatMap(({ commands }) =>
+        commands.filter(({ message }) => message.startsWith("About")),
+      ),
     );
     assert.deepEqual(about.map(({ message }) => message).toSorted(), ["About a.", "About c."]);
     assert.ok(merge.agents[0]?.commands.includes(about[0]!));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { isPrivate } from "../../src/permissions/private-files.ts";
+import { isPrivate } from "../../src/platform/private-files.ts";
 import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
 import { searchConfiguration } from "../../src/sessions/runtimes.ts";
 import { nightly } from "../rig/nightly.ts";

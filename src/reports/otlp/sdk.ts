@@ -33,10 +33,18 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace";
 import { gitHubAttributes } from "./github-attributes.ts";
-import { shownUrl, type Signal, type SignalName } from "./settings.ts";
-import { metrics, type Instruments, type Metric } from "./span.ts";
-import type { TelemetryOptions } from "./telemetry.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Environment } from "../../platform/environment.ts";
+import { shownUrl, type Signal, type SignalName, type TelemetrySettings } from "./settings.ts";
+import { metrics, type Instruments, type Metric, type TraceOptions } from "./span.ts";
 import { isSampled } from "./trace-context.ts";
+
+export type TelemetryOptions = TraceOptions &
+  TelemetrySettings & {
+    readonly version: string;
+    readonly environment: Environment;
+    readonly clock: Clock;
+  };
 
 interface SdkOptions extends TelemetryOptions {
   /** Ends every connection. */

@@ -1,19 +1,10 @@
 /** The SDK is loaded while the run goes on. Nothing waits for it or the collector before `close`, which is bounded. */
-import type { Clock } from "../../platform/clock.ts";
-import type { Environment } from "../../platform/environment.ts";
 import type { RunEvent } from "../../events/event.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { within } from "../../platform/waiting.ts";
-import { shownUrl, type TelemetrySettings } from "./settings.ts";
-import type { TraceOptions } from "./span.ts";
+import type { TelemetryOptions } from "./sdk.ts";
+import { shownUrl } from "./settings.ts";
 import type { Trace } from "./trace.ts";
-
-export type TelemetryOptions = TraceOptions &
-  TelemetrySettings & {
-    readonly version: string;
-    readonly environment: Environment;
-    readonly clock: Clock;
-  };
 
 /** A longer warning names the first of its problems. */
 const MAX_PROBLEMS = 4;

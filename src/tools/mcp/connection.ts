@@ -305,7 +305,7 @@ export class Connection {
     return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
   }
 
-  /** Unchecked tools, because one invalid tool must not cost the others. */
+  /** Returns unchecked tools, so that one invalid tool doesn't drop the others. */
   async #listedTools(): Promise<readonly unknown[]> {
     // Some servers answer a cursor that they don't know with the first page.
     const tools = new Map<string, unknown>();

@@ -20,7 +20,7 @@ export function sandboxHint(words: readonly string[], cwd: string, errors: strin
   return "";
 }
 
-/** Of a server that started outside of the working directory. */
+/** Explains the empty folder if a server that started there misses a file. */
 export function folderHint(words: readonly string[], errors: string): string {
   if (!absent.test(errors)) return "";
   const script = words.find((word) => /^[^-@/]*\.[a-z]+$/i.test(word)) ?? "server.js";

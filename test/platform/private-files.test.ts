@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isPrivate } from "../../src/permissions/private-files.ts";
+import { isPrivate } from "../../src/platform/private-files.ts";
 
 /** Names between spaces. */
 const secret = `
