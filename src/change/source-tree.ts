@@ -45,6 +45,8 @@ export class SourceTree {
   readonly #repository: GitRepository | undefined;
   readonly #change: Pick<Change, "head" | "uncommitted" | "readHead"> | undefined;
   readonly #remote = new Map<string, Promise<Uint8Array | undefined>>();
+  /** The changes that a rehearsal began with. */
+  #before: readonly string[] = [];
   #place: Promise<Place> | undefined;
 
   /** Made before an agent works: the repository is the one that is there now. */
@@ -58,8 +60,13 @@ export class SourceTree {
   }
 
   /** Reads the settings of the repository, as `changed` needs them, before an agent works. */
-  async prepare(): Promise<void> {
+  async prepare(rehearses = false): Promise<void> {
     await this.#repository?.settings().catch(() => undefined);
+    // An author rehearses an entry before committing it: these changes are not those of the tasks.
+    if (rehearses)
+      await this.#repository
+        ?.withView(async (view) => void (this.#before = (await listChanges(view)).listed))
+        .catch(() => undefined);
   }
 
   /** Undefined if there is no such text file. `path`: checked, with slashes; of the repository, or of the folder. */
@@ -145,13 +152,11 @@ export class SourceTree {
     const isOwn = (path: string): boolean =>
       own.some((one) => one === join(root, path) || join(root, path).startsWith(one + sep));
     return repository.withView(async (view) => {
-      const base = await view.commit("HEAD");
-      if (base === undefined) throw new GitUnknown(`${root} has no commit`);
-      const { tree, ...staged } = await stageWorkingTree(view);
-      const list = ["diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z"];
-      const listed = await view.git([...list, "--ignore-submodules=none", base, tree]);
+      const { base, listed, ...staged } = await listChanges(view);
+      const before = new Set(this.#before);
       const garbled: string[] = [];
-      const files = await withContents(view, entriesOf(listed), (path) => {
+      const changed = listed.filter((one) => !before.has(one));
+      const files = await withContents(view, changed, (path) => {
         if (isGarbled(path)) garbled.push(path);
         return !isGarbled(path) && !isOwn(path);
       });
@@ -162,7 +167,21 @@ export class SourceTree {
   }
 }
 
-/** `listed`: for each file, `:MODE MODE ID ID STATUS` and its path. */
+/** `listed`: for each file, its new mode and id, and its path. */
+async function listChanges(view: GitView) {
+  const base = await view.commit("HEAD");
+  if (base === undefined) throw new GitUnknown(`${view.repository.root} has no commit`);
+  const { tree, ...staged } = await stageWorkingTree(view);
+  const list = ["diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z"];
+  const parts = entriesOf(await view.git([...list, "--ignore-submodules=none", base, tree]));
+  const listed: string[] = [];
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [, mode = "", , id = ""] = (parts[at] ?? "").split(" ");
+    listed.push(`${mode} ${id} ${parts[at + 1] ?? ""}`);
+  }
+  return { base, listed, ...staged };
+}
+
 async function withContents(
   view: GitView,
   listed: readonly string[],
@@ -170,9 +189,9 @@ async function withContents(
 ): Promise<WorkingFile[]> {
   const entries: Omit<WorkingFile, "content">[] = [];
   const ids = new Map<string, string>();
-  for (let at = 0; at + 1 < listed.length; at += 2) {
-    const [, mode = "", , id = ""] = (listed[at] ?? "").split(" ");
-    const path = listed[at + 1] ?? "";
+  for (const one of listed) {
+    const [mode = "", id = ""] = one.split(" ", 2);
+    const path = one.slice(mode.length + id.length + 2);
     if (!isWanted(path)) continue;
     const isDeleted = mode === "000000";
     if (mode === "100644" || mode === "100755") ids.set(path, id);

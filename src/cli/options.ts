@@ -259,9 +259,9 @@ export const options = {
       parsePercent,
     ),
     env,
-    workingDirectory: or(
-      option("--working-directory <dir>", "folder for rehearsals that don't name one"),
-      ".",
+    workingDirectory: option(
+      "--working-directory <dir>",
+      "folder for rehearsals that name none (default: the current directory, or the checkout of a rehearsal outside of it)",
     ),
     inPlace: option<true>("--in-place", "work in the folder itself instead of a copy"),
     sandbox,

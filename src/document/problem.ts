@@ -17,7 +17,8 @@ export interface Position {
   readonly column: number;
 }
 
-export type Locate = (path: Path) => Position;
+/** `isField`: of the name of a field whose value is a block below it; else of the value. */
+export type Locate = (path: Path, isField?: boolean) => Position;
 
 export interface Place {
   readonly file?: string;
@@ -35,17 +36,21 @@ export interface Problem {
   readonly text?: string;
   /** For a misspelled field: the code path of the field that was meant. */
   readonly meant?: string;
+  /** Whether it is about the field itself, and not about its value. */
+  readonly isField?: true;
 }
 
 export function toDiagnostics(problems: readonly Problem[], place: Place = {}): Diagnostic[] {
   const { file, locate } = place;
-  const diagnostics = problems.map(({ path, codePath, reason, hint, severity }): Diagnostic => ({
-    ...defined({ severity, file }),
-    ...locate?.(path),
-    codePath,
-    reason,
-    ...defined({ hint }),
-  }));
+  const diagnostics = problems.map(
+    ({ path, isField, codePath, reason, hint, severity }): Diagnostic => ({
+      ...defined({ severity, file }),
+      ...locate?.(path, isField),
+      codePath,
+      reason,
+      ...defined({ hint }),
+    }),
+  );
   return locate === undefined ? diagnostics : diagnostics.sort(byPosition);
 }
 

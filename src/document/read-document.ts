@@ -69,7 +69,7 @@ export function readDocument(
   const positionOf = textPositions(text);
   if (read.kind === "read") {
     const { value, offsetOf } = read;
-    return { kind: "read", value, locate: (path) => positionOf(offsetOf(path)) };
+    return { kind: "read", value, locate: (path, isField) => positionOf(offsetOf(path, isField)) };
   }
   return {
     kind: "rejected",

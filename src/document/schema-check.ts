@@ -52,12 +52,12 @@ export function schemaCheck<T = unknown>(
     const { found, places } = walk;
     if (isAccepted<T>(value, found)) return { kind: "accepted", value, places };
     const problems = found.slice(0, most).map((fault): Problem => {
-      const { path, reason, hint, meant } = explain(fault, fault.path, schema);
+      const { path, reason, hint, meant, isField } = explain(fault, fault.path, schema);
       return {
         path,
         codePath: codePath(path),
         reason,
-        ...defined({ hint }),
+        ...defined({ hint, isField }),
         ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
       };
     });

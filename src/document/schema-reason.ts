@@ -15,6 +15,7 @@ export interface Explained {
   readonly hint?: string;
   /** For an unknown field: the known one that was probably meant. */
   readonly meant?: string;
+  readonly isField?: true;
 }
 
 export function explain(error: Fault, path: Path, root: object): Explained {
@@ -42,7 +43,7 @@ export function explain(error: Fault, path: Path, root: object): Explained {
       const all = known.length === 0 ? undefined : `known fields: ${known.join(", ")}`;
       const hint = meant === undefined ? all : didYouMean(meant);
       const reason = `Unknown field ${quote(name)}.`;
-      return { path: [...path, name], reason, ...defined({ hint, meant }) };
+      return { path: [...path, name], isField: true, reason, ...defined({ hint, meant }) };
     }
     case "type":
     case "anyOf":

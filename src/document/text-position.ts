@@ -40,6 +40,6 @@ export type ReadText =
   | {
       readonly kind: "read";
       readonly value: unknown;
-      readonly offsetOf: (path: Path) => number;
+      readonly offsetOf: (path: Path, isField?: boolean) => number;
     }
   | { readonly kind: "rejected"; readonly faults: readonly TextFault[] };

@@ -297,11 +297,15 @@ function offsetOf(node: unknown): number {
 }
 
 /** Positions by path. Fields that came by a merge key are found at the object they were merged into. */
-function yamlOffsets(root: Node, targets: ReadonlyMap<Alias, Node>): (path: Path) => number {
-  const members = new WeakMap<YAMLMap, Map<string, unknown>>();
-  const child = (node: unknown, key: string | number): unknown => {
+function yamlOffsets(
+  root: Node,
+  targets: ReadonlyMap<Alias, Node>,
+): (path: Path, isField?: boolean) => number {
+  type Member = { readonly key?: unknown; readonly value: unknown };
+  const members = new WeakMap<YAMLMap, Map<string, Member>>();
+  const child = (node: unknown, key: string | number): Member | undefined => {
     const target = isAlias(node) ? targets.get(node) : node;
-    if (isSeq(target)) return typeof key === "number" ? target.items[key] : undefined;
+    if (isSeq(target)) return typeof key === "number" ? { value: target.items[key] } : undefined;
     if (!isMap(target)) return undefined;
     let known = members.get(target);
     if (known === undefined) {
@@ -311,23 +315,28 @@ function yamlOffsets(root: Node, targets: ReadonlyMap<Alias, Node>): (path: Path
         const keyNode = isAlias(pair.key) ? targets.get(pair.key) : pair.key;
         if (!isScalar(keyNode)) continue;
         const text = typeof keyNode.value === "string" ? keyNode.value : keyNode.source;
-        // An empty value has no position of its own.
-        const place = isEmpty(pair.value) ? pair.key : pair.value;
-        if (text !== undefined) known.set(text, place);
+        if (text !== undefined) known.set(text, pair);
       }
       members.set(target, known);
     }
     return known.get(String(key));
   };
-  return (path) => {
-    let node: unknown = root;
+  return (path, isField = false) => {
+    let at: Member = { value: root };
     for (const key of path) {
-      const next = child(node, key);
-      if (next === undefined || next === null) break;
-      node = next;
+      const next = child(at.value, key);
+      if (next?.value === undefined) break;
+      at = next;
     }
-    return offsetOf(node);
+    // An empty value has no position of its own, and a block begins below its field.
+    const { key, value } = at;
+    const isAtKey = isEmpty(value) || (isField && isBlock(value));
+    return offsetOf(key !== undefined && isAtKey ? key : value);
   };
+}
+
+function isBlock(node: unknown): boolean {
+  return (isMap(node) || isSeq(node)) && node.flow !== true;
 }
 
 function isEmpty(node: unknown): boolean {

@@ -156,13 +156,13 @@ export class Host {
     this.#confinement ??= new Confinement({
       ...this.#options,
       mode: this.#options.sandbox,
-      scripted: this.#rehearses,
+      scripted: this.rehearses,
       onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
     });
     return this.#confinement;
   }
 
-  get #rehearses(): boolean {
+  get rehearses(): boolean {
     return this.#options.transport?.scripted === true;
   }
 
@@ -202,7 +202,7 @@ export class Host {
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
       // Every run starts here, so no edge can forget the mark.
-      const isMarked = event.type === "run.started" && this.#rehearses;
+      const isMarked = event.type === "run.started" && this.rehearses;
       sink.emit(rewrite(isMarked ? { ...event, rehearsed: true } : event));
       if (event.type !== "run.started") return;
       told = true;

@@ -1,10 +1,14 @@
 import { availableParallelism } from "node:os";
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import pLimit from "p-limit";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { defined, isRecord } from "../document/guards.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
+import { isUnder } from "../permissions/paths.ts";
+import type { Environment } from "../platform/environment.ts";
+import { realPathOf } from "../platform/files.ts";
+import { GitRepository } from "../platform/git-repository.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { ReachedPoints, type CoverageOfJobs } from "../rehearsal/coverage.ts";
@@ -29,7 +33,8 @@ export interface RehearseOptions extends Pick<
   | "checkFolder"
   | "runtimes"
 > {
-  readonly workingDirectory: string;
+  /** For rehearsals that name none. Default: the current directory, or the checkout of a rehearsal outside of it. */
+  readonly workingDirectory?: string | undefined;
   readonly parallel?: number | undefined;
   readonly update?: boolean | undefined;
   readonly coverage?: CoverageOfJobs | undefined;
@@ -98,7 +103,9 @@ async function rehearseScript(
   const options = {
     ...given,
     entryFile: script.entryFile,
-    ...(namesFolder ? {} : { workingDirectory }),
+    ...(namesFolder
+      ? {}
+      : { workingDirectory: workingDirectory ?? folderOf(file, given.environment) }),
     ...(killsRuntime(script) ? {} : { runtimes }),
   };
   const prepared = await prepareRehearsal(options, script);
@@ -134,6 +141,16 @@ async function rehearseScript(
   return failures.length === 0
     ? { kind: "passed", ...report }
     : { kind: "failed", ...report, failures };
+}
+
+/** Relative to the current directory, or absolute. */
+function folderOf(file: string, environment: Environment): string {
+  const checkoutOf = (folder: string): string | undefined =>
+    GitRepository.at(folder, { environment })?.root;
+  const [here, own] = [realPathOf("."), realPathOf(dirname(resolve(file)))];
+  const checkout = checkoutOf(own);
+  const around = checkoutOf(here) ?? (checkout === undefined ? here : undefined);
+  return around !== undefined && isUnder(own, around) ? "." : (checkout ?? own);
 }
 
 /** It would take the sessions of other rehearsals along. */

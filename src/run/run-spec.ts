@@ -40,6 +40,7 @@ export interface SpecHost {
   readonly clock: Clock;
   readonly redactor: Pick<Redactor, "stream" | "text">;
   readonly mark?: string;
+  readonly rehearses?: boolean;
   readonly confinement?: Confinement;
   readonly mcp?: Pick<McpServers, "forRun">;
 }
@@ -185,7 +186,7 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
 
 /** `writers`: what the tasks may do, if only they can have changed files. Where there is a sandbox, it sees to that already. */
 function outputChecks(
-  { environment, redactor }: SpecHost,
+  { environment, redactor, rehearses }: SpecHost,
   { entry, workingDirectory: folder, change, origin, records = [] }: SpecOptions,
   sandbox: "off" | undefined,
   writers: readonly Permissions[] | undefined,
@@ -195,7 +196,7 @@ function outputChecks(
   );
   const tree = new SourceTree({ folder, environment, sandbox }, change);
   return {
-    ...(proposes && { prepare: () => tree.prepare() }),
+    ...(proposes && { prepare: () => tree.prepare(rehearses) }),
     finding: (value, task) => checkFinding(value, task, (path) => tree.read(path)),
     proposal: (value, allowed) =>
       checkProposal(value, allowed, {

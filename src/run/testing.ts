@@ -8,7 +8,7 @@ import { rehearseFiles } from "./rehearse.ts";
 
 /** How rehearsals run. */
 export interface RehearseOptions {
-  /** The folder for rehearsals that name none. Default: the current directory. */
+  /** For rehearsals that name none. Default: the current directory, or the checkout of a rehearsal outside of it. */
   readonly workingDirectory?: string;
   /** Work in the folder itself, one rehearsal after the other. Default: where tools may change it, in a copy. */
   readonly inPlace?: boolean;
@@ -72,12 +72,12 @@ export async function rehearse(
   rehearsals: string | readonly string[],
   options: RehearseOptions = {},
 ): Promise<Rehearsed> {
-  const { workingDirectory = ".", environment = processEnvironment(), signal, ...given } = options;
+  const { environment = processEnvironment(), signal, ...given } = options;
   const files = await findRehearsals([rehearsals].flat(), ".", environment);
   const coverage = new CoverageOfJobs();
   const passed: PassedRehearsal[] = [];
   const failures: Record<string, readonly string[]> = {};
-  const run = { ...given, workingDirectory, environment, coverage };
+  const run = { ...given, environment, coverage };
   for await (const report of rehearseFiles(files, run, defined({ signal }))) {
     if (report.kind !== "passed") failures[report.file] = reasonsOf(report);
     else {

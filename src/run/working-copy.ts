@@ -5,8 +5,8 @@
 import { constants, type Stats } from "node:fs";
 import {
   appendFile,
+  chmod,
   copyFile,
-  cp,
   lstat,
   mkdir,
   readdir,
@@ -127,7 +127,7 @@ class Copy {
     if (found?.isSymbolicLink() === true) await symlink(await this.#linkTarget(path), target);
     else if (found?.isFile() === true) {
       if (how !== "included") this.#count(found.size);
-      await copyFile(path, target, constants.COPYFILE_FICLONE);
+      await copyWritable(path, target, found);
     }
   }
 
@@ -185,16 +185,15 @@ class Copy {
   }
 
   async #metadata(from: string, to: string, isWanted: (name: string) => boolean): Promise<void> {
-    for (const name of (await readdir(from)).filter(isWanted)) {
-      await cp(join(from, name), join(to, name), {
-        recursive: true,
-        filter: async (source) => {
-          const found = await lstat(source);
-          if (found.isFile()) this.#count(found.size);
-          return found.isDirectory() || (found.isFile() && !source.endsWith(".lock"));
-        },
-      });
-    }
+    await mkdir(to, { recursive: true });
+    await each((await readdir(from)).filter(isWanted), async (name) => {
+      const [source, target] = [join(from, name), join(to, name)];
+      const found = await lstat(source);
+      if (found.isDirectory()) return this.#metadata(source, target, () => true);
+      if (!found.isFile() || name.endsWith(".lock")) return;
+      this.#count(found.size);
+      await copyWritable(source, target, found);
+    });
   }
 
   #counterpart(path: string): string {
@@ -218,6 +217,12 @@ class Copy {
 const leftBehind = new Set("objects hooks modules worktrees lfs annex gitdir commondir".split(" "));
 /** What a linked work tree has of its main one. */
 const sharedMetadata = new Set("config packed-refs refs reftable logs info shallow".split(" "));
+
+/** Its owner may change and remove a copy, also one of a checkout that can't be written. */
+async function copyWritable(path: string, target: string, { mode }: Stats): Promise<void> {
+  await copyFile(path, target, constants.COPYFILE_FICLONE);
+  if ((mode & 0o200) === 0) await chmod(target, mode | 0o200);
+}
 
 function lstatOf(path: string): Promise<Stats | undefined> {
   return lstat(path).catch(() => undefined);

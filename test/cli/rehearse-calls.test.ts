@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliExits } from "../rig/cli.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 import { bash, calls, entryOf, scriptOf } from "./rig.ts";
 
 type Call = object;
@@ -125,6 +125,23 @@ describe("the tool calls of a rehearsal", () => {
     for (const tool of ["job_report", "job_boolean_true", "job_result", "job_propose"])
       assert.match(stdout, name(tool));
     assert.match(stdout, /"view_all", which this.*: [^:]*view[^:.]*\. \(To rehearse/);
+  });
+
+  it("propose what the task has changed, not the entry that isn't committed yet", async (t) => {
+    const workspace = await makeRepository(t, { "a.txt": "a\n" });
+    const outputs = { proposals: { pull_request: { paths: ["src/**"] } } };
+    const more = { permissions: "workspace", outputs };
+    await workspace.write("e.json", entryOf(more, { prompt: "Say A, then job_propose" }));
+    await workspace.write("src/mine.txt", "mine\n");
+    const proposal = { kind: "pull_request", title: "T", body: "B", branch: "b" };
+    const turns = [
+      calls(bash("echo b > src/b.txt")),
+      calls({ name: "job_propose", arguments: proposal }),
+      "A",
+    ];
+    const expect = { proposals: [{ kind: "pull_request", files: ["src/b.txt"] }] };
+    await workspace.write("r.json", scriptOf(turns, { expect }));
+    await cliExits(0, ["rehearse", "r.json"], { cwd: workspace.path });
   });
 
   it("are denied or fail, not both", async (t) => {

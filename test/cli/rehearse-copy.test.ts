@@ -1,5 +1,6 @@
 /** Replaying changes nothing of the user's: what may write works in a copy. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import {
   chmod,
   mkdir,
@@ -14,6 +15,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
 import { cliExits, runCli } from "../rig/cli.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
@@ -139,6 +141,22 @@ describe("a rehearsal that may write", () => {
       }),
     );
     await passes(t, folder, { args: ["rehearse", "r.json", "look.json"] });
+  });
+
+  it("works in a checkout that can't be written, from another folder", async (t) => {
+    const folder = await repository(t);
+    const plain = await makeWorkspace(t, {
+      "a.txt": "a\n",
+      "e.json": entry("all"),
+      "r.json": script("echo b > a.txt && cat a.txt", { contains: "b" }),
+    });
+    const { path: cwd } = await makeWorkspace(t);
+    for (const one of [folder, plain]) {
+      const chmod = (mode: string) => promisify(execFile)("chmod", ["-R", mode, one.path]);
+      await chmod("a-w");
+      const args = ["rehearse", join(one.path, "r.json")];
+      await passes(t, one, { args, cwd }).finally(() => chmod("u+w"));
+    }
   });
 
   it("leaves out what the user ignores everywhere, and takes no other setting of theirs", async (t) => {

@@ -59,6 +59,17 @@ describe("loadEntry", () => {
     ]);
   });
 
+  it("reports an unknown field at its name, also if its value is a block below it", () => {
+    const text = yaml
+      .replace("jobs:", "jbos:\n  - a\njobs:")
+      .replace("model: {", "modle:\n      category: {");
+    const lines = linesOf(text, "a.yml").filter((line) => line.includes("Unknown field"));
+    assert.deepEqual(
+      lines.map((line) => line.split(": ", 2).join(": ")),
+      ['a.yml:10:5: entry.tasks["review"].modle', "a.yml:12:1: entry.jbos"],
+    );
+  });
+
   it("points at the variable that is at fault, and names the prompt that uses it", () => {
     const text = yaml
       .replace("tasks:", "promptVariables:\n  v: $nope\ntasks:")
