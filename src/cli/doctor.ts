@@ -149,7 +149,7 @@ function question(id: string): Entry {
   const ask: Task = {
     model: { category: "driving" },
     system: { prompt: ["You answer by calling tools."], mode: "replace" },
-    prompt: ["Call the tool job_report: its `markdown` is a list of the twelve months."],
+    prompt: ["Call the tool job_report: its `markdown` is a list of the four seasons."],
     permissions: { preset: "read-only", tools: ["!view", "!grep", "!rg", "!glob"] },
     criteria,
   };

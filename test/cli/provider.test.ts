@@ -102,7 +102,7 @@ describe("a model server that starts after the job", () => {
 });
 
 describe("doctor --model", () => {
-  const months = { markdown: "January, February" };
+  const seasons = { markdown: "Spring, summer" };
 
   async function ask(t: TestContext, script: Script): Promise<CliResult & { server: ModelServer }> {
     const models = [{ id: "m", meta: { n_ctx: 16_384 } }];
@@ -116,7 +116,7 @@ describe("doctor --model", () => {
     const { stdout, server } = await ask(t, ({ toolResults }) =>
       toolResults.length > 0
         ? { text: "Done." }
-        : { toolCalls: [{ name: "job_report", arguments: months }] },
+        : { toolCalls: [{ name: "job_report", arguments: seasons }] },
     );
     assert.match(
       stdout,
@@ -126,10 +126,10 @@ describe("doctor --model", () => {
     assert.equal(server.requests.length, 2);
   });
 
-  const written = JSON.stringify({ name: "job_report", arguments: months });
+  const written = JSON.stringify({ name: "job_report", arguments: seasons });
   for (const [name, text, says] of [
     ["writes its call as text", `<tool_call>${written}</tool_call>`, "writes its calls as text. "],
-    ["answers in prose", "January, of course.", '"January, of course." '],
+    ["answers in prose", "Spring, of course.", '"Spring, of course." '],
   ] as const) {
     it(`fails if the model ${name}, with its answer and what to try`, async (t) => {
       const { code, stdout, server } = await ask(t, () => ({ text }));
