@@ -152,19 +152,6 @@ describe("docs/getting-started.md", () => {
   });
 });
 
-describe("docs/coming-from.md", () => {
-  it("shows an entry that is valid, and steps that can be read", async (t) => {
-    const blocks = [...read("docs/coming-from.md").matchAll(/^```yaml\n(.*?)^```/gms)];
-    for (const [, text = ""] of blocks) assert.deepEqual(parseDocument(text).errors, [], text);
-    const { path } = await makeWorkspace(t, {
-      "review.yml": blocks.at(-1)?.[1] ?? "",
-      "prompts/review.md": "Review the change.\n",
-    });
-    const { entry, warnings } = await readEntry(`${path}/review.yml`);
-    assert.deepEqual([Object.keys(entry.jobs), warnings], [["review"], []]);
-  });
-});
-
 describe("README.md", () => {
   it("is short, and shows a picture before the first section", () => {
     const page = read("README.md");

@@ -1,3 +1,9 @@
+import { NO_CALLS } from "../engine/criteria.ts";
+import type { Entry, Task } from "../entry/model.ts";
+import { withAdvice } from "../events/crash.ts";
+import { clipWords } from "../events/cut.ts";
+import type { ModelUsed } from "../events/session-activity.ts";
+import type { Reporter } from "../events/sink.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
@@ -11,17 +17,17 @@ import { findRuntime } from "../runtime/find-runtime.ts";
 import { JobHost } from "../live/job-host.ts";
 import { asFlag } from "../run/options.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
-import { whyNoneListed } from "../run/offered-models.ts";
+import { contextOf, whyNoneListed } from "../run/offered-models.ts";
 import { missingModel } from "../run/execute.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function doctor(
-  { json, format, ...server }: OptionsOf<"doctor">,
+  { json, format, model, ...server }: OptionsOf<"doctor">,
   { output }: Io,
 ): Promise<ExitCode> {
-  const checks = await checkMachine(readAccess(server));
+  const checks = await checkMachine(readAccess(server), model);
   if (json === true || format === "json") output.printJson({ checks });
   else {
     const lines = checks.map(({ name, ok, text }) => `${ok ? "ok    " : "FAIL  "}${name}: ${text}`);
@@ -41,7 +47,7 @@ type Found = Omit<Check, "name">;
 
 const patienceMs = 10_000;
 
-function checkMachine(access: ModelAccess): Promise<readonly Check[]> {
+function checkMachine(access: ModelAccess, model?: string): Promise<readonly Check[]> {
   const { environment } = access;
   const checks = {
     // `scripts/launcher.js` has already refused older versions.
@@ -49,6 +55,7 @@ function checkMachine(access: ModelAccess): Promise<readonly Check[]> {
     "Copilot runtime": () => runtime(access),
     Sandbox: () => sandbox(environment),
     Models: () => models(access),
+    ...(model !== undefined && { Model: () => askModel(model, access) }),
     Git: async () => {
       const path = findProgram("git", environment);
       return path === undefined ? missing("It is not in PATH. Install it.") : there(path);
@@ -107,6 +114,55 @@ async function models(access: ModelAccess): Promise<Found> {
   const offered = await host.live.listModels();
   if (offered.length > 0) return there(`${source} lists ${offered.length} models`);
   return missing(await whyNoneListed(access));
+}
+
+/** Runs a task that has one tool, so that failures read as those of a run. */
+async function askModel(id: string, access: ModelAccess): Promise<Found> {
+  const none = missingModel(access, false, asFlag);
+  if (none !== undefined) return missing(none);
+  let used: ModelUsed | undefined;
+  let answer = "";
+  const reporter: Reporter = {
+    report(event) {
+      if (event.type !== "activity") return;
+      if (event.activity.kind === "model.used") used ??= event.activity;
+      if (event.activity.kind === "model.replied") answer ||= event.activity.text;
+    },
+  };
+  await using host = new JobHost({ ...access, limits: { jobMinutes: 10 }, reporters: [reporter] });
+  await host.installJobsEntry(question(id));
+  const { outcome, works } = await host.runJob("ask");
+  const context = (await contextOf(access, id))?.toLocaleString("en-US");
+  const size = context === undefined ? "context unknown" : `context of ${context} tokens`;
+  const facts = [...(used === undefined ? [] : speedOf(used)), size].join(", ");
+  if (outcome.kind === "succeeded") return there(`${id} calls tools (${facts})`);
+  const { status, reason = outcome.reason, advice = "" } = works[0] ?? {};
+  if (status !== "failed") return missing(withAdvice(`${id}: ${reason}`, advice));
+  const said = `It answered ${JSON.stringify(clipWords(answer, 200))} (${facts}).`;
+  const rest = reason.endsWith(NO_CALLS) ? said : `${said} ${NO_CALLS}.`;
+  return missing(withAdvice(`${id}: ${reason}`, rest));
+}
+
+/** The runtime's own prompt and tools would take a slow server a minute to read. */
+function question(id: string): Entry {
+  const criteria = { toolExecuted: ["job_report"], failureAction: { retryTimes: 0 } } as const;
+  const ask: Task = {
+    model: { category: "driving" },
+    system: { prompt: ["You answer by calling tools."], mode: "replace" },
+    prompt: ["Call the tool job_report: its `markdown` is a list of the four seasons."],
+    permissions: { preset: "read-only", tools: ["!view", "!grep", "!rg", "!glob"] },
+    criteria,
+  };
+  const work = { kind: "Ref", taskId: "ask" } as const;
+  return { models: { driving: id }, tasks: { ask }, jobs: { ask: { work } } };
+}
+
+function speedOf({ durationMs, firstTokenMs = 0, outputTokens }: ModelUsed): readonly string[] {
+  const speed = (outputTokens * 1_000) / Math.max(durationMs - firstTokenMs, 1);
+  return [
+    `first token after ${(firstTokenMs / 1_000).toFixed(1)} s`,
+    `${speed.toFixed(1)} tokens per second`,
+  ];
 }
 
 async function problemOf(

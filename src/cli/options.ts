@@ -333,7 +333,11 @@ export const options = {
     ...rehearsal,
     ...models,
   },
-  doctor: { ...server, ...forPrograms },
+  doctor: {
+    model: option("--model <id>", "also ask this model to call a tool, and measure its answer"),
+    ...server,
+    ...forPrograms,
+  },
   build: {
     ...tool,
     print: option<true>(

@@ -199,8 +199,10 @@ function writtenCalls(text: string, tools: readonly string[]): string {
   return isWritten ? AS_TEXT : "";
 }
 
-const AS_TEXT =
-  ". The model writes its calls as text. Check the chat template and the tool parser of the model server (llama.cpp: --jinja), write `protocol: actions` into the task, whose model then needs no function calls, or choose another model";
+/** The end of a sentence. */
+export const NO_CALLS =
+  "Check the chat template and the tool parser of the model server (llama.cpp: --jinja), write `protocol: actions` into the task, whose model then needs no function calls, or choose another model";
+const AS_TEXT = `. The model writes its calls as text. ${NO_CALLS}`;
 
 export interface FailedChecks {
   readonly missing?: readonly string[];

@@ -6,6 +6,7 @@ import { idOf, type Model, type PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import { systemClock } from "../platform/system-clock.ts";
+import { ContextLengths } from "../sessions/model-limits.ts";
 import { type OfferedModel, whyNoModels, withoutLatest } from "../sessions/offered-models.ts";
 import { type ModelAccess, providerOf } from "./options-provider.ts";
 import { modelOfFlow, type ReadEntry } from "./flows.ts";
@@ -38,6 +39,13 @@ export const NONE_LISTED = "The models can't be checked, because none are listed
 export interface Offered {
   readonly offered: readonly OfferedModel[];
   readonly reason?: string;
+}
+
+/** How many tokens the model reads, if its server tells. */
+export async function contextOf(access: ModelAccess, id: string): Promise<number | undefined> {
+  const provider = providerOf(access);
+  const { environment } = access;
+  return provider && new ContextLengths({ clock: systemClock, environment }).of(provider, id);
 }
 
 /** Why none are listed, and what to do. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { cliExits, type CliResult, runCli } from "../rig/cli.ts";
-import { modelServer, type ModelServer } from "../rig/model-server.ts";
+import { modelServer, type ModelServer, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const entry = (provider: object): string =>
@@ -98,5 +98,54 @@ describe("a model server that starts after the job", () => {
     assert.equal(code, 0, stdout);
     assert.match(stdout, /Can't connect to the model server .*Still trying/);
     assert.equal(server.requests.length, 1);
+  });
+});
+
+describe("doctor --model", () => {
+  const seasons = { markdown: "Spring, summer" };
+
+  async function ask(t: TestContext, script: Script): Promise<CliResult & { server: ModelServer }> {
+    const models = [{ id: "m", meta: { n_ctx: 16_384 } }];
+    const server = await modelServer(t, script, { models });
+    const { path: cwd } = await makeWorkspace(t);
+    const args = ["doctor", "--model", "m", "--provider-base-url", server.baseUrl];
+    return { ...(await runCli(args, { cwd })), server };
+  }
+
+  it("asks one question with one tool, and tells the speed and the context", async (t) => {
+    const { stdout, server } = await ask(t, ({ toolResults }) =>
+      toolResults.length > 0
+        ? { text: "Done." }
+        : { toolCalls: [{ name: "job_report", arguments: seasons }] },
+    );
+    assert.match(
+      stdout,
+      /^ok {4}Model: m calls tools \(first token after \d+\.\d s, [\d.]+ tokens per second, context of 16,384 tokens\)$/m,
+    );
+    assert.deepEqual(server.requests[0]?.tools, ["job_report"]);
+    assert.equal(server.requests.length, 2);
+  });
+
+  const written = JSON.stringify({ name: "job_report", arguments: seasons });
+  for (const [name, text, says] of [
+    ["writes its call as text", `<tool_call>${written}</tool_call>`, "writes its calls as text. "],
+    ["answers in prose", "Spring, of course.", '"Spring, of course." '],
+  ] as const) {
+    it(`fails if the model ${name}, with its answer and what to try`, async (t) => {
+      const { code, stdout, server } = await ask(t, () => ({ text }));
+      assert.equal(code, 1);
+      const [line = ""] = /^FAIL {2}Model: .*$/m.exec(stdout) ?? [];
+      assert.ok(line.includes(says) && line.includes(JSON.stringify(text)), stdout);
+      assert.match(line, /chat template.*`protocol: actions`.*or choose another model/);
+      assert.equal(line.split("chat template").length, 2, line);
+      assert.match(line, /\(first token after .*context of 16,384 tokens\)/);
+      assert.equal(server.requests.length, 1);
+    });
+  }
+
+  it("fails with the words of a run if the server refuses the request", async (t) => {
+    const { code, stdout } = await ask(t, () => ({ status: 404 }));
+    assert.equal(code, 1);
+    assert.match(stdout, /^FAIL {2}Model: m: .*answered 404 to POST .*Check the model id/m);
   });
 });
