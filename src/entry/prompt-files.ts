@@ -57,7 +57,7 @@ export function insertPromptFiles(
   return { places, problems, inserted };
 }
 
-function isPrompt(meaning: string): boolean {
+export function isPrompt(meaning: string): boolean {
   return meaning === "variable" || meaning === "condition" || meaning.startsWith("prompt");
 }
 

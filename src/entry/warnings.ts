@@ -1,27 +1,30 @@
+/** Finds mistakes of authors that leave an entry valid. */
+import { isRecord, isText } from "../document/guards.ts";
+import type { Path, Problem } from "../document/problem.ts";
+import type { MeantPlace } from "../document/schema-check.ts";
+import { allJobTools, protocolTools, runtimeTools } from "./known-tools.ts";
 import {
+  availableTools,
   reportedBy,
+  type DeclaredTools,
   type Entry,
-  type FlowWork,
-  type LoopWork,
+  type Permissions,
   type PreparedEntry,
   type PreparedTask,
   type Prompt,
-  type TaskWork,
-  type Work,
 } from "./model.ts";
-import type { Path, Problem } from "../document/problem.ts";
-import type { MeantPlace } from "../document/schema-check.ts";
+import { isPrompt } from "./prompt-files.ts";
 import { promptText, promptsOf, variablesIn } from "./prompt.ts";
-import { listed, warning } from "./problems.ts";
-import { runtimeVariable } from "./runtime-variables.ts";
-import { programWarnings, type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
-import { leafName, leafWorks, taskWorks } from "./work.ts";
+import { Problems, warning } from "./problems.ts";
+import { leafWorks, taskWorks } from "./work.ts";
 
-/** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
-export type CommandPatternCheck = (pattern: string) => string | undefined;
-
-export interface WarningChecks extends ToolWarningChecks {
-  readonly checkCommandPattern?: CommandPatternCheck;
+export interface WarningChecks {
+  /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
+  readonly checkCommandPattern?: (pattern: string) => string | undefined;
+  /** Whether permissions allow a tool, or with `NAME/*` a server. */
+  readonly toolPermissions?: (permissions: Permissions) => (pattern: string) => boolean;
+  readonly otherTools?: readonly string[];
+  readonly hasCredential?: (text: string) => boolean;
 }
 
 export function entryWarnings(
@@ -30,31 +33,183 @@ export function entryWarnings(
   places: readonly MeantPlace[],
   checks: WarningChecks,
 ): Problem[] {
-  const flows = Object.values(entry.jobs).flatMap(({ work }) =>
-    leafWorks(work).filter((leaf) => leaf.kind === "Flow"),
-  );
+  const { tasks, jobs, permissions } = entry;
+  const ofTasks = Object.entries(tasks);
+  const check = toolPatternCheck(entry, checks.otherTools);
   return [
-    ...commandPatternWarnings(places, checks.checkCommandPattern),
-    ...toolWarnings(entry, flows.length > 0, checks),
-    ...unusedTasks(entry),
-    ...unusedVariables(entry, flows),
+    ...declarationWarnings(entry, places, checks),
+    ...unknownPatterns(["permissions", "tools"], patternsOf(permissions), check),
+    ...ofTasks.flatMap(([name, task]) =>
+      unknownPatterns(["tasks", name, "permissions", "tools"], patternsOf(task.permissions), check),
+    ),
+    ...deniedTools(entry, checks),
+    ...unusedTasks(tasks, jobs),
+    ...unusedVariables(entry, places),
     ...Object.entries(prepared.tasks).flatMap(([name, task]) => missingReports(name, task)),
-    ...Object.entries(entry.jobs).flatMap(([name, { work }]) =>
-      workWarnings(prepared, ["jobs", name, "work"], work),
+    ...places.flatMap(({ meaning, value, path }) =>
+      meaning === "work" && neverRepeats(value)
+        ? warning(
+            path,
+            "This loop never repeats.",
+            "add a postCondition, or an atMost of 2 or more",
+          )
+        : [],
     ),
   ];
 }
 
 /** Checks permissions, tools and servers by themselves. */
 export function declarationWarnings(
-  declared: Pick<Entry, "tools" | "mcpServers">,
+  { tools = {}, mcpServers = {} }: DeclaredTools,
   places: readonly MeantPlace[],
   { checkCommandPattern, hasCredential }: WarningChecks,
 ): Problem[] {
+  const commands = Object.entries(tools).flatMap(([name, tool]) => [
+    ...textsIn(["tools", name, "command"], "command" in tool ? tool.command : []),
+    ...textsIn(["tools", name, "build", "command"], tool.build?.command),
+  ]);
   return [
-    ...commandPatternWarnings(places, checkCommandPattern),
-    ...programWarnings(declared, hasCredential),
+    ...places.flatMap(({ meaning, value, path }) => {
+      if (meaning !== "command pattern") return [];
+      const why = checkCommandPattern?.(String(value).replace(/^!/, ""));
+      const hint =
+        "a pattern matches a single command, without redirections, substitutions and quotes";
+      return why === undefined
+        ? []
+        : [warning(path, `No command can match this pattern: ${why}.`, hint)];
+    }),
+    ...[...commands, ...textsIn(["mcpServers"], mcpServers)].flatMap(([path, text]) =>
+      textWarnings(path, text, hasCredential),
+    ),
   ];
+}
+
+function textsIn(path: Path, value: unknown): (readonly [Path, string])[] {
+  if (isText(value)) return [[path, value]];
+  if (Array.isArray(value)) return value.flatMap((one, index) => textsIn([...path, index], one));
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([name, one]) => textsIn([...path, name], one));
+}
+
+/** Finds credentials, variables that are not inserted, and command lines in place of a program. */
+function textWarnings(
+  path: Path,
+  text: string,
+  hasCredential: WarningChecks["hasCredential"],
+): Problem[] {
+  const last = path.at(-1);
+  const isValue = path[2] === "env" || path[2] === "headers";
+  // The name of a header says what its value is.
+  const written = isValue ? `${last}: ${text}` : text;
+  if (hasCredential?.(written.replaceAll(/(?<=^|\s)env:\S*/g, "$$")) === true) {
+    const reason = "This looks like a credential. Everybody who can read the file can read it.";
+    const hint = "pass it in a variable, with --env NAME; env and headers take env:NAME";
+    return [warning(path, reason, hint)];
+  }
+  if (isValue) {
+    const insertion = /^(?:Bearer )?\$\{{0,2}\s*(?:secrets\.|env\.)?([A-Za-z_]\w*)\s*\}{0,2}$/;
+    const [, variable] = insertion.exec(text) ?? [];
+    if (variable === undefined) return [];
+    const reason = "This text is passed as it is: variables are not inserted.";
+    return [warning(path, reason, `write env:${variable}`)];
+  }
+  const isProgram = last === "command" || (last === 0 && path.at(-2) === "command");
+  if (!isProgram || !/^[\w.-]+\s+\S/.test(text)) return [];
+  const reason = "This is taken as the name of one program: no shell splits it into words.";
+  return [warning(path, reason, "list its arguments separately")];
+}
+
+/** Finds criteria that can't hold, and tools and servers that no task may call. */
+function deniedTools(
+  { tasks, jobs, permissions: ofEntry = "read-only", tools = {}, mcpServers = {} }: Entry,
+  { toolPermissions }: WarningChecks,
+): Problem[] {
+  if (toolPermissions === undefined) return [];
+  const given = new Set(Object.values(tasks).map(({ permissions = ofEntry }) => permissions));
+  const rules = new Map([...given].map((one) => [one, toolPermissions(one)]));
+  const never = Object.entries(tasks).flatMap(([name, { permissions = ofEntry, criteria }]) =>
+    (criteria?.toolExecuted ?? []).flatMap((tool, index) => {
+      if (allJobTools.includes(tool) || rules.get(permissions)?.(tool) === true) return [];
+      const path = ["tasks", name, "criteria", "toolExecuted", index];
+      const reason = `The criteria can't hold, because the task may not call ${JSON.stringify(tool)}.`;
+      return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
+    }),
+  );
+  const all = [...rules.values()];
+  // A workflow has its own permissions.
+  const usesFlows = Object.values(jobs).some(({ work }) =>
+    leafWorks(work).some(({ kind }) => kind === "Flow"),
+  );
+  if (usesFlows || all.length === 0) return never;
+  const denied = (path: Path, what: string, pattern: string): Problem[] => {
+    if (all.some((allows) => allows(pattern))) return [];
+    const hint = `name it in the permissions of a task: { tools: [${quoted(pattern)}] }`;
+    return [warning(path, `No task may ${what}: permissions.tools doesn't allow it.`, hint)];
+  };
+  return [
+    ...Object.keys(tools).flatMap((name) => denied(["tools", name], "call this tool", name)),
+    ...Object.keys(mcpServers).flatMap((name) =>
+      denied(["mcpServers", name], "use this server", `${name}/*`),
+    ),
+    ...never,
+  ];
+}
+
+/** Why a pattern of tools, as in `permissions.tools`, names nothing; undefined if it names something. */
+type ToolPatternCheck = (
+  pattern: string,
+) => readonly [reason: string, hint?: string | undefined] | undefined;
+
+export function toolPatternCheck(
+  { tools = {}, mcpServers = {}, tasks = {} }: DeclaredTools & Partial<Pick<Entry, "tasks">>,
+  otherTools: readonly string[] = [],
+): ToolPatternCheck {
+  const known = [runtimeTools, availableTools, protocolTools, otherTools].flat();
+  const plain = new Set([...Object.keys(tools), ...known]);
+  const servers = Object.keys(mcpServers);
+  const problems = new Problems([]);
+  const missing = (what: string, name: string, names: Iterable<string>) =>
+    [`${what} ${JSON.stringify(name)}.`, problems.suggest(name, names).hint] as const;
+  return (pattern) => {
+    const name = pattern.replace(/^!/, "").replace(/^\.\//, "");
+    if (name === "*" || plain.has(name)) return undefined;
+    const [, server = "", tool = ""] = /^([^/]*)\/([^]*)$/.exec(name) ?? [];
+    if (!name.includes("/")) {
+      const [reason, similar] = missing("There is no tool", name, [...plain, ...servers]);
+      const isServer = Object.hasOwn(mcpServers, name);
+      return [reason, isServer ? `write "${name}/*" for the tools of this server` : similar];
+    }
+    if (server === "delegate")
+      return tool === "*" || Object.hasOwn(tasks, tool)
+        ? undefined
+        : missing("There is no task", tool, Object.keys(tasks));
+    if (!Object.hasOwn(mcpServers, server))
+      return missing("There is no MCP server", server, servers);
+    const offered = mcpServers[server]?.tools;
+    if (tool === "*" || offered === undefined || offered.includes(tool)) return undefined;
+    const what = `The tools of the MCP server ${JSON.stringify(server)} don't include`;
+    return missing(what, tool, offered);
+  };
+}
+
+export function unknownPatterns(
+  path: Path,
+  patterns: readonly string[],
+  check: ToolPatternCheck,
+): Problem[] {
+  return patterns.flatMap((pattern, index) => {
+    const found = check(pattern);
+    return found === undefined ? [] : [warning([...path, index], ...found)];
+  });
+}
+
+export function patternsOf(permissions: Permissions | undefined): readonly string[] {
+  return typeof permissions === "object" ? (permissions.tools ?? []) : [];
+}
+
+/** Writes a pattern for YAML, where a star has to be quoted. */
+export function quoted(pattern: string): string {
+  return /^[\w-]+$/.test(pattern) ? pattern : JSON.stringify(pattern);
 }
 
 /** Why the user input that a job is given makes no difference; undefined if it does, or there is none. */
@@ -73,43 +228,31 @@ export function unusedUserInput(
     : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} contains $user-input.`;
 }
 
-function commandPatternWarnings(
-  places: readonly MeantPlace[],
-  check: CommandPatternCheck = () => undefined,
-): Problem[] {
-  const hint = "a pattern matches a single command, without redirections, substitutions and quotes";
-  return places.flatMap(({ meaning, value, path }) => {
-    if (meaning !== "command pattern") return [];
-    const reason = check(String(value).replace(/^!/, ""));
-    if (reason === undefined) return [];
-    return [warning(path, `No command can match this pattern: ${reason}.`, hint)];
-  });
-}
-
-function unusedTasks(entry: Entry): Problem[] {
-  const jobs = Object.values(entry.jobs);
+function unusedTasks(tasks: Entry["tasks"], jobs: Entry["jobs"]): Problem[] {
+  const works = Object.values(jobs).flatMap(({ work }) => taskWorks(work));
+  const used = new Set(works.map(({ taskId }) => taskId));
+  const delegates = [...used].some((name) => tasks[name]?.protocol !== undefined);
   // An application may start tasks by their names.
-  if (jobs.length === 0) return [];
-  const used = new Set(jobs.flatMap(({ work }) => taskWorks(work).map(({ taskId }) => taskId)));
-  // Its documents may delegate to other tasks.
-  if ([...used].some((name) => entry.tasks[name]?.protocol !== undefined)) return [];
-  return Object.keys(entry.tasks)
+  if (Object.keys(jobs).length === 0 || delegates) return [];
+  return Object.keys(tasks)
     .filter((name) => !used.has(name))
     .map((name) => warning(["tasks", name], "No job uses this task."));
 }
 
-function unusedVariables(entry: Entry, flows: readonly FlowWork[]): Problem[] {
-  const variables = entry.promptVariables ?? {};
+function unusedVariables(
+  { promptVariables: variables = {} }: Entry,
+  places: readonly MeantPlace[],
+): Problem[] {
   const used = new Set<string>();
-  const params = flows.flatMap((flow) => Object.values(flow.params ?? {}));
-  const system = entry.system === undefined ? [] : [entry.system.prompt];
-  const left = [...Object.values(entry.tasks).flatMap(promptsOf), ...system, ...params];
-  for (let prompt = left.pop(); prompt !== undefined; prompt = left.pop()) {
-    for (const name of variablesIn(prompt)) {
+  const texts = places.flatMap(({ meaning, value, path }) =>
+    isPrompt(meaning) && path[0] !== "promptVariables" ? [value].flat().filter(isText) : [],
+  );
+  for (const text of texts) {
+    for (const name of variablesIn(text)) {
       const variable = variables[name];
       if (variable === undefined || used.has(name)) continue;
       used.add(name);
-      left.push(variable);
+      texts.push(...[variable].flat());
     }
   }
   return Object.keys(variables)
@@ -117,7 +260,7 @@ function unusedVariables(entry: Entry, flows: readonly FlowWork[]): Problem[] {
     .map((name) => warning(["promptVariables", name], "No prompt uses this variable."));
 }
 
-/** Finds prompts that are first sent before the model can have reported what they use: variables don't outlive a run. */
+/** Finds prompts that are sent before the model can have reported what they use: variables don't outlive a run. */
 function missingReports(name: string, { prompt, availability, criteria }: PreparedTask): Problem[] {
   const prompts: readonly (readonly [at: Path, prompt: Prompt | undefined])[] = [
     [["availability", "condition"], availability?.condition],
@@ -141,108 +284,9 @@ function missingReports(name: string, { prompt, availability, criteria }: Prepar
   });
 }
 
-/** The names of works that may have run last; undefined if none has. */
-type Last = ReadonlySet<string | undefined>;
-
-/** Finds works that can't do what was intended where they are. Takes every path through the job for possible. */
-function workWarnings(entry: PreparedEntry, root: Path, job: Work): Problem[] {
-  const found: Problem[] = [];
-  const ran = new Set<string>();
-
-  const missing = (name: string, work: Work, last: Last, inEach: boolean): string | undefined => {
-    if (work.kind !== "Ref" && Object.hasOwn(reportedBy, name))
-      return "only the prompts of a task can use it";
-    if (!inEach && (name === "item" || name === "item-index")) return "no Each is around this work";
-    if (name === "previous-result" && [...last].every((one) => one === undefined))
-      return "nothing runs before it";
-    const variable = runtimeVariable(name);
-    if (variable === undefined || variable.kind === "fixed" || variable.kind === "input")
-      return undefined;
-    if (ran.has(variable.of) || entry.tasks[variable.of] === undefined) return undefined;
-    return `task ${JSON.stringify(variable.of)} can't have run before`;
-  };
-  const checkPrompts = (
-    path: Path,
-    prompts: readonly Prompt[],
-    ...where: readonly [work: Work, last: Last, inEach: boolean]
-  ): void => {
-    for (const name of new Set(prompts.flatMap(variablesIn))) {
-      const why = missing(name, ...where);
-      if (why !== undefined) found.push(warning(path, `$${name} has no value here: ${why}.`));
-    }
-  };
-  const checkTask = (path: Path, work: TaskWork, last: Last, inEach: boolean): void => {
-    const { taskId } = work;
-    const task = entry.tasks[taskId];
-    // A task with the protocol may delegate to any other.
-    if (task?.protocol !== undefined) for (const name of Object.keys(entry.tasks)) ran.add(name);
-    checkPrompts(path, promptsOf(task), work, last, inEach);
-    ran.add(taskId);
-    const wanted = task?.availability?.previousTasks;
-    if (wanted === undefined || wanted.some((name) => last.has(name))) return;
-    const before = [...last].filter((name) => name !== undefined);
-    const why = before.length === 0 ? "no task runs before it" : `before it runs ${listed(before)}`;
-    const reason = `Task ${JSON.stringify(taskId)} is never available here: its previousTasks contains ${listed(wanted)}, but ${why}.`;
-    found.push(warning(path, reason));
-  };
-  /** Returns what may have run last after the work. */
-  const follow = (path: Path, work: Work, last: Last, inEach: boolean): Last => {
-    const part = (inside: Path, one: Work | undefined, before: Last): Last =>
-      one === undefined
-        ? before
-        : follow([...path, ...inside], one, before, inEach || work.kind === "Each");
-    // A later part of a Par or a Loop may have run already.
-    if (work.kind === "Par" || work.kind === "Loop")
-      for (const { taskId } of taskWorks(work)) ran.add(taskId);
-    switch (work.kind) {
-      case "Ref":
-        checkTask(path, work, last, inEach);
-        return new Set([work.taskId]);
-      case "Flow":
-        checkPrompts(path, Object.values(work.params ?? {}), work, last, inEach);
-        return new Set([work.file]);
-      case "Run":
-        // `previousTasks` passes over it.
-        return new Set([...last, leafName(work)]);
-      case "Seq":
-        return work.works.reduce((before, one, at) => part(["works", at], one, before), last);
-      case "Par":
-        return union(work.works.map((one, at) => part(["works", at], one, last)));
-      case "Alt": {
-        const { condition, trueWork, falseWork } = work;
-        const after = part(["condition"], condition, last);
-        return union([part(["trueWork"], trueWork, after), part(["falseWork"], falseWork, after)]);
-      }
-      case "Each":
-        if ("lines" in work.items)
-          checkPrompts([...path, "items", "lines"], [work.items.lines], work, last, inEach);
-        return union([last, part(["work"], work.work, last)]);
-      case "Loop": {
-        if (neverRepeats(work))
-          found.push(
-            warning(
-              path,
-              "This loop never repeats.",
-              "add a postCondition, or an atMost of 2 or more",
-            ),
-          );
-        const { preCondition, body, postCondition } = work;
-        const any = union([last, new Set(leafWorks(work).map((leaf) => leafName(leaf)))]);
-        const first = part(["preCondition", 1], preCondition?.[1], any);
-        const end = part(["postCondition", 1], postCondition?.[1], part(["body"], body, first));
-        return preCondition === undefined ? end : union([first, end]);
-      }
-    }
-  };
-  follow(root, job, new Set([undefined]), false);
-  return found;
-}
-
-function union(all: readonly Last[]): Last {
-  return new Set(all.flatMap((one) => [...one]));
-}
-
-function neverRepeats({ atMost, preCondition, postCondition }: LoopWork): boolean {
+function neverRepeats(work: unknown): boolean {
+  if (!isRecord(work) || work["kind"] !== "Loop") return false;
+  const { atMost, preCondition, postCondition } = work;
   // A preCondition decides on the only pass.
   if (atMost === 1) return preCondition === undefined;
   return atMost === undefined && postCondition === undefined;

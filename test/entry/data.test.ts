@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { loadEntry } from "../../src/entry/load-entry.ts";
-import type { Entry, Task, Work } from "../../src/entry/model.ts";
-import { problemsOf, task as ref } from "./rig.ts";
+import type { Entry, Task } from "../../src/entry/model.ts";
+import { problemsOf } from "./rig.ts";
 
 const model = { category: "driving" } as const;
 const result = { criteria: { result: { properties: {} }, failureAction: { retryTimes: 0 } } };
@@ -62,58 +61,6 @@ describe("variables of tasks and inputs", () => {
         'entry.inputs["b"].default: A required input has no default.',
         'entry.outputs.report.from[1]: There is no task "none".',
       ],
-    );
-  });
-
-  it("a task that can't have run before is warned of, one that may have is not", async () => {
-    const warnings = async (work: Work): Promise<readonly string[]> => {
-      const tasks = { plan: {}, next: { prompt: "$report-of-plan" } };
-      const text = JSON.stringify(entry(tasks, { jobs: { j: { work } } }));
-      const loaded = loadEntry(text, "entry.json");
-      assert.ok(loaded.kind === "loaded", JSON.stringify(loaded));
-      return loaded.warnings
-        .map(({ reason }) => reason)
-        .filter((reason) => reason.includes("report-of"));
-    };
-    const told = ['$report-of-plan has no value here: task "plan" can\'t have run before.'];
-    assert.deepEqual(await warnings({ kind: "Seq", works: [ref("next"), ref("plan")] }), told);
-    assert.deepEqual(
-      await warnings({ kind: "Alt", condition: ref("next"), trueWork: ref("plan") }),
-      told,
-    );
-    assert.deepEqual(await warnings({ kind: "Seq", works: [ref("plan"), ref("next")] }), []);
-    assert.deepEqual(await warnings({ kind: "Par", works: [ref("next"), ref("plan")] }), []);
-    assert.deepEqual(
-      await warnings({
-        kind: "Loop",
-        body: { kind: "Seq", works: [ref("next"), ref("plan")] },
-        atMost: 2,
-      }),
-      [],
-    );
-  });
-
-  it("what has no value where a work runs is warned of", () => {
-    const reasons = (work: Work, prompt: string): readonly string[] => {
-      const text = JSON.stringify(entry({ a: { prompt } }, { jobs: { j: { work } } }));
-      const loaded = loadEntry(text, "entry.json");
-      assert.ok(loaded.kind === "loaded", JSON.stringify(loaded));
-      return loaded.warnings.map(({ reason }) => reason);
-    };
-    const each = (work: Work): Work => ({ kind: "Each", items: { values: [1] }, work });
-    const flow: Work = { kind: "Flow", file: "a.wf.md", params: { A: "$reported-document" } };
-    const no = (name: string, why: string): string[] => [`$${name} has no value here: ${why}.`];
-    assert.deepEqual(reasons(each(ref("a")), "$item"), []);
-    assert.deepEqual(
-      reasons({ kind: "Seq", works: [ref("a")] }, "$item"),
-      no("item", "no Each is around this work"),
-    );
-    const twice: Work = { kind: "Seq", works: [ref("a"), ref("a")] };
-    const unknown = no("previous-result", "nothing runs before it");
-    assert.deepEqual(reasons(twice, "$previous-result"), unknown);
-    assert.deepEqual(
-      reasons({ kind: "Seq", works: [ref("a"), flow] }, "p"),
-      no("reported-document", "only the prompts of a task can use it"),
     );
   });
 });

@@ -1,17 +1,11 @@
 /** What is no fault and yet surely not meant: warnings, beside an entry that is valid. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as fc from "fast-check";
 import { loadEntry } from "../../src/run/entry-files.ts";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { prepareEntry } from "../../src/entry/prepare.ts";
 import { unusedUserInput } from "../../src/entry/warnings.ts";
-import { taskWorks } from "../../src/entry/work.ts";
-import { commands, names, tasks as everyTask } from "../rig/commands.ts";
-import { play } from "../rig/engine.ts";
 import { cpuTime } from "../rig/growth.ts";
-import { rounds } from "../rig/nightly.ts";
-import { acts, dice, works } from "../rig/random-works.ts";
 
 const model = { category: "driving" };
 const ref = (taskId: string): object => ({ kind: "Ref", taskId });
@@ -102,6 +96,13 @@ describe("what nothing uses", () => {
       ),
     );
   });
+  it("is no variable in the lines of an Each or in the params of a workflow", () => {
+    const promptVariables = { one: "1", two: "2" };
+    const items = { lines: "$one\n$item" };
+    const flow = { kind: "Flow", file: "a.wf.md", params: { A: "$two" } };
+    const each = { kind: "Each", items, work: seq(ref("a"), ref("b")) };
+    assert.deepEqual(warningsOf(entryOf(seq(each, flow), { promptVariables })), []);
+  });
   it("is the user input that a job is given", () => {
     const user = { u: { prompt: "Say $user-input", model, requireUserInput: true } };
     const condition = {
@@ -155,109 +156,6 @@ describe("a loop that never repeats", () => {
     assert.equal(loop({ preCondition: [true, ref("a")] }), "");
     assert.equal(loop({ atMost: 2 }), "");
   });
-});
-
-describe("previousTasks that can never hold", () => {
-  const after = (...previousTasks: string[]): object => ({
-    t: { prompt: "t", model, availability: { previousTasks } },
-  });
-  const never: Readonly<Record<string, readonly [object, ...string[]]>> = {
-    "at the start of a job": [seq(ref("t"), both), "a"],
-    "of one that comes later": [seq(ref("a"), ref("t"), ref("b")), "b"],
-    "of one that is not the last": [seq(ref("a"), ref("b"), ref("t")), "a"],
-    "of one beside it": [par(ref("a"), ref("t"), ref("b")), "a", "b"],
-    "of one before a Par that the other branch runs": [seq(ref("b"), par(ref("a"), ref("t"))), "a"],
-    "of the condition of an Alt whose branch it follows": [
-      seq({ kind: "Alt", condition: ref("a"), trueWork: ref("b"), falseWork: ref("b") }, ref("t")),
-      "a",
-    ],
-    "in one job, though not in the other": [seq(ref("t"), both), "a"],
-  };
-  for (const [name, [work, ...previous]] of Object.entries(never)) {
-    it(`are one: ${name}`, () => {
-      assert.match(
-        warningsOf(entryOf(work, {}, after(...previous))).join(),
-        /warning: entry\.jobs\["j"\]\.work.*: Task "t" is never available here: its previousTasks .*/,
-      );
-    });
-  }
-  it("are never reported for a task that a run starts", async () => {
-    const previous = fc.dictionary(
-      fc.constantFrom(...names),
-      fc.uniqueArray(fc.constantFrom(...names), { minLength: 1 }),
-    );
-    await fc.assert(
-      fc.asyncProperty(works, previous, fc.integer(), async (work, after, seed) => {
-        const tasks = Object.fromEntries(
-          Object.entries(everyTask).map(([name, task]) => {
-            const previousTasks = after[name];
-            return [name, previousTasks ? { ...task, availability: { previousTasks } } : task];
-          }),
-        );
-        const warnings = warningsOf({
-          models: { driving: "m", work: "m" },
-          tasks,
-          jobs: { j: { work } },
-        });
-        const places = taskWorks(work).map(({ taskId }) => taskId);
-        const single = names.filter((name) => places.indexOf(name) === places.lastIndexOf(name));
-        const never = single.filter((name) =>
-          warnings.join("\n").includes(`Task "${name}" is never available here`),
-        );
-        const started = new Set<string>();
-        let turns = 0;
-        await play({
-          tasks,
-          work,
-          limits: { loopIterations: 3 },
-          play: ({ prompt }) => {
-            started.add(prompt.charAt(0));
-            return acts[dice(seed, prompt, (turns += 1))];
-          },
-          workspace: commands(() => (dice(seed, "command", (turns += 1)) === "succeeds" ? 0 : 1)),
-        });
-        assert.deepEqual(
-          never.filter((name) => started.has(name)),
-          [],
-        );
-      }),
-      rounds(1500),
-    );
-  });
-
-  it("say that no task runs before the first", () => {
-    assert.match(
-      warningsOf(entryOf(seq(ref("t"), both), {}, after("a"))).join(),
-      /contains a, but no task runs before it\.$/,
-    );
-  });
-  const sometimes: Readonly<Record<string, readonly [object, ...string[]]>> = {
-    "of the one before": [seq(both, ref("t")), "b"],
-    "of either branch of a Par": [seq(par(ref("a"), ref("b")), ref("t")), "a"],
-    "of the one before a Par": [seq(ref("b"), ref("a"), par(ref("t"), ref("b"))), "a"],
-    "of the condition of an Alt without that branch": [
-      seq(ref("b"), { kind: "Alt", condition: ref("a"), trueWork: ref("b") }, ref("t")),
-      "a",
-    ],
-    "in the branch of an Alt": [
-      seq(ref("b"), { kind: "Alt", condition: ref("a"), falseWork: ref("t") }),
-      "a",
-    ],
-    "of a later one in a loop": [
-      seq(ref("b"), { kind: "Loop", body: seq(ref("t"), ref("a")), atMost: 2 }),
-      "a",
-    ],
-    "of the preCondition of a loop, which may end it": [
-      seq({ kind: "Loop", preCondition: [true, ref("a")], body: ref("b"), atMost: 2 }, ref("t")),
-      "a",
-    ],
-    "of itself in a loop": [seq(both, { kind: "Loop", body: ref("t"), atMost: 2 }), "t"],
-  };
-  for (const [name, [work, ...previous]] of Object.entries(sometimes)) {
-    it(`are none: ${name}`, () => {
-      assert.deepEqual(warningsOf(entryOf(work, {}, after(...previous))), []);
-    });
-  }
 });
 
 describe("warnings", () => {

@@ -125,22 +125,6 @@ describe("a pattern of permissions.tools", () => {
   });
 });
 
-describe("knowledge that no task uses", () => {
-  const relics = { a: { description: "x", files: ["x"] }, b: { description: "x", files: ["x"] } };
-  const monuments = { m: { tools: ["build"] }, n: { relics: ["a"] } };
-  const more = { ...parts, ...all, relics, monuments };
-
-  it("is a warning", () => {
-    assert.deepEqual(of(entryWithTask({ protocol: "actions" }, more)), []);
-    const lines = of(entryWithTask({ protocol: "actions", relics: ["a"], monuments: ["m"] }, more));
-    assert.deepEqual(lines, [
-      'entry.relics["b"]: No task uses this relic.',
-      'entry.monuments["n"]: No task uses this monument.',
-    ]);
-    assert.equal(of(entryWithTask({}, more)).length, 4);
-  });
-});
-
 describe("a declaration with a likely mistake", () => {
   const lines = (more: object): string => of(entryWith({ ...all, ...more })).join("\n");
 

@@ -13,8 +13,8 @@ import {
   quoted,
   toolPatternCheck,
   unknownPatterns,
-} from "../../entry/tool-warnings.ts";
-import type { WarningChecks } from "../../entry/warnings.ts";
+  type WarningChecks,
+} from "../../entry/warnings.ts";
 import type { Problems } from "./problems.ts";
 import type { WorkflowSettings } from "../model.ts";
 
