@@ -56,6 +56,7 @@ function fileLine({
   deletions,
   previousPath,
   isSubmodule,
+  isLeftOut,
 }: ChangedFile): string {
   const name =
     previousPath === undefined ? shown(path) : `${shown(previousPath)} -> ${shown(path)}`;
@@ -63,7 +64,7 @@ function fileLine({
     isSubmodule === true
       ? "(submodule)"
       : additions === null || deletions === null
-        ? "(binary)"
+        ? `(${isLeftOut === true ? "left out" : "binary"})`
         : `+${additions} -${deletions}`;
   return `${status} ${name} ${counts}`;
 }

@@ -46,7 +46,9 @@ async function changeInView(view: GitView, range: ChangeRange): Promise<Change> 
   const staged = await stageWorkingTree(view);
   const parts = await compared(view, base, staged.tree, [...notes, ...staged.notes]);
   // Nothing that may have changed counts as unchanged, although its lines can't be shown.
-  const unknown = staged.leftOut.map((one) => ({ ...one, additions: null, deletions: null }));
+  const unknown = staged.leftOut.map(
+    (one) => ({ ...one, additions: null, deletions: null, isLeftOut: true }) as const,
+  );
   const files = [...parts.files, ...unknown];
   return { base, head, uncommitted: true, ...parts, files };
 }

@@ -155,6 +155,7 @@ export interface Entry<Id extends number = never> {
   readonly permissions?: Permissions;
   /** Bounds of a run. */
   readonly limits?: Limits;
+  /** Headers for the model server, and how long its start is waited for. */
   readonly provider?: ProviderSettings;
   /** Commands and modules of the repository that agents may call, by name. */
   readonly tools?: Readonly<Record<string, ToolDeclaration>>;

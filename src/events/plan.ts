@@ -174,6 +174,8 @@ const changedFile = is.record({
   /** Of a file that was renamed or copied. */
   previousPath: is.optional(is.text),
   isSubmodule: is.optional(is.yes),
+  /** It may have changed, and a note says why its lines can't be shown. */
+  isLeftOut: is.optional(is.yes),
 });
 export type ChangedFile = TypeOf<typeof changedFile>;
 

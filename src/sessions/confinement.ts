@@ -291,7 +291,10 @@ export function unlessUnconfined(
 
 /** In its namespace, root may do only what the owner and the mode of a file allow. */
 function refuseClosedFolder(path: string): void {
-  const { uid, gid, mode } = statSync(path);
+  const found = statSync(path, { throwIfNoEntry: false });
+  // A missing folder is reported with the session.
+  if (found === undefined) return;
+  const { uid, gid, mode } = found;
   const shift =
     uid === process.getuid?.() ? 6 : process.getgroups?.().includes(gid) === true ? 3 : 0;
   if (((mode >> shift) & 0o5) === 0o5) return;

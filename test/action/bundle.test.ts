@@ -49,7 +49,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
       const result = await runBundledStep(t, {
         workspace: workspace.path,
-        event: "pull-request",
+        event: "issue-comment-maintainer",
         apiUrl: api.url,
         env: {
           RUNNER_TOOL_CACHE: join(bundle.folder, "tools"),
@@ -66,7 +66,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       assert.equal(result.outputs["reported-document"], "docs/greeting.md");
       assert.match(result.summary, /```mermaid/);
       assert.ok(result.commands.some(({ name }) => name === "notice"));
-      assert.equal(api.requests.length, 1);
+      assert.ok(api.requests.length > 0);
       const main = join(bundle.dist, "post", "index.js");
       const post = await runPost(workspace.path, result.state, main);
       assert.equal(post.code, 0, post.raw);

@@ -175,7 +175,7 @@ describe("a further attempt of a leg", () => {
     assert.equal(refused.code, 1);
     assert.match(
       refused.outputs["reason"] ?? "",
-      /^`resume`: can't resume first\.jsonl: it is of another leg \(\w{12}, and this one is \w{12}\): the matrix, the runner or an input differs\. .* give both runs the same `leg`\.$/,
+      /^`resume`: can't resume first\.jsonl: it belongs to another leg \(\w{12}; this one is \w{12}\): the matrix, the runner or an input differs\. .* give both runs the same `leg`\.$/,
     );
     const renamed = await step({ inputs: { ...linux, leg: "one", journal: "named.jsonl" } });
     assert.equal(renamed.code, 0, renamed.raw);
@@ -187,7 +187,7 @@ describe("a further attempt of a leg", () => {
     const flow = { entry: "flow.wf.md", journal: "flow.jsonl" };
     await step({ inputs: flow });
     const inputs = { ...flow, journal: "", resume: "flow.jsonl", permissions: "read-only" };
-    assert.match((await step({ inputs })).outputs["reason"] ?? "", /it is of another leg/);
+    assert.match((await step({ inputs })).outputs["reason"] ?? "", /it belongs to another leg/);
   });
 });
 

@@ -250,7 +250,7 @@ describe("a step that can't run a job", () => {
     const result = await refused(t, { ...inputs, models });
     const errors = named(result, "error");
     assert.equal(errors.length, 10);
-    assert.equal(errors[9]?.properties["title"], "And 21 more errors");
+    assert.equal(errors[9]?.properties["title"], "And 20 more errors");
     for (const text of [result.log, result.summary, result.reason])
       assert.match(text, /wrong 29\./);
   });

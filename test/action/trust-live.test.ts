@@ -77,22 +77,20 @@ describe("on GitHub, no session is started", () => {
 });
 
 describe("on GitHub, the job runs", () => {
-  it("for a maintainer's pull request, asked about with GITHUB_TOKEN rather than the one that pays", async (t) => {
+  it("for a maintainer's comment, asked about with GITHUB_TOKEN rather than the one that pays", async (t) => {
     const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
     const given = { ...inputs, "github-token": "github_pat_0123456789" };
     const result = await playStep(t, given, {
-      event: "pull-request",
+      event: "issue-comment-maintainer",
       apiUrl: api.url,
       env: { GITHUB_TOKEN: "ghs_0123456789abcdef" },
     });
     assert.equal(result.code, 0, result.raw);
-    assert.deepEqual(api.requests, [
-      {
-        method: "GET",
-        path: `${permission}/maintainer/permission`,
-        authorization: "token ghs_0123456789abcdef",
-      },
-    ]);
+    const [first] = api.requests;
+    assert.equal(first?.path, `${permission}/maintainer/permission`);
+    assert.ok(
+      api.requests.every(({ authorization }) => authorization === "token ghs_0123456789abcdef"),
+    );
   });
 
   it("in the folder whose commit was looked at, whichever the rehearsal names", async (t) => {

@@ -61,12 +61,12 @@ describe("the change on the command line", () => {
     const args = ["review", "--base", "main", "--uncommitted", "--record", "r.rehearsal.yml"];
     const { code, stdout, stderr, prompts, seen } = await run(t, workspace, ...args);
     assert.equal(code, 0, stderr);
-    const start = `Review ${base}..${head}:\nmodified src/a.ts +1 -0\nadded src/new.ts +1 -0\nLeft out: "nested" (a git repository of its own).\nDiff: /`;
+    const start = `Review ${base}..${head}:\nmodified src/a.ts +1 -0\nadded src/new.ts +1 -0\nadded nested (left out)\nLeft out: "nested" (a git repository of its own).\nDiff: /`;
     assert.ok(prompts[0]?.startsWith(start), prompts[0]);
     assert.match(seen, /\+two[^]*\+three/);
     assert.match(
       stdout,
-      /2 changed files \(\w{12}…\w{12} and uncommitted work\)\. Left out: "nested"/,
+      /3 changed files \(\w{12}…\w{12} and uncommitted work\)\. Left out: "nested"/,
     );
     assert.match(stdout, /#1 docs +skipped/);
     const recording = await workspace.read("r.rehearsal.yml");

@@ -31,7 +31,7 @@ table("models", {
   "are ids": [
     entryWith({ models: { driving: "", fast: 3 } }),
     "entry.models.driving: Must not be empty.",
-    'entry.models["fast"]: Must be text, not 3.',
+    'entry.models["fast"]: Must be text or an object, not 3.',
   ],
   "are found by the category of a task": [
     entryWithTask({ model: { category: "slow" } }),
@@ -335,7 +335,7 @@ describe("problems", () => {
     ],
     "a broken model": [
       entryWith({ models: { driving: "d", fast: 1 } }),
-      'entry.models["fast"]: Must be text, not 1.',
+      'entry.models["fast"]: Must be text or an object, not 1.',
     ],
     "a misspelled model of a task": [
       entryWith({ tasks: { a: { prompt: "x", modle: { id: "m" } } } }),

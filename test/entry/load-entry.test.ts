@@ -51,7 +51,7 @@ describe("loadEntry", () => {
       .replace("category: driving", "category: drivin")
       .replace("taskId: review", "taskId: reviews\n      taskid: review");
     assert.deepEqual(linesOf(broken, "a.yml"), [
-      "a.yml:3:12: entry.models.driving: Must be text, not a list.",
+      "a.yml:3:12: entry.models.driving: Must be text or an object, not a list.",
       'a.yml:9:23: entry.tasks["review"].requireUserInput: Must be true, because the prompt uses $user-input.',
       'a.yml:10:24: entry.tasks["review"].model.category: There is no model category "drivin". (did you mean "driving"?)',
       'a.yml:15:15: entry.jobs["main"].work.taskId: There is no task "reviews". (did you mean "review"?)',

@@ -39,7 +39,11 @@ for (const wire of wires) {
       "user: Where are you?",
       "assistant: In the archive.",
     ];
-    const called = ["user: Look", "assistant:  job_boolean_true()", "tool: Reported."];
+    const called = [
+      "user: Look",
+      "assistant:  job_boolean_true()",
+      "tool: Reported. Nothing else is needed for the verdict.",
+    ];
     assert.equal(completed(await turn(session, "Look")).text, "So: Look");
     assert.equal(completed(await turn(session, "Go on")).text, "So: Go on");
     assert.deepEqual(rig.server.requests.map(seen), [

@@ -54,6 +54,7 @@ const changedFile = {
     deletions: lines("Removed lines; null in a binary file. Default: 0."),
     previousPath: text("Of a file that was renamed or copied."),
     isSubmodule: { const: true, description: "It is a submodule." },
+    isLeftOut: { const: true, description: "Its lines can't be shown." },
   },
 } as const;
 
