@@ -15,8 +15,8 @@ interface Operator {
 
 /** Equality and order look at the first line of the left side: models answer with a word and explain it below. */
 const operators = {
-  eq: { sign: "==", holds: (left, right) => firstLine(left) === right.trim() },
-  ne: { sign: "!=", holds: (left, right) => firstLine(left) !== right.trim() },
+  eq: { sign: "==", holds: (left, right) => isSame(firstLine(left), right.trim()) },
+  ne: { sign: "!=", holds: (left, right) => !isSame(firstLine(left), right.trim()) },
   contains: { sign: "CONTAINS", holds: (left, right) => left.includes(right) },
   matches: { sign: "MATCHES", holds: matches },
   gt: { sign: ">", holds: (left, right) => compare(left, right) > 0 },
@@ -111,6 +111,12 @@ function matches(left: string, right: string): boolean | NoAnswer {
   return mismatch?.startsWith("has ") === true
     ? { reason: `The text ${mismatch}.` }
     : mismatch === undefined;
+}
+
+/** People and models write an answer as they like: "Yes" and "YES." are the word yes. */
+function isSame(left: string, right: string): boolean {
+  const yesOrNo = /^(?:yes|no)$/i.test(right) ? /^(yes|no)[.!]?$/i.exec(left)?.[1] : undefined;
+  return yesOrNo === undefined ? left === right : yesOrNo.toLowerCase() === right.toLowerCase();
 }
 
 function firstLine(text: string): string {

@@ -80,6 +80,16 @@ describe("the value of a CHECK", () => {
     return typeof value === "boolean" ? value : assert.fail(value.reason);
   };
 
+  it("takes yes and no as people write them, and only as a whole", () => {
+    for (const yes of ["Yes", "YES.", " yes!\nBecause of …"]) {
+      assert.ok(holds("eq", yes, "yes"), yes);
+      assert.ok(!holds("ne", yes, "YES"), yes);
+      assert.ok(holds("ne", yes, "no"), yes);
+    }
+    assert.ok(!holds("eq", "Yes, but", "yes"));
+    assert.ok(!holds("eq", "Done", "done"));
+  });
+
   it("compares the first line, trimmed", () => {
     assert.equal(holds("eq", "SUCCESS\n\nAll tools are there.", "SUCCESS"), true);
     assert.equal(holds("eq", " SUCCESS \r\nmore", "SUCCESS"), true);

@@ -67,6 +67,7 @@ const strokes: readonly {
   { whole: /==+([xo>])|===+/y, open: /==/y, close: /==+([xo>])?/g },
   { whole: /~~~+/y },
 ];
+const blockText = /[|>][-+]?[ \t]*\n(?:[ \t]*\n)*( +)[^}\n]*(?:\n(?:\1[^}\n]*|[ \t]*(?=\n)))*/y;
 const edgeIdPattern = /[\p{L}\p{N}_]+@(?=[xo<]?(?:--|==|-\.))/uy;
 
 export class FlowScanner {
@@ -176,6 +177,8 @@ export class FlowScanner {
 
   #value(): FlowLabel | undefined {
     const offset = this.at;
+    const block = this.peek(blockText);
+    if (block !== undefined) return this.#block(block);
     const quote = this.text.charAt(offset);
     if (quote !== '"' && quote !== "'") {
       const plain = this.match(/[^,}\n]*/y) ?? "";
@@ -189,6 +192,16 @@ export class FlowScanner {
     this.at = end + 1;
     const text = this.text.slice(offset + 1, end);
     return labelText(text, offset + 1, isYaml ? "yaml" : "plain");
+  }
+
+  /** `|`, and indented lines. */
+  #block(block: string): FlowLabel {
+    const [head = "", ...lines] = block.split("\n");
+    const indent = /^ */.exec(lines.find((line) => line.trim() !== "") ?? "")?.[0].length ?? 0;
+    const text = lines.map((line) => line.slice(indent)).join(head.startsWith(">") ? " " : "\n");
+    const label = labelText(text, this.at + head.length + 1 + indent);
+    this.at += block.length;
+    return { ...label, isVerbatim: label.isVerbatim && lines.length === 1 };
   }
 
   /** An edge, over line breaks; undefined if the statement ends here. */

@@ -176,8 +176,7 @@ class FlowchartParser extends FlowScanner {
       throw this.fault(offset, `Expected the id of an activity, found ${this.found()}.`);
     const before = this.at;
     let node: FlowNode = this.#nodes.get(id) ?? { id, offset };
-    if (this.text.startsWith("@{", this.at)) node = { ...node, ...this.properties(), offset };
-    else {
+    if (!this.text.startsWith("@{", this.at)) {
       this.skipSpaces();
       const shaped = this.shape();
       if (shaped === undefined) this.at = before;
@@ -186,11 +185,15 @@ class FlowchartParser extends FlowScanner {
         node = { ...node, label: shaped, offset };
       }
     }
-    this.#nodes.set(id, node);
-    if (this.text.startsWith(":::", this.at)) {
-      this.at += 3;
-      this.match(idPattern);
+    // Mermaid takes a class and properties in either order.
+    for (;;) {
+      if (this.text.startsWith("@{", this.at)) node = { ...node, ...this.properties(), offset };
+      else if (this.text.startsWith(":::", this.at)) {
+        this.at += 3;
+        this.match(idPattern);
+      } else break;
     }
+    this.#nodes.set(id, node);
     return id;
   }
 

@@ -56,6 +56,12 @@ describe("the grammar of flowcharts", () => {
   it("shows the characters that Mermaid shows", () => {
     assert.equal(labelOf('A["say #quot;hi#quot; #35;1 #amp;"]'), 'say "hi" #1 &');
     assert.equal(labelOf('A["one<br/>two<br>three"]'), "one\ntwo\nthree");
+    assert.equal(labelOf('A[x]@{ label: "one" }'), "one");
+    assert.equal(
+      labelOf("A@{\n  label: |\n    one\n\n      two\n  shape: rect\n}"),
+      "one\n\n  two",
+    );
+    assert.equal(labelOf("A:::c@{ label: >-\n   one\n   two\n}"), "one two");
     assert.equal(labelOf('A@{ label: "one\\ntwo \\"x\\"" }'), 'one\ntwo "x"');
     assert.equal(labelOf('A["one\ntwo"]'), "one\ntwo");
   });
