@@ -14,7 +14,6 @@ import { providerTypes, wireApis } from "../src/sessions/provider.ts";
 import { templates } from "./recipes/pages.ts";
 import { runCli } from "./rig/cli.ts";
 import { lintWorkflow } from "./rig/lint-workflow.ts";
-import { makeWorkspace } from "./rig/workspace.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
