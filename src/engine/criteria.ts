@@ -202,7 +202,12 @@ function writtenCalls(text: string, tools: readonly string[]): string {
 /** The end of a sentence. */
 export const NO_CALLS =
   "Check the chat template and the tool parser of the model server (llama.cpp: --jinja), write `protocol: actions` into the task, whose model then needs no function calls, or choose another model";
-const AS_TEXT = `. The model writes its calls as text. ${NO_CALLS}`;
+const AS_TEXT = ". The model writes its calls as text";
+
+/** For the end of a task. The model, and each retry, are told only the reason. */
+export function withCallAdvice(reason: string): string {
+  return reason.endsWith(AS_TEXT) ? `${reason}. ${NO_CALLS}` : reason;
+}
 
 export interface FailedChecks {
   readonly missing?: readonly string[];

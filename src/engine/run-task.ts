@@ -14,6 +14,7 @@ import {
   missingTools,
   prerequisiteFailure,
   retryPrompt,
+  withCallAdvice,
   type FailedChecks,
   type FailedCommand,
   type Verdict,
@@ -125,7 +126,8 @@ function available(
   decide(context, { kind: holds ? "availability-passed" : "availability-failed", ...check });
   if (holds) return undefined;
   decide(context, { kind: "task-unavailable", reason });
-  return { kind: "failed", reason: `not available: ${reason}`, answer: kind === "fails" };
+  const why = `not available: ${withCallAdvice(reason)}`;
+  return { kind: "failed", reason: why, answer: kind === "fails" };
 }
 
 async function askCondition(
@@ -168,7 +170,7 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
   decide(context, { kind: "retries-exhausted", retries: of, reason });
   // The last round decides: a verdict is an answer whatever crashed before it.
   const answer = check.kind === "fails" && check.answer;
-  return { kind: "failed", reason: `criteria not met: ${reason}`, answer };
+  return { kind: "failed", reason: `criteria not met: ${withCallAdvice(reason)}`, answer };
 }
 
 type Check =

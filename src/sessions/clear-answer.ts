@@ -5,6 +5,7 @@
 import { createParser } from "eventsource-parser";
 import { isRecord, parsedJson } from "../document/guards.ts";
 import type { Crash } from "../events/crash.ts";
+import { capitalized } from "../events/decision.ts";
 import { modelCrash, quoted, serverName, wordsOf, type ModelAddress } from "./model-error.ts";
 
 const mostWhole = 10_000_000;
@@ -51,7 +52,7 @@ function crashOf(text: string, asked: ModelAddress): Crash {
     return modelCrash({ message: text, errorType: "query" }, text, asked);
   const kind = isPage ? "a web page" : "a text";
   const words = wordsOf(text);
-  const message = `T${serverName(asked).slice(1)} answered with ${kind} in place of an answer of a model${quoted(words)}`;
+  const message = `${capitalized(serverName(asked))} answered with ${kind} in place of an answer of a model${quoted(words)}`;
   if (!isPage) return { cause: "session-error", message };
   const advice = "Check the address, and whether a proxy or a login is in front of the server.";
   return { cause: "configuration", message: `${message} ${advice}` };
@@ -101,7 +102,7 @@ function watchRefusal(asked: ModelAddress, tell: Tell): TransformStream<Uint8Arr
     },
     flush() {
       if (words === "") return;
-      const who = `T${serverName(asked).slice(1)}, model "${asked.modelId}"`;
+      const who = `${capitalized(serverName(asked))}, model "${asked.modelId}"`;
       const message = `${who}: the model refused to answer${quoted(wordsOf(words))}`;
       tell({ cause: "refused", message });
     },

@@ -3,6 +3,7 @@ import { defined, isRecord, parsedJson, urlOf } from "../document/guards.ts";
 import { crashRemedy, refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./provider.ts";
 import { clipWords } from "../events/cut.ts";
+import { capitalized } from "../events/decision.ts";
 
 export interface ModelAddress {
   readonly modelId: string;
@@ -34,7 +35,7 @@ export function modelCrash(
   const message =
     error.message.split("\n")[0]?.trim() || "The session reported an error without a message.";
   const name = serverName(asked);
-  const server = `T${name.slice(1)}`;
+  const server = capitalized(name);
   const model = `model "${asked.modelId}"`;
   const words = failure === undefined ? undefined : wordsOf(failure);
   if (noTools.test((words ?? message).slice(0, LONGEST_WORDS))) {

@@ -5,6 +5,7 @@
  * has never answered is absent: nobody waits for it.
  */
 import type { Crash } from "../events/crash.ts";
+import { capitalized } from "../events/decision.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
@@ -132,7 +133,7 @@ export class ModelProbe {
     const { provider } = this.#options;
     const at = provider === undefined ? ` at ${address}` : "";
     const question = provider === undefined ? "" : ". Is it running?";
-    const message = `T${this.#server.slice(1)} can't be reached${at}: ${reason}${question}`;
+    const message = `${capitalized(this.#server)} can't be reached${at}: ${reason}${question}`;
     this.#absent = { cause: "unreachable", absent: true, message };
     this.#absence.abort();
   }

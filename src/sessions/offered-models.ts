@@ -1,6 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import { defined, isRecord, isText, parsedJson, urlOf } from "../document/guards.ts";
 import { sentence } from "../events/cut.ts";
+import { capitalized } from "../events/decision.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { quoted, serverName, wordsOf } from "./model-error.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -83,7 +84,7 @@ export async function whyNoModels(
   clock: Clock,
 ): Promise<string> {
   const { baseUrl } = provider;
-  const server = `T${serverName(provider).slice(1)}`;
+  const server = capitalized(serverName(provider));
   const asks = `GET ${urlOf(listOf(provider))?.pathname ?? ""}`;
   const limit = startTimeLimit(clock, answerMs);
   try {

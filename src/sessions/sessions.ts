@@ -242,8 +242,11 @@ function jobSession(
       conversation.problem = undefined;
       const onActivity: TurnOptions["onActivity"] = (activity) => {
         if (activity.kind === "model.used") probe?.answered();
-        if (activity.kind === "model.failed") probe?.failed(activity.statusCode);
-        options.onActivity(activity);
+        if (activity.kind !== "model.failed") return options.onActivity(activity);
+        const { statusCode, ...failed } = activity;
+        probe?.failed(statusCode);
+        // A request with a problem was answered by this process, with a status of its own.
+        options.onActivity(conversation.problem === undefined ? activity : failed);
       };
       const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open

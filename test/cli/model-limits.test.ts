@@ -87,6 +87,8 @@ describe("a prompt that doesn't fit into the context of the model", () => {
     assert.equal(code, 1);
     assert.equal(requests.length, 0);
     assert.match(stdout, /about 2\d,\d{3} tokens, .* reads 8,192/);
+    // No server has answered with this status.
+    assert.doesNotMatch(stdout, /\(400\)/);
   });
 
   it("is sent where it fits, or where nobody knows the context", async (t) => {

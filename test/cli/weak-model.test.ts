@@ -144,6 +144,21 @@ describe("a tool call that is written as text", () => {
     });
   }
 
+  it("comes with advice in the failure, which the model isn't told", async (t) => {
+    const failureAction = { retryTimes: 1, additionalPrompt: "Missed: $unmet-criteria" };
+    const entry = entryOf({
+      prompt: "Report.",
+      criteria: { toolExecuted: ["job_report"], failureAction },
+    });
+    const { prompts, stdout } = await runFile(t, entry, () => ({ text: given }));
+    assert.match(prompts[1] ?? "", /Missed: .*The model writes its calls as text$/);
+    const lines = stdout.split("\n").filter((line) => line.includes("chat template"));
+    assert.deepEqual(
+      lines.map((line) => /TASK FAILED|^job job failed/.exec(line)?.[0]),
+      ["TASK FAILED", "job job failed"],
+    );
+  });
+
   it("is said of a result and of a verdict, too", async (t) => {
     for (const [criteria, name] of [
       [{ result: schema }, "job_result"],
