@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../document/guards.ts";
-import { readBaseline, writeBaseline } from "../evals/baseline.ts";
 import { MAX_RUNS } from "../evals/eval-schema.ts";
 import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
 import {
@@ -15,7 +14,7 @@ import {
   heads,
   notes,
 } from "../evals/reports.ts";
-import { Results } from "../evals/results.ts";
+import { readBaseline, Results, writeBaseline } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { summarize, type EvalSummary } from "../evals/summary.ts";
 import { lockFile } from "../platform/lock-file.ts";
@@ -45,7 +44,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const isLive = cells.some(({ live }) => live);
     const missing = isLive ? missingModel(access, false, asFlag) : undefined;
     if (missing !== undefined) throw new UsageError(missing);
-    const before = baselineFile === undefined ? {} : await readBaseline(baselineFile, updates);
+    const before = baselineFile === undefined ? {} : readBaseline(baselineFile, updates);
     if (outputDir !== undefined)
       await mkdir(outputDir, { recursive: true }).catch(unable(`write ${outputDir}`));
     const resultsPath = resultsFile(file, outputDir);
@@ -86,7 +85,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
       stopped: signals.signal.aborted ? "it was canceled" : end.stopped,
       baseline: baselineFile === undefined ? undefined : { file: baselineFile, cases: before },
     });
-    if (summary.missing === 0) results.end();
+    if (summary.missing === 0) results.add({ type: "ended" });
     await writeReports(summary, startedAt, given);
     if (isText) for (const line of textLines(summary)) output.print(line);
     else output.printJson(evalJson(summary));

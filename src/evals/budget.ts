@@ -15,7 +15,7 @@ export interface Spent {
 export const nothingSpent: Spent = { tokens: 0, cost: 0 };
 const names = ["tokens", "cost"] as const;
 
-/** Of a run, while it has turns under way: their usage can't be told apart if they overlap. */
+/** What a run has reserved and used while it has turns under way: overlapping turns can't be told apart. */
 interface Account {
   readonly models: string;
   turns: number;
@@ -53,8 +53,7 @@ export class EvalBudget {
   /** `models`: runs with the same name have turns of a similar size. `onTurn`: what a turn has spent. `onRefused`: none starts. */
   meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}) {
     const account: Account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
-    let spent = nothingSpent;
-    let reported = nothingSpent;
+    let [spent, unreported] = [nothingSpent, nothingSpent];
     return {
       get spent() {
         return spent;
@@ -63,8 +62,11 @@ export class EvalBudget {
         if (event.type !== "activity" || event.activity.kind !== "model.used") return;
         const { inputTokens, outputTokens, cost } = event.activity;
         const used = { tokens: inputTokens + outputTokens, cost };
-        spent = plus(spent, used);
-        this.#spend(account, used);
+        [spent, unreported] = [plus(spent, used), plus(unreported, used)];
+        if (account.turns === 0) this.#settled = plus(this.#settled, used);
+        else account.used = plus(account.used, used);
+        const over = names.find((name) => this.#committed(name) > this.#limits[name]);
+        if (over !== undefined) this.#exhaust(over, true);
       },
       gate: (own: TurnGate): TurnGate => ({
         run: async (turn, signal) => {
@@ -76,19 +78,12 @@ export class EvalBudget {
             return await own.run(turn, signal);
           } finally {
             this.#leave(account);
-            onTurn(minus(spent, reported));
-            reported = spent;
+            onTurn(unreported);
+            unreported = nothingSpent;
           }
         },
       }),
     };
-  }
-
-  #spend(account: Account, used: Spent): void {
-    if (account.turns === 0) this.#settled = plus(this.#settled, used);
-    else account.used = plus(account.used, used);
-    const over = names.find((name) => this.#committed(name) > this.#limits[name]);
-    if (over !== undefined) this.#exhaust(over, true);
   }
 
   /** Waits until a turn may start. False: it may not. */
@@ -98,7 +93,10 @@ export class EvalBudget {
       const short = names.find((name) => this.#lacks(name, largest?.[name]));
       if (short === undefined) {
         account.turns += 1;
-        account.reserved = plus(account.reserved, largest ?? this.#left());
+        // A turn of unknown size runs alone, with everything that is left.
+        const { tokens, cost } = this.#limits;
+        const left = { tokens: tokens - this.#settled.tokens, cost: cost - this.#settled.cost };
+        account.reserved = plus(account.reserved, largest ?? left);
         this.#accounts.add(account);
         return true;
       }
@@ -113,9 +111,9 @@ export class EvalBudget {
     account.turns -= 1;
     if (account.turns > 0) return;
     const { models, used } = account;
-    const largest = this.#largest.get(models) ?? nothingSpent;
     // A turn that was canceled at once says nothing about the next.
-    if (used.tokens > 0 || used.cost > 0) this.#largest.set(models, larger(largest, used));
+    if (used.tokens > 0 || used.cost > 0)
+      this.#largest.set(models, larger(this.#largest.get(models) ?? nothingSpent, used));
     this.#accounts.delete(account);
     this.#settled = plus(this.#settled, used);
     account.reserved = nothingSpent;
@@ -123,7 +121,6 @@ export class EvalBudget {
     this.#wake();
   }
 
-  /** `needed` is undefined if it is unknown: such a turn runs alone. */
   #lacks(name: keyof Spent, needed: number | undefined): boolean {
     const limit = this.#limits[name];
     if (limit === Infinity) return false;
@@ -139,14 +136,6 @@ export class EvalBudget {
         this.#settled[name],
       ),
     );
-  }
-
-  #left(): Spent {
-    const left = (name: keyof Spent): number => {
-      const limit = this.#limits[name];
-      return limit === Infinity ? 0 : limit - this.#committed(name);
-    };
-    return { tokens: left("tokens"), cost: left("cost") };
   }
 
   #exhaust(name: keyof Spent, isExceeded: boolean): void {
@@ -180,7 +169,6 @@ const each =
 
 export const plus = each((a, b) => a + b);
 export const larger = each(Math.max);
-const minus = each((a, b) => a - b);
 
-/** Of binary fractions: three times 0.1 must not exceed 0.3. */
+/** Rounds binary fractions: three times 0.1 must not exceed 0.3. */
 const rounded = (amount: number): number => Math.round(amount * 1e6) / 1e6;

@@ -1,110 +1,124 @@
-/** The results of an eval as JSON lines. Those of another version of a case count only for what they have spent. */
+/** The files of an eval: its results as JSON lines, and the baseline. */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { parsedJson } from "../document/guards.ts";
-import { amount, fits, list, natural, tagged, text, type TypeOf } from "../events/shape.ts";
+import * as is from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
+import { writeTextFile } from "../run/options-paths.ts";
 import { larger, nothingSpent, plus, type Spent } from "./budget.ts";
 
-const line = tagged("type", {
+const line = is.tagged("type", {
   run: {
-    key: text,
-    fingerprint: text,
-    run: natural,
+    key: is.text,
+    fingerprint: is.text,
+    run: is.natural,
     /** None: the run passed. */
-    failures: list(text),
-    tokens: amount,
-    cost: amount,
-    milliseconds: amount,
+    failures: is.list(is.text),
+    tokens: is.amount,
+    cost: is.amount,
+    milliseconds: is.amount,
   },
-  turn: { models: text, tokens: amount, cost: amount, elapsed: amount },
+  turn: { models: is.text, tokens: is.amount, cost: is.amount, elapsed: is.amount },
   ended: {},
 });
-type Line = TypeOf<typeof line>;
+type Line = is.TypeOf<typeof line>;
 export type RunResult = Extract<Line, { readonly type: "run" }>;
-type TurnResult = Extract<Line, { readonly type: "turn" }>;
 
+/** The results of an earlier version of a case count only for what they have spent. */
 export class Results {
   readonly #file: string;
-  readonly #runs: RunResult[] = [];
-  #spent = nothingSpent;
-  #elapsed = 0;
-  readonly #largest = new Map<string, Spent>();
+  readonly #lines: Line[];
 
   /** Goes on with what the file has, unless the eval is over. Throws a `UsageError` if it can't be written. */
   constructor(file: string) {
     this.#file = file;
-    const found = readLines(file);
-    const lines = found.some(({ type }) => type === "ended") ? [] : found;
-    for (const one of lines) {
-      if (one.type === "run") this.#runs.push(one);
-      if (one.type === "turn") this.#take(one);
-    }
-    // Without the half line of a process that was killed.
-    this.#write(() => writeFileSync(file, lines.map(asLine).join("")));
+    const found = (readIfThere(file, "the results ") ?? "")
+      .split("\n")
+      .map((one) => parsedJson(one))
+      .filter((value) => is.fits(line, value));
+    this.#lines = found.some(({ type }) => type === "ended") ? [] : found;
+    // The half line of a process that was killed is left out.
+    this.#write(writeFileSync, this.#lines);
   }
 
   get runs(): readonly RunResult[] {
-    return this.#runs;
+    return this.#lines.filter((one) => one.type === "run");
   }
 
   get spent(): Spent {
-    return this.#spent;
+    return this.#turns.reduce<Spent>(plus, nothingSpent);
   }
 
+  /** The largest turns, by the models. */
   get largest(): ReadonlyMap<string, Spent> {
-    return this.#largest;
+    const largest = new Map<string, Spent>();
+    for (const turn of this.#turns)
+      largest.set(turn.models, larger(largest.get(turn.models) ?? nothingSpent, turn));
+    return largest;
   }
 
   /** How long earlier processes have worked on it, in milliseconds. */
   get elapsed(): number {
-    return this.#elapsed;
+    return this.#turns.reduce((longest, { elapsed }) => Math.max(longest, elapsed), 0);
   }
 
-  add(run: RunResult): void {
-    this.#runs.push(run);
-    this.#append(run);
+  get #turns() {
+    return this.#lines.filter((one) => one.type === "turn");
   }
 
-  addTurn(models: string, spent: Spent, elapsed: number): void {
-    const turn: TurnResult = { type: "turn", models, ...spent, elapsed };
-    this.#take(turn);
-    this.#append(turn);
+  add(one: Line): void {
+    this.#lines.push(one);
+    this.#write(appendFileSync, [one]);
   }
 
-  end(): void {
-    this.#append({ type: "ended" });
-  }
-
-  #take({ models, tokens, cost, elapsed }: TurnResult): void {
-    this.#spent = plus(this.#spent, { tokens, cost });
-    this.#largest.set(models, larger(this.#largest.get(models) ?? nothingSpent, { tokens, cost }));
-    this.#elapsed = Math.max(this.#elapsed, elapsed);
-  }
-
-  #append(one: Line): void {
-    this.#write(() => appendFileSync(this.#file, asLine(one)));
-  }
-
-  #write(write: () => void): void {
+  #write(write: typeof appendFileSync, lines: readonly Line[]): void {
     try {
-      write();
+      write(this.#file, lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
     } catch (error) {
       throw new UsageError(`Can't write the results ${this.#file}: ${errorMessage(error)}`);
     }
   }
 }
 
-const asLine = (one: Line): string => `${JSON.stringify(one)}\n`;
+const passes = is.record({ passed: is.count, runs: is.count });
+const baseline = is.record({ version: is.exactly(1), cases: is.dictionary(passes) });
+export type Passes = is.TypeOf<typeof passes>;
+export type Baseline = is.TypeOf<typeof baseline>["cases"];
 
-function readLines(file: string): readonly Line[] {
+/** Throws a `UsageError`. `mayLack`: the file may be missing; then it has no cases. */
+export function readBaseline(file: string, mayLack: boolean): Baseline {
+  const text = readIfThere(file, "the baseline ", mayLack ? undefined : "--update-baseline");
+  if (text === undefined) return {};
+  const value = parsedJson(text);
+  if (!is.fits(baseline, value))
+    throw new UsageError(`${file} is not a baseline: ${is.faultOf(baseline, value) ?? ""}`);
+  return value.cases;
+}
+
+/** Cases that did not run keep what the baseline says of them. */
+export async function writeBaseline(
+  file: string,
+  before: Baseline,
+  measured: readonly (Passes & { readonly key: string })[],
+): Promise<void> {
+  const now = measured
+    .filter(({ runs }) => runs > 0)
+    .map(({ key, passed, runs }) => [key, { passed, runs }] as const);
+  const cases = Object.fromEntries(
+    Object.entries({ ...before, ...Object.fromEntries(now) }).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  const text = `${JSON.stringify({ version: 1, cases }, null, 2)}\n`;
+  await writeTextFile(file, text, "the baseline ");
+}
+
+/** Undefined if there is no such file, unless an option says how to write it. */
+function readIfThere(file: string, what: string, option?: string): string | undefined {
   try {
-    return readFileSync(file, "utf8")
-      .split("\n")
-      .map((one) => parsedJson(one))
-      .filter((value) => fits(line, value));
+    return readFileSync(file, "utf8");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw new UsageError(`Can't read the results ${file}: ${errorMessage(error)}`);
+    const isMissing = errorCode(error) === "ENOENT";
+    if (isMissing && option === undefined) return undefined;
+    const hint = isMissing ? `. Write it with ${option}.` : "";
+    throw new UsageError(`Can't read ${what}${file}: ${errorMessage(error)}${hint}`);
   }
 }

@@ -26,10 +26,9 @@ export interface EvalOptions {
 
 /** Rejects with a `UsageError` or a `DiagnosticsError` if no model can be asked, or a run can't begin. */
 export async function runEval(
-  options: EvalOptions,
+  { access, cells, runs, results, parallel, budget: limits, onRun }: EvalOptions,
   signals: RunSignals,
 ): Promise<{ readonly stopped?: string; readonly spent: Spent }> {
-  const { cells, runs, results, budget: limits } = options;
   const stop = new AbortController();
   let stopped: string | undefined;
   let failed: unknown;
@@ -40,70 +39,75 @@ export async function runEval(
   const start = systemClock.now() - results.elapsed;
   const budget = new EvalBudget(limits, results.spent, exhaust, results.largest);
   const whole = linkSignals([signals.signal, stop.signal]);
-  const timer =
-    limits.minutes === undefined
-      ? () => {}
-      : startTimer(systemClock, Math.max(0, limits.minutes * 60_000 - results.elapsed), () =>
-          exhaust(`the budget is used up (minutes: ${limits.minutes})`),
-        );
-  const runtimes = shareRuntimes(options.access);
+  const { minutes } = limits;
+  const end = (): void => exhaust(`the budget is used up (minutes: ${minutes})`);
+  const left = (minutes ?? 0) * 60_000 - results.elapsed;
+  const timer = minutes === undefined ? () => {} : startTimer(systemClock, Math.max(0, left), end);
+  const runtimes = shareRuntimes(access);
   const release = onAbort(signals.lastCall, () => runtimes.kill());
-  const limit = pLimit(options.parallel ?? availableParallelism());
-  const one = async ({ cell, run }: Missing): Promise<void> => {
+  const limit = pLimit(parallel ?? availableParallelism());
+
+  const runOnce = async (cell: Cell, run: number): Promise<void> => {
     if (whole.signal.aborted || stopped !== undefined) return;
+    const { key, fingerprint, model, models, inputs, live, judge, scripts } = cell;
     const refused = new AbortController();
-    const { signal, end } = linkSignals([whole.signal, refused.signal]);
+    const linked = linkSignals([whole.signal, refused.signal]);
     const meter = budget.meter(
-      cell.model,
-      (spent) => results.addTurn(cell.model, spent, systemClock.now() - start),
+      model,
+      (spent) => {
+        const elapsed = systemClock.now() - start;
+        results.add({ type: "turn", models: model, ...spent, elapsed });
+      },
       () => refused.abort(stopped),
     );
-    const script = cell.scripts[(run - 1) % cell.scripts.length];
+    const script = scripts[(run - 1) % scripts.length];
     if (script === undefined) throw new Error("A cell has a script.");
     const expectations = new Expectations(script.expect);
     const began = systemClock.now();
-    const ownRuntime = cell.live || killsRuntime(script);
-    const given: RunOptions = {
-      ...options.access,
+    const options: RunOptions = {
+      ...access,
       entryFile: script.entryFile,
-      inputs: cell.inputs,
-      models: cell.models,
-      live: cell.live,
+      inputs,
+      models,
+      live,
       gateTurns: meter.gate,
       reporters: [
         { name: "budget", report: meter.report },
-        { name: "expectations", report: (...told) => expectations.report(...told) },
+        { name: "expectations", report: (...event) => expectations.report(...event) },
       ],
-      ...(ownRuntime ? {} : { runtimes }),
+      ...(live || killsRuntime(script) ? {} : { runtimes }),
     };
     try {
-      const prepared = await prepareRehearsal(given, script, (loaded, jobName) =>
-        withJudge(loaded, jobName, cell.judge),
+      const prepared = await prepareRehearsal(options, script, (loaded, jobName) =>
+        withJudge(loaded, jobName, judge),
       );
-      const report = await executeRun(prepared, given, { ...signals, signal });
-      // What was interrupted is no result.
-      if (signal.aborted && report.outcome.kind === "canceled") return;
-      const result: RunResult = {
-        type: "run",
-        key: cell.key,
-        fingerprint: cell.fingerprint,
-        run,
-        failures: cell.live ? expectations.failures() : report.rehearsalFailures,
-        ...meter.spent,
-        milliseconds: systemClock.now() - began,
-      };
+      const report = await executeRun(prepared, options, { ...signals, signal: linked.signal });
+      // An interrupted run has no result.
+      if (linked.signal.aborted && report.outcome.kind === "canceled") return;
+      const failures = live ? expectations.failures() : report.rehearsalFailures;
+      const milliseconds = systemClock.now() - began;
+      const measured = { failures, ...meter.spent, milliseconds };
+      const result: RunResult = { type: "run", key, fingerprint, run, ...measured };
       results.add(result);
-      options.onRun(cell, result);
+      onRun(cell, result);
     } catch (error) {
       // The next runs would fail alike.
       failed ??= error;
       stop.abort();
     } finally {
-      end();
+      linked.end();
     }
   };
+
+  const there = new Set(results.runs.map(idOf));
+  // The first run of each cell comes before the second of any, so that a mistake in one is seen early.
+  const missing = Array.from({ length: runs }, (_, at) =>
+    cells.flatMap((cell) =>
+      there.has(idOf({ ...cell, run: at + 1 })) ? [] : { cell, run: at + 1 },
+    ),
+  ).flat();
   try {
-    await Promise.all(missing(cells, runs, results).map((each) => limit(() => one(each))));
+    await Promise.all(missing.map(({ cell, run }) => limit(() => runOnce(cell, run))));
   } finally {
     timer();
     await runtimes.stop();
@@ -114,19 +118,6 @@ export async function runEval(
   return { spent: budget.spent, ...defined({ stopped }) };
 }
 
-interface Missing {
-  readonly cell: Cell;
-  readonly run: number;
-}
-
-/** The first run of each cell before the second of any: what is wrong with one is seen early. */
-function missing(cells: readonly Cell[], runs: number, results: Results): readonly Missing[] {
-  const there = new Set(
-    results.runs.map(({ key, fingerprint, run }) => JSON.stringify([key, fingerprint, run])),
-  );
-  return Array.from({ length: runs }, (_, at) => at + 1).flatMap((run) =>
-    cells
-      .filter(({ key, fingerprint }) => !there.has(JSON.stringify([key, fingerprint, run])))
-      .map((cell) => ({ cell, run })),
-  );
+function idOf({ key, fingerprint, run }: Pick<RunResult, "key" | "fingerprint" | "run">): string {
+  return JSON.stringify([key, fingerprint, run]);
 }

@@ -115,7 +115,7 @@ describe("agent-jobs eval", () => {
     assert.equal(worse.code, 1, worse.stdout);
     assert.match(
       worse.stdout,
-      /^all cases: passed 4 of 8, against 8 of 8 of baseline \(p = 0\.038\)/m,
+      /^all cases: passed 4 of 8, against 8 of 8 of baseline \(p = 0\.014\)/m,
     );
     const junit = await workspace.read("out/junit.xml");
     assert.match(junit, /<testsuites tests="3" failures="2" errors="0"/);
