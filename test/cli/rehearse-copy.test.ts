@@ -155,7 +155,11 @@ describe("a rehearsal that may write", () => {
       const chmod = (mode: string) => promisify(execFile)("chmod", ["-R", mode, one.path]);
       await chmod("a-w");
       const args = ["rehearse", join(one.path, "r.json")];
-      await passes(t, one, { args, cwd }).finally(() => chmod("u+w"));
+      try {
+        await passes(t, one, { args, cwd });
+      } finally {
+        await chmod("u+w");
+      }
     }
   });
 
