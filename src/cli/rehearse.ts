@@ -107,16 +107,8 @@ async function rehearseOnce(
   const { env, workingDirectory, inPlace, sandbox, runtimePath, parallel, update } = given;
   const coverage = covers === true ? new CoverageOfJobs() : undefined;
   const options = {
-    ...defined({
-      env,
-      inPlace,
-      sandbox,
-      runtimePath,
-      parallel,
-      update,
-      coverage,
-      workingDirectory,
-    }),
+    ...defined({ env, inPlace, sandbox, runtimePath, parallel, update, coverage }),
+    workingDirectory,
     environment: process.env,
     ...(verbose === true ? { terminal: terminalOf(output) } : {}),
     ...more,

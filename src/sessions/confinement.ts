@@ -111,12 +111,12 @@ export class Confinement {
     };
     const { files, writable, creatable } = profile;
     this.hasWriters ||= files === "all" || writable.length + creatable.length > 0;
-    // It holds the scripts and lists of sandboxes. A colon would end a folder of `PATH`.
+    // It holds the scripts and lists of sandboxes, which nothing in them may change. A colon would end a folder of `PATH`.
     const temporary = realPathOf(tmpdir());
-    const granted = profile.files === "all" ? [] : [...profile.readable, ...profile.writable];
+    const granted = profile.files === "all" ? [] : [...profile.writable, ...profile.creatable];
     if (granted.some((path) => isUnder(temporary, path)) || temporary.includes(":")) {
       throw new Error(
-        `the temporary folder ${temporary} must not be inside a folder that the permissions grant, or have a colon in its name. Set TMPDIR to another folder`,
+        `the temporary folder ${temporary} must not be inside a folder that the permissions allow to write, or have a colon in its name. Set TMPDIR to another folder`,
       );
     }
     const single = profile.hidden.length + profile.fixed.length + profile.repositories.length;
@@ -230,6 +230,8 @@ function linkedFile(path: string): string | undefined {
 
 function entries(folder: string): { name: string; isFolder: boolean }[] {
   try {
+    // Nothing in a folder that programs can't read can be mounted.
+    if (!isOpen(folder)) return [];
     return readdirSync(folder, { withFileTypes: true })
       .filter((entry) => !entry.isSymbolicLink())
       .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
@@ -289,15 +291,18 @@ export function unlessUnconfined(
   return { kind: "crashed", toolCalls, crash: { cause: "configuration", message } };
 }
 
-/** In its namespace, root may do only what the owner and the mode of a file allow. */
-function refuseClosedFolder(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
-  // A missing folder is reported with the session.
-  if (found === undefined) return;
-  const { uid, gid, mode } = found;
+function isOpen(path: string): boolean {
+  const { uid, gid, mode } = statSync(path);
   const shift =
     uid === process.getuid?.() ? 6 : process.getgroups?.().includes(gid) === true ? 3 : 0;
-  if (((mode >> shift) & 0o5) === 0o5) return;
+  return ((mode >> shift) & 0o5) === 0o5;
+}
+
+/** In its namespace, root may do only what the owner and the mode of a file allow. */
+function refuseClosedFolder(path: string): void {
+  // A missing folder is reported with the session.
+  if (!existsSync(path) || isOpen(path)) return;
+  const { uid, mode } = statSync(path);
   throw new Error(
     `programs in it run without the privileges of root, and can't read ${path}, which belongs to the user ${uid} and has the mode ${(mode & 0o777).toString(8)}. Run as its owner, or change its owner or mode (chmod o+rx)`,
   );

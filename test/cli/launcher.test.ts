@@ -77,4 +77,15 @@ describe("the command line's first file", () => {
     const { engines }: { engines: { node: string } } = JSON.parse(readFileSync(root, "utf8"));
     assert.equal(engines.node, ">=20.19");
   });
+
+  it("has no package that npm warns about on Node 20", () => {
+    const file = new URL("../../../package-lock.json", import.meta.url);
+    const lock: { packages: Record<string, { engines?: { node?: string } }> } = JSON.parse(
+      readFileSync(file, "utf8"),
+    );
+    const later = Object.entries(lock.packages).filter(([, { engines }]) =>
+      /^>=? ?(?:2[1-9]|[3-9]\d)/.test(engines?.node ?? ""),
+    );
+    assert.deepEqual(later, []);
+  });
 });

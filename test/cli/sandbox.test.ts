@@ -1,7 +1,7 @@
 /** What programs that are no agent's commands reach in a sandbox: tools, MCP servers, EXECUTE. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { chmod, link, mkdir, readdir, readFile, symlink } from "node:fs/promises";
+import { chmod, chown, link, mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { makeCanaries } from "../rig/canaries.ts";
@@ -289,3 +289,30 @@ describe("on a machine without bubblewrap", () => {
     assert.match(json.stdout, /"name": "Copilot runtime",\s+"ok": false/);
   });
 });
+
+test(
+  "a job works in the temporary folder itself, if it only reads",
+  { skip: withoutSandbox },
+  async (t) => {
+    const temporary = await makeWorkspace(t, { "closed/.git/config": "" });
+    const others = join(temporary.path, "closed");
+    // Of another user, as systemd makes some.
+    if (process.getuid?.() === 0) await chown(others, 65_534, 65_534);
+    await chmod(others, 0o700);
+    const { path } = await makeWorkspace(t, {
+      "e.yml": `models: { driving: m }
+tasks: { a: { prompt: go, model: { category: driving } } }
+jobs: { j: { work: { kind: Ref, taskId: a } } }`,
+      "r.yml": "entry: e.yml\nsessions: [{ turns: [{ text: A }] }]",
+    });
+    const args = ["run", join(path, "e.yml"), "--rehearse", join(path, "r.yml")];
+    const options = { cwd: temporary.path, env: { TMPDIR: temporary.path } };
+    await cliExits(0, args, options);
+    const { stderr, stdout } = await cliExits(
+      1,
+      [...args, "--permissions", "workspace", "--in-place"],
+      options,
+    );
+    assert.match(stdout + stderr, /allow to write.*Set TMPDIR to another folder/);
+  },
+);
