@@ -230,8 +230,8 @@ function linkedFile(path: string): string | undefined {
 
 function entries(folder: string): { name: string; isFolder: boolean }[] {
   try {
-    // Nothing in a folder that programs can't read can be mounted.
-    if (!isOpen(folder)) return [];
+    // Programs reach nothing in a folder that they can't search, and nothing in it can be mounted.
+    if (!isOpen(folder, 0o1)) return [];
     return readdirSync(folder, { withFileTypes: true })
       .filter((entry) => !entry.isSymbolicLink())
       .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
@@ -291,17 +291,18 @@ export function unlessUnconfined(
   return { kind: "crashed", toolCalls, crash: { cause: "configuration", message } };
 }
 
-function isOpen(path: string): boolean {
+/** `bits`: those of the mode that its user must have. */
+function isOpen(path: string, bits: number): boolean {
   const { uid, gid, mode } = statSync(path);
   const shift =
     uid === process.getuid?.() ? 6 : process.getgroups?.().includes(gid) === true ? 3 : 0;
-  return ((mode >> shift) & 0o5) === 0o5;
+  return ((mode >> shift) & bits) === bits;
 }
 
 /** In its namespace, root may do only what the owner and the mode of a file allow. */
 function refuseClosedFolder(path: string): void {
   // A missing folder is reported with the session.
-  if (!existsSync(path) || isOpen(path)) return;
+  if (!existsSync(path) || isOpen(path, 0o5)) return;
   const { uid, mode } = statSync(path);
   throw new Error(
     `programs in it run without the privileges of root, and can't read ${path}, which belongs to the user ${uid} and has the mode ${(mode & 0o777).toString(8)}. Run as its owner, or change its owner or mode (chmod o+rx)`,
