@@ -4,6 +4,7 @@ import { withAdvice } from "../events/crash.ts";
 import { clipWords } from "../events/cut.ts";
 import type { ModelUsed } from "../events/session-activity.ts";
 import type { Reporter } from "../events/sink.ts";
+import { plural } from "../outputs/number-text.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
@@ -112,7 +113,7 @@ async function models(access: ModelAccess): Promise<Found> {
   const source = provider === undefined ? "GitHub Copilot" : new URL(provider.baseUrl).host;
   await using host = new JobHost(access);
   const offered = await host.live.listModels();
-  if (offered.length > 0) return there(`${source} lists ${offered.length} models`);
+  if (offered.length > 0) return there(`${source} lists ${plural(offered.length, "model")}`);
   return missing(await whyNoneListed(access));
 }
 
