@@ -4,6 +4,7 @@ import { withAdvice } from "../events/crash.ts";
 import { clipWords } from "../events/cut.ts";
 import type { ModelUsed } from "../events/session-activity.ts";
 import type { Reporter } from "../events/sink.ts";
+import { plural } from "../outputs/number-text.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
@@ -112,7 +113,7 @@ async function models(access: ModelAccess): Promise<Found> {
   const source = provider === undefined ? "GitHub Copilot" : new URL(provider.baseUrl).host;
   await using host = new JobHost(access);
   const offered = await host.live.listModels();
-  if (offered.length > 0) return there(`${source} lists ${offered.length} models`);
+  if (offered.length > 0) return there(`${source} lists ${plural(offered.length, "model")}`);
   return missing(await whyNoneListed(access));
 }
 
@@ -121,12 +122,10 @@ async function askModel(id: string, access: ModelAccess): Promise<Found> {
   const none = missingModel(access, false, asFlag);
   if (none !== undefined) return missing(none);
   let used: ModelUsed | undefined;
-  let answer = "";
   const reporter: Reporter = {
     report(event) {
-      if (event.type !== "activity") return;
-      if (event.activity.kind === "model.used") used ??= event.activity;
-      if (event.activity.kind === "model.replied") answer ||= event.activity.text;
+      if (event.type === "activity" && event.activity.kind === "model.used")
+        used ??= event.activity;
     },
   };
   await using host = new JobHost({ ...access, limits: { jobMinutes: 10 }, reporters: [reporter] });
@@ -134,35 +133,32 @@ async function askModel(id: string, access: ModelAccess): Promise<Found> {
   const { outcome, works } = await host.runJob("ask");
   const context = (await contextOf(access, id))?.toLocaleString("en-US");
   const size = context === undefined ? "context unknown" : `context of ${context} tokens`;
-  const facts = [...(used === undefined ? [] : speedOf(used)), size].join(", ");
+  const facts = used === undefined ? size : `${speedOf(used)}, ${size}`;
   if (outcome.kind === "succeeded") return there(`${id} calls tools (${facts})`);
-  const { status, reason = outcome.reason, advice = "" } = works[0] ?? {};
+  const { status, reason = outcome.reason, advice = "", lastMessage = "" } = works[0] ?? {};
   if (status !== "failed") return missing(withAdvice(`${id}: ${reason}`, advice));
-  const said = `It answered ${JSON.stringify(clipWords(answer, 200))} (${facts}).`;
+  const said = `It answered ${JSON.stringify(clipWords(lastMessage, 200))} (${facts}).`;
   const rest = reason.endsWith(NO_CALLS) ? said : `${said} ${NO_CALLS}.`;
   return missing(withAdvice(`${id}: ${reason}`, rest));
 }
 
 /** The runtime's own prompt and tools would take a slow server a minute to read. */
 function question(id: string): Entry {
-  const criteria = { toolExecuted: ["job_report"], failureAction: { retryTimes: 0 } } as const;
   const ask: Task = {
     model: { category: "driving" },
     system: { prompt: ["You answer by calling tools."], mode: "replace" },
     prompt: ["Call the tool job_report: its `markdown` is a list of the four seasons."],
     permissions: { preset: "read-only", tools: ["!view", "!grep", "!rg", "!glob"] },
-    criteria,
+    criteria: { toolExecuted: ["job_report"], failureAction: { retryTimes: 0 } },
   };
   const work = { kind: "Ref", taskId: "ask" } as const;
   return { models: { driving: id }, tasks: { ask }, jobs: { ask: { work } } };
 }
 
-function speedOf({ durationMs, firstTokenMs = 0, outputTokens }: ModelUsed): readonly string[] {
+function speedOf({ durationMs, firstTokenMs = 0, outputTokens }: ModelUsed): string {
   const speed = (outputTokens * 1_000) / Math.max(durationMs - firstTokenMs, 1);
-  return [
-    `first token after ${(firstTokenMs / 1_000).toFixed(1)} s`,
-    `${speed.toFixed(1)} tokens per second`,
-  ];
+  const first = (firstTokenMs / 1_000).toFixed(1);
+  return `first token after ${first} s, ${speed.toFixed(1)} tokens per second`;
 }
 
 async function problemOf(

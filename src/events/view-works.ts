@@ -232,11 +232,7 @@ export function applyActivity(
         startedAt: at,
         ...defined({ command }),
       });
-      if (activity.toolName === "job_prepare_document") {
-        const argument = textIn(activity.arguments, "argument");
-        if (argument !== undefined) view.reportedDocument = firstLine(argument);
-      }
-      return;
+      return reportDocument(view, activity.toolName, activity.arguments);
     }
     case "tool.ended":
       keepCommand(view, ref, activity, session?.tools.get(activity.toolCallId)?.command);
@@ -253,6 +249,12 @@ export function applyActivity(
     default:
       return;
   }
+}
+
+export function reportDocument(view: RunView, tool: string | undefined, given: unknown): void {
+  const argument = textIn(given, "argument");
+  if (tool === "job_prepare_document" && argument !== undefined)
+    view.reportedDocument = firstLine(argument);
 }
 
 export function keepMessage(view: RunView, work: WorkView, text: string): void {

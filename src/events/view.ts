@@ -3,7 +3,7 @@
  * `applyEvent` accepts any events in any order (a torn journal) and never throws. Memory depends on the number of works,
  * never on how often they run.
  */
-import { defined } from "../document/guards.ts";
+import { defined, parsedJson } from "../document/guards.ts";
 import {
   decisionCategory,
   decisionMessage,
@@ -24,7 +24,7 @@ import {
 } from "./event.ts";
 import type { Finding, RefusedOutput } from "./output-shapes.ts";
 import { itemsIn, plannedWorks, type RunPlan } from "./plan.ts";
-import { ActionsView, applyAction, isSending } from "./view-actions.ts";
+import { actionOf, ActionsView, applyAction, isSending } from "./view-actions.ts";
 import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
 import {
   createRunView,
@@ -46,6 +46,7 @@ import {
   keepMessage,
   keepOnce,
   MAX_MESSAGE,
+  reportDocument,
   sessionOf,
   settle,
   startIteration,
@@ -305,6 +306,10 @@ function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp):
   const work = workOf(view, ref);
   const delegate = delegateIn(work, ref);
   applyAction(actionsOf(work), action, delegate, at);
+  if (action.type === "action.started") {
+    const started = actionOf(actionsOf(work), action, delegate);
+    reportDocument(view, started?.action, parsedJson(action.params ?? ""));
+  }
   if (action.type !== "actions.accepted" || delegate !== undefined) return;
   const { response = "" } = action;
   if (response.trim() === "") return;

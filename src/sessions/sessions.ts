@@ -136,9 +136,8 @@ export function createSessions(options: SessionsOptions): Sessions {
         conversations.set(id, conversation);
         const closer = transport === undefined && unclear && (label?.attempt ?? 1) > 1;
         const handlesRequests = context.handlesRequests || closer;
-        const opened = await unlessAbsent(probe, signal, (linked) =>
-          openCopilotSession({ ...context, handlesRequests }, { ...request, id }, linked),
-        );
+        const asked = { ...request, id };
+        const opened = await openUnlessAbsent({ ...context, handlesRequests }, asked, signal);
         if (!("session" in opened)) {
           conversations.delete(id);
           return opened;
@@ -167,9 +166,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();
       const { signal } = new AbortController();
-      const opened = await unlessAbsent(probe, signal, (linked) =>
-        openCopilotSession(context, { ...request, id }, linked),
-      );
+      const opened = await openUnlessAbsent(context, { ...request, id }, signal);
       if (!("session" in opened)) throw new Error(opened.crash.message);
       const end = async (): Promise<void> => {
         await opened.end();
@@ -211,16 +208,12 @@ function jobSession(
   modelId: string,
   open: OpenSession,
   conversation: Conversation,
-  {
-    clock,
-    probe,
-    queue,
-    onUnclear,
-  }: Pick<SessionContext, "clock" | "probe"> & {
+  parts: Pick<SessionContext, "clock" | "probe"> & {
     readonly queue: CallQueue | undefined;
     readonly onUnclear: () => void;
   },
 ): Session {
+  const { clock, probe, queue, onUnclear } = parts;
   const closed = new AbortController();
   let running: Promise<unknown> | undefined;
   let closing: Promise<void> | undefined;
@@ -302,21 +295,17 @@ function makeProbe(options: SessionsOptions): ModelProbe {
   return new ModelProbe({ clock, environment, provider, addresses, onUnreachable });
 }
 
-async function unlessAbsent<T>(
-  probe: ModelProbe | undefined,
-  signal: AbortSignal,
-  open: (signal: AbortSignal) => Promise<T>,
-): Promise<T | { readonly kind: "crashed"; readonly crash: Crash }> {
+const openUnlessAbsent: typeof openCopilotSession = async (context, request, signal) => {
+  const { probe } = context;
   const linked = linkSignals([signal, probe?.absence]);
   try {
-    const opened = await open(linked.signal);
+    const opened = await openCopilotSession(context, request, linked.signal);
     const crash = signal.aborted ? undefined : probe?.absent;
-    const isOpen = typeof opened === "object" && opened !== null && "session" in opened;
-    return crash === undefined || isOpen ? opened : { kind: "crashed", crash };
+    return crash === undefined || "session" in opened ? opened : { kind: "crashed", crash };
   } finally {
     linked.end();
   }
-}
+};
 
 export function noModel(serverOption: string, scriptOption: string, token = ""): string {
   const reason = token.startsWith("ghp_")

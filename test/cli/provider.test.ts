@@ -122,6 +122,7 @@ describe("doctor --model", () => {
       stdout,
       /^ok {4}Model: m calls tools \(first token after \d+\.\d s, [\d.]+ tokens per second, context of 16,384 tokens\)$/m,
     );
+    assert.match(stdout, /^ok {4}Models: 127\.0\.0\.1:\d+ lists 1 model$/m);
     assert.deepEqual(server.requests[0]?.tools, ["job_report"]);
     assert.equal(server.requests.length, 2);
   });

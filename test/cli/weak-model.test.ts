@@ -235,6 +235,7 @@ describe("a model without function calls, with protocol: actions", () => {
     assert.match(ran.prompts[6] ?? "", /^Is a\.md done\?/);
     assert.match(ran.prompts[7] ?? "", /Why not: too short/);
     assert.match(ran.stdout, /All is well\./);
+    assert.match(ran.stdout, /^reported document: a\.md$/m);
   });
 
   it("fails for a prerequisite, and is told to use an action for what is missing", async (t) => {
