@@ -157,6 +157,6 @@ async function writeReports(
 }
 
 function textLines(summary: EvalSummary): readonly string[] {
-  const rows = evalRows(summary).map(({ name, cells }) => [name, ...cells]);
-  return ["", ...table(["Case", ...heads], rows), "", ...notes(summary), endLine(summary)];
+  const rows = evalRows(summary).map(({ cells }) => cells);
+  return ["", ...table(heads, rows), "", ...notes(summary), endLine(summary)];
 }

@@ -12,7 +12,7 @@ export interface Spent {
   readonly cost: number;
 }
 
-export const nothingSpent: Spent = { tokens: 0, cost: 0 };
+const nothingSpent: Spent = { tokens: 0, cost: 0 };
 const names = ["tokens", "cost"] as const;
 
 /** What a run has reserved and used while it has turns under way: overlapping turns can't be told apart. */
@@ -27,23 +27,22 @@ export class EvalBudget {
   readonly #limits: Spent;
   readonly #onExhausted: (reason: string, isExceeded: boolean) => void;
   /** By turns that are over. */
-  #settled: Spent;
+  #settled = nothingSpent;
   readonly #accounts = new Set<Account>();
   #exhausted = false;
-  readonly #largest: Map<string, Spent>;
+  /** The largest turns, by the models. */
+  readonly #largest = new Map<string, Spent>();
   readonly #waiting = new Set<() => void>();
 
-  /** `spent`: by earlier processes, and `largest`: their largest turns, by the models. `onExhausted`: no turn starts any more; if it is exceeded, those under way must end. */
+  /** `earlier`: the turns of earlier processes. `onExhausted`: no turn starts any more; if it is exceeded, those under way must end. */
   constructor(
     limits: Partial<Spent>,
-    spent: Spent,
+    earlier: readonly (Spent & { readonly models: string })[],
     onExhausted: (reason: string, isExceeded: boolean) => void,
-    largest: ReadonlyMap<string, Spent> = new Map(),
   ) {
-    this.#largest = new Map(largest);
     this.#limits = { tokens: Infinity, cost: Infinity, ...limits };
-    this.#settled = spent;
     this.#onExhausted = onExhausted;
+    for (const turn of earlier) this.#settle(turn.models, turn);
   }
 
   get spent(): Spent {
@@ -111,14 +110,18 @@ export class EvalBudget {
     account.turns -= 1;
     if (account.turns > 0) return;
     const { models, used } = account;
-    // A turn that was canceled at once says nothing about the next.
-    if (used.tokens > 0 || used.cost > 0)
-      this.#largest.set(models, larger(this.#largest.get(models) ?? nothingSpent, used));
     this.#accounts.delete(account);
-    this.#settled = plus(this.#settled, used);
+    this.#settle(models, used);
     account.reserved = nothingSpent;
     account.used = nothingSpent;
     this.#wake();
+  }
+
+  #settle(models: string, used: Spent): void {
+    this.#settled = plus(this.#settled, used);
+    // A turn that was canceled at once says nothing about the next.
+    if (used.tokens > 0 || used.cost > 0)
+      this.#largest.set(models, larger(this.#largest.get(models) ?? nothingSpent, used));
   }
 
   #lacks(name: keyof Spent, needed: number | undefined): boolean {
@@ -167,8 +170,8 @@ const each =
   (of: (a: number, b: number) => number) =>
   (a: Spent, b: Spent): Spent => ({ tokens: of(a.tokens, b.tokens), cost: of(a.cost, b.cost) });
 
-export const plus = each((a, b) => a + b);
-export const larger = each(Math.max);
+const plus = each((a, b) => a + b);
+const larger = each(Math.max);
 
 /** Rounds binary fractions: three times 0.1 must not exceed 0.3. */
 const rounded = (amount: number): number => Math.round(amount * 1e6) / 1e6;

@@ -1,6 +1,6 @@
 import type { SchemaType } from "../document/schema-type.ts";
 import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
-import { text, whole } from "../rehearsal/format/schema-parts.ts";
+import { filled, map, text, whole } from "../rehearsal/format/schema-parts.ts";
 
 const ofRehearsal = rehearsalSchema.properties;
 
@@ -8,7 +8,7 @@ const name = (description: string) => ({ type: "string", minLength: 1, descripti
 const budgetOf = (description: string) =>
   ({ type: "number", exclusiveMinimum: 0, description }) as const;
 
-/** Of each case. What is to run is a list. */
+/** The most runs of each case. All runs of an eval are listed in memory. */
 export const MAX_RUNS = 10_000;
 
 const judge = {
@@ -55,12 +55,10 @@ const evalCase = {
     change: ofRehearsal.change,
     judge,
     expect: ofRehearsal.expect,
-    rehearsals: {
-      type: "array",
-      description: "Scripts that play the models, to try the eval offline. Default: models answer.",
-      minItems: 1,
-      items: rehearsal,
-    },
+    rehearsals: filled(
+      "Scripts that play the models, to try the eval offline. Default: models answer.",
+      rehearsal,
+    ),
   },
 } as const;
 
@@ -105,11 +103,9 @@ export const evalSchema = {
         additionalProperties: false,
         properties: {
           entry: text("Another entry file, relative to this file."),
-          inputs: {
-            type: "object",
-            description: "Inputs of the entry, by name. They override those of the cases.",
-            additionalProperties: { type: "string" },
-          },
+          inputs: map("Inputs of the entry, by name. They override those of the cases.", {
+            type: "string",
+          }),
         },
       },
     },
@@ -128,6 +124,6 @@ export const evalSchema = {
       },
     },
     judge,
-    cases: { type: "array", description: "The cases.", minItems: 1, items: evalCase },
+    cases: filled("The cases.", evalCase),
   },
 } as const;

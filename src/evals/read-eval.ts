@@ -91,21 +91,18 @@ class Reader {
   async cells(): Promise<readonly Cell[]> {
     const variants = await this.#variants();
     const { models = { "": {} }, cases } = this.#value;
-    const seen = new Map<string, number>();
+    const seen = new Set<string>();
     const cells: Cell[] = [];
     for (const [at, fields] of cases.entries()) {
       if (seen.has(fields.name)) {
         const reason = `There is another case with the name ${JSON.stringify(fields.name)}.`;
         this.#problem(["cases", at, "name"], reason);
       }
-      seen.set(fields.name, at);
+      seen.add(fields.name);
       this.#checkSelectors(fields, at);
-      for (const variant of variants) {
-        for (const [model, ids] of Object.entries(models)) {
-          const cell = await this.#cell(fields, at, variant, model, ids);
-          if (cell !== undefined) cells.push(cell);
-        }
-      }
+      for (const variant of variants)
+        for (const [model, ids] of Object.entries(models))
+          cells.push(...(await this.#cell(fields, at, variant, model, ids)));
     }
     return cells;
   }
@@ -129,77 +126,65 @@ class Reader {
     variant: Variant,
     model: string,
     ids: Cell["models"],
-  ): Promise<Cell | undefined> {
-    const judge = fields.judge ?? this.#value.judge;
-    const judgePath = fields.judge === undefined ? ["judge"] : ["cases", at, "judge"];
+  ): Promise<readonly Cell[]> {
+    const path = ["cases", at];
+    const { permissions, limits, job: named, judge: ofAll } = this.#value;
+    const { name: caseName, rehearsals, judge: ofCase, ...rest } = fields;
+    const judge = ofCase ?? ofAll;
     const chosen = this.#rehearsals(fields, at, variant.name, model);
-    const scripts = chosen.flatMap((index) => this.#script(fields, at, index, variant) ?? []);
-    const { loaded } = variant;
-    if (loaded === undefined || scripts.length === 0) return undefined;
-    const jobName = await this.#try(["job"], () => chooseJob(loaded.entry, this.#value.job));
-    if (jobName === undefined) return undefined;
-    const modelsPath = model === "" ? ["models"] : ["models", model];
-    await this.#try(modelsPath, () => overrideModels(loaded.entry, ids));
-    await this.#try(["cases", at], () =>
-      inputsOf(loaded.entry, { ...fields.inputs, ...variant.inputs }, (name) => name),
-    );
-    const job = loaded.entry.jobs[jobName];
-    const noInput = missingUserInput("job", jobName, job, fields.userInput);
-    if (noInput !== undefined) this.#problem(["cases", at], noInput, 'add "userInput"');
-    const judged = await this.#try([...judgePath, "task"], () => withJudge(loaded, jobName, judge));
-    if (judged === undefined) return undefined;
-    for (const script of scripts)
-      await this.#try(["cases", at], () => checkNames(script, judged, jobName));
-    const { permissions, limits } = this.#value;
+    const scripts = chosen.flatMap((index) => this.#script(fields, at, index, variant));
+    const { loaded, inputs } = variant;
+    if (loaded === undefined || scripts.length === 0) return [];
     const { entry, flows } = loaded;
-    const { name: caseName, rehearsals: _all, ...rest } = fields;
-    const played = chosen.map((index) => fields.rehearsals?.[index]?.sessions);
-    return {
-      key: [caseName, variant.name, model].filter((part) => part !== "").join(" | "),
-      caseName,
-      variant: variant.name,
-      model,
-      fingerprint: hashOf([
-        entryFingerprint(entry, flows),
-        [jobName, rest, judge, variant.inputs, ids, permissions, limits, played],
-      ]),
-      scripts,
-      live: fields.rehearsals === undefined,
-      models: ids,
-      inputs: variant.inputs,
-      judge,
-      line: this.#locate(["cases", at]).line,
-    };
+    const job = await this.#try(["job"], () => chooseJob(entry, named));
+    if (job === undefined) return [];
+    const modelsPath = model === "" ? ["models"] : ["models", model];
+    await this.#try(modelsPath, () => overrideModels(entry, ids));
+    const all = { ...fields.inputs, ...inputs };
+    await this.#try(path, () => inputsOf(entry, all, (name) => name));
+    const noInput = missingUserInput("job", job, entry.jobs[job], fields.userInput);
+    if (noInput !== undefined) this.#problem(path, noInput, 'add "userInput"');
+    const judgePath = [...(ofCase === undefined ? [] : path), "judge", "task"];
+    const judged = await this.#try(judgePath, () => withJudge(loaded, job, judge));
+    if (judged === undefined) return [];
+    for (const script of scripts) await this.#try(path, () => checkNames(script, judged, job));
+    const played = chosen.map((index) => rehearsals?.[index]?.sessions);
+    const key = [caseName, variant.name, model].filter((part) => part !== "").join(" | ");
+    const fingerprint = hashOf([
+      entryFingerprint(entry, flows),
+      [job, rest, judge, inputs, ids, permissions, limits, played],
+    ]);
+    const { line } = this.#locate(path);
+    const live = rehearsals === undefined;
+    const of = { key, caseName, variant: variant.name, model, fingerprint, line };
+    return [{ ...of, scripts, live, models: ids, inputs, judge }];
   }
 
-  #script(
-    fields: CaseFields,
-    at: number,
-    index: number,
-    { entryFile }: Variant,
-  ): Script | undefined {
+  #script(fields: CaseFields, at: number, index: number, variant: Variant): readonly Script[] {
+    const { entryFile } = variant;
     const { name: _name, judge: _judge, rehearsals, ...rest } = fields;
     const { job, permissions, limits } = this.#value;
     const sessions = rehearsals?.[index]?.sessions ?? [];
-    const own = { ...defined({ job, permissions, limits }), ...rest, entry: entryFile, sessions };
+    const ofEval = { ...defined({ job, permissions, limits }), entry: entryFile };
     const path = (inside: Path): Path => {
-      const [first] = inside;
+      const first = String(inside[0]);
       if (first === "sessions") return ["cases", at, "rehearsals", index, ...inside];
-      return ["entry", "job", "permissions", "limits"].includes(String(first))
-        ? inside
-        : ["cases", at, ...inside];
+      return Object.hasOwn(ofEval, first) ? inside : ["cases", at, ...inside];
     };
-    const built = buildScript(own, {
-      file: this.#file,
-      locate: (inside) => this.#locate(path(inside)),
-      codePath: (inside) => schema.codePath(path(inside)),
-    });
-    if (built.kind === "loaded") return { ...built.script, entryFile };
+    const built = buildScript(
+      { ...rest, ...ofEval, sessions },
+      {
+        file: this.#file,
+        locate: (inside) => this.#locate(path(inside)),
+        codePath: (inside) => schema.codePath(path(inside)),
+      },
+    );
+    if (built.kind === "loaded") return [{ ...built.script, entryFile }];
     this.#add(built.diagnostics);
-    return undefined;
+    return [];
   }
 
-  /** The indexes of those for a variant and a set of models. Without any, the only script has no session. */
+  /** Finds the rehearsals for a variant and a set of models, by index. A live case has one script without sessions. */
   #rehearsals(fields: CaseFields, at: number, variant: string, model: string): number[] {
     const { rehearsals } = fields;
     if (rehearsals === undefined) return [-1];
@@ -239,7 +224,7 @@ class Reader {
       else
         for (const one of error.diagnostics) {
           if (one.line !== undefined) this.#add([one]);
-          // Of a whole file, such as one that isn't there: this eval names it.
+          // The problem is about a whole file, such as one that isn't there: this eval names it.
           else this.#problem(path, `${one.file ?? ""}: ${one.reason}`, one.hint);
         }
       return undefined;

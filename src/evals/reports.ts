@@ -4,58 +4,54 @@ import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../repo
 import type { Comparison, EvalSummary, MeasuredCase, Total } from "./summary.ts";
 
 interface Row {
-  readonly name: string;
-  /** Below `heads`. Tokens, cost and seconds are those of a run, on average. */
-  readonly cells: readonly string[];
+  /** Below `heads`. Tokens, cost and seconds are averages per run. */
+  readonly cells: readonly [name: string, ...string[]];
   readonly failures: MeasuredCase["failures"];
 }
 
-export const heads = ["Runs", "Passed", "95 %", "Tokens", "Cost", "Seconds", ""] as const;
+export const heads = ["Case", "Runs", "Passed", "95 %", "Tokens", "Cost", "Seconds", ""] as const;
 
 /** One for each case, and one for each variant and set of models over all cases. */
 export function evalRows({ cases, totals }: EvalSummary): readonly Row[] {
+  const row = (name: string, of: MeasuredCase | Total, note: string): Row["cells"] => {
+    const { passed, runs, interval, tokens, cost, milliseconds } = of;
+    const each = (sum: number): number => (runs === 0 ? 0 : sum / runs);
+    return [
+      name,
+      String(runs),
+      runs === 0 ? "-" : percent(passed / runs),
+      `${percent(interval.low)}–${percent(interval.high)}`,
+      String(Math.round(each(tokens))),
+      decimal(each(cost)),
+      (each(milliseconds) / 1000).toFixed(1),
+      note,
+    ];
+  };
   return [
     ...cases.map((one) => ({
-      name: one.key,
-      cells: [...cellsOf(one), one.flaky ? "flaky" : ""],
+      cells: row(one.key, one, one.flaky ? "flaky" : ""),
       failures: one.failures,
     })),
     ...totals.map((one) => ({
-      name: nameOf(one),
-      cells: [...cellsOf(one), one.comparison?.fell === true ? "fell" : ""],
+      cells: row(nameOf(one), one, one.comparison?.fell === true ? "fell" : ""),
       failures: [],
     })),
   ];
 }
 
-function nameOf({ key }: Total): string {
-  return key === "" ? "all cases" : `all cases | ${key}`;
-}
-
-function cellsOf(one: MeasuredCase | Total): readonly string[] {
-  const { passed, runs, interval, tokens, cost, milliseconds } = one;
-  const each = (sum: number): number => (runs === 0 ? 0 : sum / runs);
-  return [
-    String(runs),
-    runs === 0 ? "-" : percent(passed / runs),
-    `${percent(interval.low)}–${percent(interval.high)}`,
-    String(Math.round(each(tokens))),
-    String(Math.round(each(cost) * 1e4) / 1e4),
-    (each(milliseconds) / 1000).toFixed(1),
-  ];
-}
+const nameOf = ({ key }: Total): string => (key === "" ? "all cases" : `all cases | ${key}`);
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+const decimal = (amount: number): string => String(Math.round(amount * 1e4) / 1e4);
 
 /** One sentence each: what fell, what is missing. */
 export function notes({ totals, stopped, missing }: EvalSummary): string[] {
-  const falls = totals.flatMap((total) =>
-    total.comparison?.fell === true
-      ? [`${nameOf(total)}: ${comparisonText(total.comparison)}.`]
-      : [],
-  );
+  const falls = totals.flatMap((total) => {
+    const { comparison } = total;
+    return comparison?.fell === true ? [`${nameOf(total)}: ${comparisonText(comparison)}.`] : [];
+  });
   const why = stopped === undefined ? "" : `, because ${stopped}`;
-  return missing === 0
-    ? falls
-    : [...falls, `Missing: ${missing === 1 ? "1 run" : `${missing} runs`}${why}.`];
+  const lack = `Missing: ${missing === 1 ? "1 run" : `${missing} runs`}${why}.`;
+  return missing === 0 ? falls : [...falls, lack];
 }
 
 function comparisonText({ p, before, after, against }: Comparison): string {
@@ -70,11 +66,7 @@ export function endLine({ cases, totals, spent }: EvalSummary): string {
   const fell = comparisons.filter((one) => one.fell).length;
   const [first] = comparisons;
   const compared = first === undefined ? "" : `, ${fell} fell against ${first.against}`;
-  return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, cost ${Math.round(spent.cost * 1e4) / 1e4}`;
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+  return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, cost ${decimal(spent.cost)}`;
 }
 
 /** The stable shape of `eval.json` and `--format json`. */
@@ -89,42 +81,36 @@ export function evalJunit(
   startedAt: number,
 ): string {
   const ofCases = cases.map((one): TestCase => {
-    const { caseName: name, line, milliseconds, tokens, cost } = one;
-    const group = [file, one.variant, one.model].filter((part) => part !== "").join(" ");
-    const properties = { model: one.model || undefined, tokens, cost };
+    const { caseName: name, variant, model, line, milliseconds, tokens, cost } = one;
+    const group = [file, variant, model].filter((part) => part !== "").join(" ");
+    const properties = { model: model || undefined, tokens, cost };
     return { name, group, file, line, seconds: milliseconds / 1000, properties, ...resultOf(one) };
   });
   const ofTotals = totals.flatMap((total): readonly TestCase[] => {
     const { comparison } = total;
     if (baseline === undefined || comparison === undefined) return [];
+    const at = { name: nameOf(total), group: file, file, seconds: 0 };
     const text = comparisonText(comparison);
-    const result = comparison.fell
-      ? ({ result: "failure", type: "fell", reason: text } as const)
-      : ({ result: "success", output: text } as const);
-    return [{ name: nameOf(total), group: file, file, seconds: 0, ...result }];
+    return comparison.fell
+      ? [{ ...at, result: "failure", type: "fell", reason: text }]
+      : [{ ...at, result: "success", output: text }];
   });
-  const { tokens, cost } = spent;
-  const properties = { tokens, cost };
   return junitXml({
     name: "agent-jobs eval",
     startedAt,
-    properties,
+    properties: { ...spent },
     cases: [...ofCases, ...ofTotals],
   });
 }
 
-function resultOf({
-  passed,
-  runs,
-  failures,
-}: MeasuredCase): Pick<TestCase, "result" | "reason" | "type" | "output"> {
+function resultOf(one: MeasuredCase): Pick<TestCase, "result" | "reason" | "type" | "output"> {
+  const { passed, runs } = one;
   if (runs === 0) return { result: "skipped", reason: "it did not run" };
-  const output = `${passed} of ${runs} runs passed`;
-  const reason = [output, ...failures.map(({ text, runs: times }) => `${times}×: ${text}`)].join(
-    "\n",
-  );
-  if (passed === 0) return { result: "failure", type: "never-passed", reason };
-  return { result: "success", output: passed === runs ? output : reason };
+  const failures = one.failures.map((failure) => `${failure.runs}×: ${failure.text}`);
+  const text = [`${passed} of ${runs} runs passed`, ...failures].join("\n");
+  return passed === 0
+    ? { result: "failure", type: "never-passed", reason: text }
+    : { result: "success", output: text };
 }
 
 const LONGEST = 300;
@@ -134,14 +120,14 @@ export function evalMarkdown(summary: EvalSummary): string {
   const literal = (text: string): string => inline(text, LONGEST);
   const line = (cells: readonly string[]): string => `| ${cells.map(literal).join(" | ")} |\n`;
   const rows = evalRows(summary);
-  const failures = rows.flatMap(({ name, failures: own }) =>
+  const failures = rows.flatMap(({ cells: [name], failures: own }) =>
     own.map(({ text, runs }) => `- ${literal(name)}, ${runs}×: ${literal(text)}\n`),
   );
   return [
     `## Eval: ${literal(summary.file)}\n\n${literal(endLine(summary))}\n\n`,
     ...notes(summary).map((note) => `- ${literal(note)}\n`),
-    `\n${line(["Case", ...heads])}|${" --- |".repeat(heads.length + 1)}\n`,
-    ...rows.map(({ name, cells }) => line([name, ...cells])),
+    `\n${line(heads)}|${" --- |".repeat(heads.length)}\n`,
+    ...rows.map(({ cells }) => line(cells)),
     ...(failures.length === 0
       ? []
       : ["\n<details><summary>Failures</summary>\n\n", ...failures, "\n</details>\n"]),
@@ -161,24 +147,22 @@ th:first-child, td:last-child { text-align: left; }
 
 export function evalHtml(summary: EvalSummary): string {
   const { file, description } = summary;
-  const paragraph = (text: string, kind: string): string =>
-    `<p class="${kind}">${escapeHtml(text)}</p>\n`;
-  const row = ({ name, cells, failures }: Row): string => {
-    const reasons = failures.map(
-      ({ text, runs }) => `<div class="muted">${runs}×: ${escapeHtml(text)}</div>`,
-    );
-    const others = cells.map((cell) => `<td>${escapeHtml(cell)}</td>`);
-    return `<tr><th scope="row">${escapeHtml(name)}${reasons.join("")}</th>${others.join("")}</tr>\n`;
+  const element = (tag: string, kind: string, text: string): string =>
+    `<${tag} class="${kind}">${escapeHtml(text)}</${tag}>\n`;
+  const row = ({ cells: [name, ...others], failures }: Row): string => {
+    const reasons = failures.map(({ text, runs }) => element("div", "muted", `${runs}×: ${text}`));
+    const cells = others.map((cell) => `<td>${escapeHtml(cell)}</td>`);
+    return `<tr><th scope="row">${escapeHtml(name)}${reasons.join("")}</th>${cells.join("")}</tr>\n`;
   };
   const page = htmlDocument({
     title: `${file} – agent-jobs eval`,
     head: policyAndStyle("script-src 'none'", `${findPageFiles()?.style ?? ""}${style}`),
     body: [
       `<main>\n<h1>${escapeHtml(file)}</h1>\n`,
-      paragraph(description, "muted"),
-      paragraph(endLine(summary), ""),
-      ...notes(summary).map((note) => paragraph(note, "note")),
-      `<table>\n<tr>${["Case", ...heads].map((text) => `<th scope="col">${text}</th>`).join("")}</tr>\n`,
+      element("p", "muted", description),
+      element("p", "", endLine(summary)),
+      ...notes(summary).map((note) => element("p", "note", note)),
+      `<table>\n<tr>${heads.map((text) => `<th scope="col">${text}</th>`).join("")}</tr>\n`,
       ...evalRows(summary).map(row),
       "</table>\n</main>\n",
     ],

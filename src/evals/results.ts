@@ -5,7 +5,6 @@ import * as is from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
 import { writeTextFile } from "../run/options-paths.ts";
-import { larger, nothingSpent, plus, type Spent } from "./budget.ts";
 
 const line = is.tagged("type", {
   run: {
@@ -45,25 +44,13 @@ export class Results {
     return this.#lines.filter((one) => one.type === "run");
   }
 
-  get spent(): Spent {
-    return this.#turns.reduce<Spent>(plus, nothingSpent);
-  }
-
-  /** The largest turns, by the models. */
-  get largest(): ReadonlyMap<string, Spent> {
-    const largest = new Map<string, Spent>();
-    for (const turn of this.#turns)
-      largest.set(turn.models, larger(largest.get(turn.models) ?? nothingSpent, turn));
-    return largest;
+  get turns() {
+    return this.#lines.filter((one) => one.type === "turn");
   }
 
   /** How long earlier processes have worked on it, in milliseconds. */
   get elapsed(): number {
-    return this.#turns.reduce((longest, { elapsed }) => Math.max(longest, elapsed), 0);
-  }
-
-  get #turns() {
-    return this.#lines.filter((one) => one.type === "turn");
+    return this.turns.reduce((longest, { elapsed }) => Math.max(longest, elapsed), 0);
   }
 
   add(one: Line): void {

@@ -36,12 +36,13 @@ export async function runEval(
     stopped ??= reason;
     if (ends) stop.abort(reason);
   };
-  const start = systemClock.now() - results.elapsed;
-  const budget = new EvalBudget(limits, results.spent, exhaust, results.largest);
+  const { elapsed: before } = results;
+  const start = systemClock.now() - before;
+  const budget = new EvalBudget(limits, results.turns, exhaust);
   const whole = linkSignals([signals.signal, stop.signal]);
   const { minutes } = limits;
   const end = (): void => exhaust(`the budget is used up (minutes: ${minutes})`);
-  const left = (minutes ?? 0) * 60_000 - results.elapsed;
+  const left = (minutes ?? 0) * 60_000 - before;
   const timer = minutes === undefined ? () => {} : startTimer(systemClock, Math.max(0, left), end);
   const runtimes = shareRuntimes(access);
   const release = onAbort(signals.lastCall, () => runtimes.kill());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { EvalBudget, nothingSpent } from "../../src/evals/budget.ts";
+import { EvalBudget } from "../../src/evals/budget.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
@@ -30,7 +30,7 @@ async function play(
   const stopped: string[] = [];
   const stop = new AbortController();
   let [open_, most] = [0, 0];
-  const budget = new EvalBudget({ [of]: limit }, nothingSpent, (reason, isExceeded) => {
+  const budget = new EvalBudget({ [of]: limit }, [], (reason, isExceeded) => {
     if (stopped.length === 0) stopped.push(reason);
     if (isExceeded) stop.abort();
   });
@@ -89,14 +89,16 @@ describe("the budget of an eval", () => {
 
   it("counts what earlier processes have spent", async () => {
     const stopped: string[] = [];
-    const budget = new EvalBudget({ cost: 2 }, { tokens: 9, cost: 2 }, (why) => stopped.push(why));
+    const budget = new EvalBudget({ cost: 2 }, [{ models: "m", tokens: 9, cost: 2 }], (why) =>
+      stopped.push(why),
+    );
     const gate = budget.meter("m", () => {}).gate(open);
     assert.equal(await gate.run(() => Promise.resolve(1), new AbortController().signal), undefined);
     assert.equal(stopped.length, 1);
   });
 
   it("lets a turn that waits go when its run is canceled", async () => {
-    const budget = new EvalBudget({ tokens: 100 }, nothingSpent, () => {});
+    const budget = new EvalBudget({ tokens: 100 }, [], () => {});
     const [first, second] = [new AbortController(), new AbortController()];
     let finish = (): void => {};
     const running = budget
