@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line's first file: says which Node is needed before anything is loaded that an old one can't read.
-// So in the JavaScript of 2015, which any Node reads, and as a module or as a script.
+// Any Node reads this file, in the JavaScript of 2015. It says which Node is needed, where an old one would print a
+// syntax error, and what to do if too few files may be open.
 (function (version) {
   var parts = version.split(".");
   var major = Number(parts[0]);
@@ -12,6 +12,14 @@
     );
     process.exitCode = 2;
   } else {
-    void import("./main.js");
+    import("./main.js").catch(function (error) {
+      if (error.code !== "EMFILE" && error.code !== "ENFILE") throw error;
+      console.error(
+        "agent-jobs can't load its own files: " +
+          error.message +
+          ". Raise the limit of open files, for example with: ulimit -n 4096",
+      );
+      process.exitCode = 1;
+    });
   }
 })(process.versions.node);

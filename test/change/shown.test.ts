@@ -104,7 +104,10 @@ describe("a change is shown whole", () => {
     const change = await changeIn(workspace);
     assert.deepEqual(facts(change), ["n\uFFFD added", "n\uFFFD added"]);
     assert.deepEqual(change.diff.match(/^\+\w+$/gm), ["+one", `+${"two".repeat(9)}`]);
-    assert.match(notes(change), /^Names that aren't valid UTF-8, shown with \uFFFD: "n\uFFFD", "n\uFFFD"\.$/m);
+    assert.match(
+      notes(change),
+      /^Names that aren't valid UTF-8, shown with \uFFFD: "n\uFFFD", "n\uFFFD"\.$/m,
+    );
   });
 
   it("where the objects are behind a link", async (t) => {

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-function c(t){return typeof t=="object"&&t!==null&&!Array.isArray(t)}function u(t){return Array.isArray(t)}function i(t){try{return JSON.parse(t)}catch{return}}function f(t){try{return new URL(t)}catch{return}}function s(t){return typeof t=="string"}function p(t){let r={};for(let e in t){let n=t[e];n!==void 0&&(r[e]=n)}return r}function y(){return Object.create(o)}var o=Object.freeze(Object.create(null));export{c as a,u as b,i as c,f as d,s as e,p as f,y as g};

@@ -1,0 +1,1 @@
+import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{setImmediate as r}from"node:timers/promises";var i=10;async function o(){await r()}var n=class{#e=performance.now();get isDue(){return performance.now()-this.#e>=i}async take(){await o(),this.#e=performance.now()}};function c(e,t){e.on("data",a=>{t(a),e.pause(),o().then(()=>e.resume())})}export{o as a,n as b,c};

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{b as o}from"./chunk-P57PB233.js";import{i as m}from"./chunk-LBOQJTZ2.js";import{a as r}from"./chunk-Z4NS23J3.js";import{c as e}from"./chunk-VUBXN4EX.js";import"./chunk-BTTQ6EEX.js";import"./chunk-WFRWQL7W.js";import"./chunk-3WQTJ55Y.js";import"./chunk-FWAHCVJ2.js";function p(t,{output:a}){let s={entry:r,rehearsal:m,eval:o};return a.printJson(s[t]),e.success}export{p as schema};
