@@ -15,7 +15,7 @@ export interface Spent {
 const nothingSpent: Spent = { tokens: 0, cost: 0 };
 const names = ["tokens", "cost"] as const;
 
-/** What a run has reserved and used while it has turns under way: overlapping turns can't be told apart. */
+/** An account holds what a run has reserved and used while it has turns under way: overlapping turns can't be told apart. */
 interface Account {
   readonly models: string;
   turns: number;
@@ -26,7 +26,7 @@ interface Account {
 export class EvalBudget {
   readonly #limits: Spent;
   readonly #onExhausted: (reason: string, isExceeded: boolean) => void;
-  /** By turns that are over. */
+  /** The turns that are over have spent this. */
   #settled = nothingSpent;
   readonly #accounts = new Set<Account>();
   #exhausted = false;

@@ -33,7 +33,7 @@ export interface Cell {
   /** Empty if the file has none. */
   readonly variant: string;
   readonly model: string;
-  /** Of everything that its runs depend on, but for the working directory of the case. */
+  /** Covers everything that its runs depend on, except the working directory of the case. */
   readonly fingerprint: string;
   /** At least one; the runs take turns. Live: the only one says what a run begins with. */
   readonly scripts: readonly Script[];
@@ -214,7 +214,7 @@ class Reader {
     }
   }
 
-  /** What is refused is a problem at the path. */
+  /** Returns undefined for what is refused, which is a problem at the path. */
   async #try<T>(path: Path, make: () => Promise<T> | T): Promise<T | undefined> {
     try {
       return await make();

@@ -11,7 +11,7 @@ const line = is.tagged("type", {
     key: is.text,
     fingerprint: is.text,
     run: is.natural,
-    /** None: the run passed. */
+    /** Empty if the run passed. */
     failures: is.list(is.text),
     tokens: is.amount,
     cost: is.amount,

@@ -1,4 +1,4 @@
-/** What an eval has measured: pass rates with their intervals, and whether they fell. */
+/** Sums up an eval: pass rates with their intervals, and whether they fell. */
 import type { Spent } from "./budget.ts";
 import type { Cell, Eval } from "./read-eval.ts";
 import type { Baseline, Passes, RunResult } from "./results.ts";
