@@ -184,7 +184,7 @@ export class SessionKeeper {
     return acquired;
   }
 
-  /** That of a dialogue follows that of the author. */
+  /** The system prompt of a dialogue follows the author's. */
   #systemPrompt({ systemPrompt }: Partial<SessionRequest>): Partial<SessionRequest> {
     const { task, variables } = this.#context;
     if (task.system === undefined) return {};

@@ -45,9 +45,9 @@ export interface SessionRequest {
   /** Absent: the session belongs to no task. */
   readonly label?: SessionLabel | undefined;
   readonly modelId: string;
-  /** What the entry says of the model. */
+  /** The entry's settings of the model. */
   readonly modelLimits?: ModelLimits | undefined;
-  /** And of its server. */
+  /** The settings of its server. */
   readonly modelServer?: ProviderSettings | undefined;
   readonly workingDirectory: string;
   readonly permissions: Permissions;

@@ -56,7 +56,7 @@ export class Variables {
     }
   }
 
-  /** Of a model's verdict, only its reason. */
+  /** Sets `$unmet-criteria`, for a model's verdict to its reason alone. */
   missCriteria(reason: string): void {
     this.#values.set("unmet-criteria", reason.replace(/^job_boolean_false was called: /, ""));
   }

@@ -70,7 +70,7 @@ export interface Task {
   readonly availability?: Availability;
   /** What must hold after it, and how often it is retried. */
   readonly criteria?: Criteria;
-  /** Of all sessions of the task. Default: that of the entry. */
+  /** The system prompt of all sessions of the task. Default: the entry's. */
   readonly system?: SystemPrompt;
   /** Replaces the entry's permissions for this task. */
   readonly permissions?: Permissions;

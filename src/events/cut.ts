@@ -79,7 +79,7 @@ export function firstLine(text: string): string {
 const OUTPUT_CHARACTERS = 300;
 const OUTPUT_LINES = 3;
 
-/** Of test runners, compilers and linters. Counters such as `# skipped 0` tell nothing. */
+/** Matches lines of test runners, compilers and linters that name a failure. Counters such as `# skipped 0` don't match. */
 const telling =
   /^(?:not ok\b|[✖✗×●] |E {2,}|--- FAIL|FAIL)|\b(?:\w*(?:Error|Exception)|[Ee]rror|ERROR|fatal)\b[^:]{0,40}: *[^\s|>]|panicked at|[!=]==? |\b[Ee]xpected\b/;
 

@@ -29,7 +29,7 @@ export const sessionActivity = is.tagged("kind", {
   "tool.delta": {
     toolCallId: is.text,
     text: is.text,
-    /** Of a tool of the entry or of an MCP server, which tells its progress. Absent: the output of a command. */
+    /** The tool of the entry or of an MCP server that reports progress. Absent: the output of a command. */
     toolName: is.optional(is.text),
   },
   "tool.ended": {

@@ -148,7 +148,7 @@ export class WorkView extends Counters {
   itemCount = 0;
   /** Of all finished iterations; `elapsedMs` adds the current one. */
   finishedMs = 0;
-  /** What these were when the last iteration began. */
+  /** The counters at the start of the last iteration. */
   before: IterationNumbers = {
     finishedMs: 0,
     attempts: 0,

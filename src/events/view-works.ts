@@ -58,7 +58,7 @@ export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   work.items.set(key, { ...fresh, elapsedMs: undefined });
 }
 
-/** What the last iteration has added. */
+/** Returns the counts of the last iteration alone. */
 export function iterationOf({ before, ...work }: WorkView): IterationNumbers {
   return {
     finishedMs: work.finishedMs - before.finishedMs,

@@ -13,7 +13,7 @@ import { errorMessage } from "./system-error.ts";
 
 const longestFile = 100_000_000;
 const namesInNote = 10;
-/** Of calls of git that find the files which it can't convert. */
+/** Limits the calls that search for files which git can't convert. */
 const mostFailures = 40;
 
 export interface StagedTree {

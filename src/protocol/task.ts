@@ -50,7 +50,7 @@ export class Task {
   readonly dependents = new Set<Task>();
   readonly duplicateOf: Task | undefined;
   state: TaskState = { status: "waiting" };
-  /** What it was called with. */
+  /** The arguments of the call. */
   params: unknown;
   startedAt: number | undefined;
   endedAt: number | undefined;

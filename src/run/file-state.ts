@@ -17,7 +17,7 @@ interface Files {
   readonly folder: string;
   /** The one that was there before an agent worked. */
   readonly repository: GitRepository | undefined;
-  /** What the run itself writes, absolute. */
+  /** The files that the run itself writes, as absolute paths. */
   readonly own: readonly string[];
 }
 

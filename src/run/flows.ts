@@ -314,7 +314,7 @@ export function withModelOfFlows(flows: Flows, modelOverride: string): Flows {
   );
 }
 
-/** What the entry and its workflows say of their models, by id. */
+/** The limits of models that the entry and its workflows set, by id. */
 export function modelLimitsOf(
   { models }: Pick<PreparedEntry, "models">,
   flows: Flows,

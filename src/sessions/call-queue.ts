@@ -5,7 +5,7 @@ import type { Clock } from "../platform/clock.ts";
 /** A call that waits so long while others are answered waits for them. */
 export const queueMs = 60_000;
 
-/** Of all turns on one model server. */
+/** Tracks the calls of all turns to one model server. */
 export interface CallQueue {
   /** When an answer of a model has last begun or gone on. */
   progressAt: number;

@@ -89,7 +89,7 @@ export async function openCopilotSession(
   const formatted = given.answersFormatted === true && takesFormats;
   const limits = await context.limitsOf(given, provider, signal);
   const { contextTokens, outputTokens } = limits;
-  // What doesn't fit must not be sent, and the runtime would send it.
+  // The runtime would send a prompt that doesn't fit.
   const handled =
     context.handlesRequests ||
     formatted ||

@@ -60,7 +60,7 @@ export class TurnState {
   #refused = false;
   #answer: Answer | undefined;
   #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
-  /** What the earlier answers of the turn have, of the bytes that the runtime counts, by agent. */
+  /** The bytes of earlier answers of the turn in the runtime's count, by agent. */
   readonly #earlier = new Map<string | undefined, number>();
   #bytes = 0;
 
@@ -193,7 +193,7 @@ export class TurnState {
       : modelCrash(error, this.#failure?.words, this.#asked);
   }
 
-  /** Of sub-agents too: their answers fill the same memory. */
+  /** Checks sub-agents, too, because their answers fill the same memory. */
   #faultIn({ agentId, ...event }: SessionEvent): Crash | undefined {
     switch (event.type) {
       case "assistant.turn_start":

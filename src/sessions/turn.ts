@@ -40,7 +40,7 @@ interface TurnContext extends Pick<UsableSession, "life" | "model" | "calls" | "
   /** Aborts when the session is ended from outside the turn: a crash. */
   readonly stopped?: { readonly signal: AbortSignal };
   readonly unconfined?: UsableSession["unconfined"];
-  /** Of all turns on a model server that may answer one call at a time. */
+  /** The queue of a model server that may answer one call at a time. */
   readonly queue?: CallQueue | undefined;
 }
 

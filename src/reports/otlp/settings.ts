@@ -1,4 +1,4 @@
-/** What the variables of OpenTelemetry ask for. A variable that can't be honored is a warning after the run. */
+/** Reads the variables of OpenTelemetry. A variable that can't be honored is a warning after the run. */
 import { accessSync } from "node:fs";
 import { urlOf } from "../../document/guards.ts";
 import type { Environment } from "../../platform/environment.ts";

@@ -208,7 +208,7 @@ export class TurnSpans {
   }
 }
 
-/** What a model call used, as attributes of its span, and in sums of those above. */
+/** Returns the usage of a model call as attributes of spans. */
 export function usageOf(used: ModelUsed): Readonly<Record<string, number>> {
   return {
     "gen_ai.usage.input_tokens": used.inputTokens,
