@@ -12,7 +12,7 @@ const alone = [
   /^(canary|chaos)\b/,
   /^action\/cancel/,
   /^fuzz\/(\w+-)?(expression|growth|redaction)/,
-  /^live\/live-jobs/,
+  /^host\/live-jobs/,
   /^platform\/(clock|run-folder|search-path|waiting)/,
   /^run\/run-tools/,
   /^runtime\/(broken-pipe|leftovers|provide-runtime|runtime-pool)/,
@@ -23,11 +23,11 @@ const most = {
   action: 9,
   cli: 7,
   fuzz: 8,
-  live: 10,
+  github: 20,
+  host: 11,
   recipes: 3,
   run: 10,
   scripts: 5,
-  server: 12,
   sessions: 8,
 };
 /** `test/rig/nightly.ts` has this reason: such a test lacks nothing here. */

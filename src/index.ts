@@ -23,23 +23,23 @@ export {
 export type { OfferedModel } from "./sessions/offered-models.ts";
 export type { Tool } from "./sessions/sessions.ts";
 export type { ModelRequest, ModelTransport } from "./sessions/transport.ts";
-export { JobHost } from "./live/job-host.ts";
+export { JobHost } from "./host/job-host.ts";
 export type {
   ICopilotJob,
   ICopilotJobCallback,
   ICopilotTask,
   ICopilotTaskCallback,
-} from "./live/job-callbacks.ts";
-export type { Feed, FeedItem, LiveResponse, Taken } from "./live/feed.ts";
-export type { JobHostOptions, Rehearsal } from "./live/host-options.ts";
-export type { AskedItem, SessionState } from "./live/session-feeds.ts";
-export type { FeedKind, LiveRuns } from "./live/live-runs.ts";
-export type { Refused, RefusalReason } from "./live/refusals.ts";
-export type { JobState, WorkState } from "./live/run-feeds.ts";
+} from "./host/job-callbacks.ts";
+export type { Feed, FeedItem, LiveResponse, Taken } from "./host/feed.ts";
+export type { JobHostOptions, Rehearsal } from "./host/host-options.ts";
+export type { AskedItem, SessionState } from "./host/session-feeds.ts";
+export type { FeedKind, LiveRuns } from "./host/live-runs.ts";
+export type { Refused, RefusalReason } from "./host/refusals.ts";
+export type { JobState, WorkState } from "./host/run-feeds.ts";
 export type { ProviderOptions } from "./run/options-provider.ts";
-export type { JobResult, RunJobOptions } from "./live/job-callbacks.ts";
-export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./live/run-workflow.ts";
-export type { OpenQuestion } from "./live/questions.ts";
+export type { JobResult, RunJobOptions } from "./host/job-callbacks.ts";
+export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./host/run-workflow.ts";
+export type { OpenQuestion } from "./host/questions.ts";
 export {
   actionDocumentSchema,
   createActionExecutor,
@@ -88,4 +88,4 @@ export {
   startJob,
   startTask,
   takeSessionResponse,
-} from "./live/default-host.ts";
+} from "./host/default-host.ts";

@@ -8,11 +8,13 @@ import { fileURLToPath } from "node:url";
 /** Room → the packages that it may import, beside itself and the rooms before it. */
 const packages: Readonly<Record<string, string>> = {
   generated: "",
+  text: "fast-string-width",
   document: "ajv jsonc-parser markdown-it re2js yaml",
   platform: "",
+  sandbox: "",
   entry: "",
   events: "",
-  change: "",
+  git: "",
   redaction: "",
   permissions: "",
   runtime: "@github/copilot-sdk",
@@ -22,20 +24,20 @@ const packages: Readonly<Record<string, string>> = {
   sessions: "@github/copilot-sdk eventsource-parser",
   workflow: "",
   journal: "",
-  outputs: "markdown-it mdast mdast-util-gfm-table mdast-util-to-markdown sarif",
+  outputs: "sarif",
   rehearsal: "yaml",
-  reports: "@actions/core @opentelemetry fast-string-width fast-wrap-ansi",
+  reports: "@opentelemetry fast-string-width fast-wrap-ansi",
+  github:
+    "@actions/core @actions/github markdown-it mdast mdast-util-gfm-table mdast-util-to-markdown",
   run: "p-limit",
   evals: "p-limit",
-  live: "",
-  server: "@hono/node-server hono",
-  github: "@actions/github",
+  host: "@hono/node-server hono",
   action: "@actions/core fflate",
   cli: "commander p-limit",
 };
 const order = Object.keys(packages);
 const withoutNode = ["engine", "protocol", "redaction", "web", "workflow"];
-const importedByPage = ["entry", "events", "outputs", "reports", "web"];
+const importedByPage = ["text", "entry", "events", "outputs", "reports", "web"];
 const readersOfEnvironment = /^src\/(?:action\/inputs\.ts$|cli\/|platform\/)/;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,5 +1,5 @@
 /** The step. Owns that every end, whichever it is, has outputs, a summary and a reason. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ import { needsSandbox } from "../run/callers.ts";
 import { knownSecrets } from "../run/secrets.ts";
 import { UsageError } from "../run/options.ts";
 import { version } from "../generated/version.ts";
-import { deliveryPage } from "../reports/github/deliveries.ts";
+import { deliveryPage } from "../github/deliveries.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";

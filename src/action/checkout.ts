@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "../platform/system-error.ts";
 import { realPathOf } from "../platform/files.ts";
-import { GitRepository } from "../platform/git-repository.ts";
+import { GitRepository } from "../git/repository.ts";
 import { sha } from "../github/webhook-event.ts";
 import type { Environment } from "./inputs.ts";
 

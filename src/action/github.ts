@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
 import { createRunView } from "../events/view.ts";
@@ -16,19 +16,19 @@ import {
   type GithubOptions,
   type OutputName,
   type Result,
-} from "../reports/github/github-reporter.ts";
-import { clockText } from "../reports/text.ts";
-import { durationMs } from "../reports/github/step-outputs.ts";
+} from "../github/github-reporter.ts";
+import { clockText } from "../text/format.ts";
+import { durationMs } from "../github/step-outputs.ts";
 import { lastLine } from "../reports/last-line.ts";
-import { resultText } from "../reports/github/layout.ts";
+import { resultText } from "../github/layout.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { breakOldMarker, logLine, sentence } from "../reports/github/escape.ts";
+import { breakOldMarker, logLine, sentence } from "../text/escape.ts";
 import { chartOf } from "../reports/flow-chart.ts";
-import type { Delivery } from "../outputs/delivery.ts";
+import type { Delivery } from "../github/delivery.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 
 export type { GithubCore };
 export type Outputs = Readonly<Record<OutputName, string>>;

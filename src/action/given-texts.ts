@@ -1,4 +1,4 @@
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";

@@ -26,7 +26,7 @@ import {
 } from "../run/options-provider.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
-import { clip } from "../events/cut.ts";
+import { clip } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
 

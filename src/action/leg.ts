@@ -3,7 +3,7 @@
  * comments. It is the same in every attempt of a workflow run, and in later runs with the same configuration.
  */
 import { createHash } from "node:crypto";
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import type { Environment, Inputs } from "./inputs.ts";
 
 /** Inputs that configure a leg. The user input is a text of the event, so a later run of the same leg has another. */

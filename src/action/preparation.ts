@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -24,7 +24,7 @@ import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import { legOf } from "./leg.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
-import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
+import { areAt, decideTrust, type CheckedOut } from "../github/trust.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 
 export interface Setting {

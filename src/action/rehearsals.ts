@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { reasonsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
-import { inline } from "../reports/github/escape.ts";
+import { inline } from "../text/escape.ts";
 import { readRehearsal } from "../run/entry-files.ts";
 import type { RunSignals } from "../run/execute.ts";
 import { OwnFile } from "../platform/own-file.ts";

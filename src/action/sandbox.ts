@@ -7,7 +7,7 @@ import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { runToEnd } from "../platform/programs.ts";
-import { findBubblewrap, sandboxSupport } from "../platform/sandbox.ts";
+import { findBubblewrap, sandboxSupport } from "../sandbox/sandbox.ts";
 import type { Setting } from "./preparation.ts";
 
 const profile = `abi <abi/4.0>,

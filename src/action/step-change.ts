@@ -1,9 +1,9 @@
 /** The change of a step. Git is asked first; where the checkout lacks commits, GitHub's API. */
-import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "../change/change.ts";
-import { changeFromGit, forcePushed, type ChangeRange } from "../change/git-change.ts";
-import { defined, isList, isRecord } from "../document/guards.ts";
+import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "../git/change.ts";
+import { changeFromGit, forcePushed, type ChangeRange } from "../git/git-change.ts";
+import { defined, isList, isRecord } from "../text/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { namesOf } from "../platform/working-tree.ts";
+import { namesOf } from "../git/working-tree.ts";
 import { checkoutOf } from "./checkout.ts";
 import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import type { Environment } from "./inputs.ts";

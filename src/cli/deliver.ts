@@ -1,8 +1,8 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { filesOfCentral, parseCentral } from "../github/commit-files.ts";
 import { createGithubApi } from "../github/github-api.ts";
-import { deliveryLine } from "../reports/github/deliveries.ts";
+import { deliveryLine } from "../github/deliveries.ts";
 import { UsageError } from "../run/options.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { knownSecrets } from "../run/secrets.ts";

@@ -9,8 +9,8 @@ import { readProvider } from "../run/options-provider.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { rehearse } from "./rehearse.ts";
-import { isRecord, isText, parsedJson } from "../document/guards.ts";
-import { runGit } from "../platform/git.ts";
+import { isRecord, isText, parsedJson } from "../text/guards.ts";
+import { runGit } from "../git/git.ts";
 
 export async function init(template: string, given: OptionsOf<"init">, io: Io): Promise<ExitCode> {
   const { output } = io;

@@ -1,4 +1,4 @@
-import { JobHost } from "../live/job-host.ts";
+import { JobHost } from "../host/job-host.ts";
 import { type Offered, type OfferedModel, whyNoneListed } from "../run/offered-models.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, UsageError } from "../run/options.ts";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { parseChoice, parseNumber, type Parsed } from "../run/options.ts";
 
 export interface Described<T> {

@@ -3,9 +3,9 @@ import { redactedValue } from "../redaction/redacted-value.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { BoundedOutput, type OutputStream } from "../reports/terminal/bounded-output.ts";
-import { breakOldMarker, withoutCommands } from "../reports/github/escape.ts";
+import { breakOldMarker, withoutCommands } from "../text/escape.ts";
 import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
-import { harmless, unsafeCharacters } from "../reports/text.ts";
+import { harmless, unsafeCharacters } from "../text/format.ts";
 import { knownSecrets } from "../run/secrets.ts";
 
 export interface Looks {

@@ -1,7 +1,7 @@
 import { unwatchFile, watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import {

@@ -4,10 +4,10 @@ import type { ReadStream } from "node:tty";
 import { onAbort } from "../platform/waiting.ts";
 import { nextRound } from "../platform/breath.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
-import { harmless, oneLine } from "../reports/text.ts";
+import { harmless, oneLine } from "../text/format.ts";
 import type { Answer, Asker, Question } from "../workflow/run/ask.ts";
 import { withoutSecrets } from "../run/secrets.ts";
-import { clip } from "../events/cut.ts";
+import { clip } from "../text/truncate.ts";
 
 export interface AskTerminal {
   readonly input: ReadStream;

@@ -7,7 +7,7 @@ import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/preparation.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
 import type { EntryTools } from "../tools/toolbox.ts";
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
 import { createRedactor } from "../redaction/redactor.ts";

@@ -1,5 +1,5 @@
 /** Fields that a schema names are dotted, keys of an author bracketed: `entry.tasks["a"].model`. */
-import { isRecord } from "./guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { type Path, valueAt } from "./problem.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;

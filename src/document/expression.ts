@@ -1,5 +1,5 @@
 /** Regular expressions of users, in linear time: no limit of a run can interrupt the backtracking of `RegExp`. */
-import { defined } from "./guards.ts";
+import { defined } from "../text/guards.ts";
 import { RE2JS } from "re2js";
 
 export interface Expression {

@@ -1,6 +1,6 @@
 /** JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
 import { type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from "jsonc-parser";
-import { defined, emptyObject } from "./guards.ts";
+import { defined, emptyObject } from "../text/guards.ts";
 import type { Limits, ReadText, TextFault } from "./text-position.ts";
 
 type ErrorName = ReturnType<typeof printParseErrorCode>;

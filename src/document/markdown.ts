@@ -2,7 +2,7 @@
  * The structure of a Markdown file (CommonMark), with positions. Texts are taken from the lines as they are: only the
  * block parser of `markdown-it` runs, which takes linear time and bounds its own recursion.
  */
-import { defined } from "./guards.ts";
+import { defined } from "../text/guards.ts";
 import MarkdownIt from "markdown-it";
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Locate, Position } from "./problem.ts";

@@ -1,6 +1,6 @@
 /** Everything works on the copy, so an input with getters or one that changes does no harm, and is never changed. */
 import type { Path } from "./problem.ts";
-import { emptyObject } from "./guards.ts";
+import { emptyObject } from "../text/guards.ts";
 
 export const plainLimits = {
   nesting: 100,

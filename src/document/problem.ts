@@ -1,4 +1,4 @@
-import { defined, isList, isRecord } from "./guards.ts";
+import { defined, isList, isRecord } from "../text/guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
 export type Path = readonly (string | number)[];

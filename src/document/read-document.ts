@@ -2,7 +2,7 @@
  * The one place where text that a person wrote is parsed. Size and nesting are checked before anything that recurses sees
  * it. Objects in the result have no prototype. The value is never cyclic, and bounded with all YAML aliases written out.
  */
-import { defined } from "./guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { readJson } from "./json.ts";
 import { readYaml } from "./yaml.ts";

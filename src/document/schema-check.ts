@@ -4,7 +4,7 @@
  * field is there, or by type. A test compares what is accepted here with what ajv accepts.
  */
 import { codePathOf, resolve } from "./code-path.ts";
-import { defined, isList, isRecord, isText } from "./guards.ts";
+import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
 import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";

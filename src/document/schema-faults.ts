@@ -1,6 +1,6 @@
 /** Checks a JSON Schema that isn't ours, such as the parameters of a tool. Unknown keywords are allowed. */
 import { compileExpression } from "./expression.ts";
-import { defined, isRecord, isText } from "./guards.ts";
+import { defined, isRecord, isText } from "../text/guards.ts";
 import { type Path, valueAt } from "./problem.ts";
 import { meaning, schemaCheck } from "./schema-check.ts";
 

@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
 import { resolve } from "./code-path.ts";
-import { defined, isList, isRecord, isText } from "./guards.ts";
+import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import type { Path } from "./problem.ts";
 import { didYouMean, suggest, suggestion } from "./suggest.ts";
 

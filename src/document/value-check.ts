@@ -2,7 +2,7 @@
 import type { AnySchemaObject, ErrorObject, FuncKeywordDefinition } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { compileExpression } from "./expression.ts";
-import { isRecord } from "./guards.ts";
+import { isRecord } from "../text/guards.ts";
 import type { Path } from "./problem.ts";
 import { explain } from "./schema-reason.ts";
 

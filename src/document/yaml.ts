@@ -20,7 +20,7 @@ import {
   type YAMLParseError,
   type YAMLWarning,
 } from "yaml";
-import { defined, emptyObject, isRecord } from "./guards.ts";
+import { defined, emptyObject, isRecord } from "../text/guards.ts";
 import type { Path } from "./problem.ts";
 import type { Limits, ReadText, TextFault } from "./text-position.ts";
 

@@ -1,5 +1,5 @@
 /** Judgments over the tool calls of a turn: pure, so that each rule reads like its statement. */
-import { fenced } from "../document/fence.ts";
+import { fenced } from "../text/fence.ts";
 import type { AvailabilityField } from "../events/decision.ts";
 import { isAmong } from "../entry/glob.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";

@@ -1,4 +1,4 @@
-import { isList } from "../document/guards.ts";
+import { isList } from "../text/guards.ts";
 import { itemsText } from "../entry/chart.ts";
 import {
   defaultAtMostItems,
@@ -10,7 +10,7 @@ import {
 } from "../entry/model.ts";
 import { isAmong } from "../entry/glob.ts";
 import { allWorks, leafWorks } from "../entry/work.ts";
-import { withOutput } from "../events/cut.ts";
+import { withOutput } from "../text/truncate.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import type { Past } from "./past.ts";
 import type { EnginePorts, Workspace } from "./ports.ts";

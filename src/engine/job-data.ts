@@ -1,6 +1,6 @@
 /** What tasks leave for others. These read that of their own item or of those around it; from outside, of all items. */
-import { fenced } from "../document/fence.ts";
-import { isText } from "../document/guards.ts";
+import { fenced } from "../text/fence.ts";
+import { isText } from "../text/guards.ts";
 import type { Prompt } from "../entry/model.ts";
 import { promptText } from "../entry/prompt.ts";
 import { runtimeVariable } from "../entry/runtime-variables.ts";

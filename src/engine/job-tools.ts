@@ -1,4 +1,4 @@
-import { defined, isRecord, isText } from "../document/guards.ts";
+import { defined, isRecord, isText } from "../text/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import {
   proposalKinds,

@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { defaultLimits, type Limits } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";

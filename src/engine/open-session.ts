@@ -1,5 +1,5 @@
 /** The sessions of a work, with their events. Knows nothing of prompts, retries or verdicts. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";

@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { crashText, type Crash } from "../events/crash.ts";
 import type { WorkOutcome } from "../events/event.ts";
 import type { EnginePorts } from "./ports.ts";

@@ -12,7 +12,7 @@ import {
   type ProviderSettings,
   type Work,
 } from "../entry/model.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { promptText } from "../entry/prompt.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import type {

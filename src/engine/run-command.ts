@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { defaultCommandMinutes, type Command } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import type { MadeDecision } from "../events/decision.ts";

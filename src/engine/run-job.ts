@@ -1,10 +1,10 @@
 /** Statements 15–19 of docs/internals/engine.md. Nothing here grows with the number of works done. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { LeafWork, Work } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import { leafName } from "../entry/work.ts";
 import { crashAdvice } from "../events/crash.ts";
-import { withOutput } from "../events/cut.ts";
+import { withOutput } from "../text/truncate.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";

@@ -1,7 +1,7 @@
 /** The only place that executes works (statements 15–17 of docs/internals/engine.md). */
 import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/model.ts";
 import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
-import { clipWords, withOutput } from "../events/cut.ts";
+import { clipWords, withOutput } from "../text/truncate.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 import type { Item, Items, Place } from "./items.ts";
 import type { Way } from "./ports.ts";

@@ -1,5 +1,5 @@
 /** The one loop of attempts. Every front-end sends through it, so limits and budgets hold for each turn of a model. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { DrivingSessionRetry } from "../entry/model.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";

@@ -1,7 +1,7 @@
-import { defined, isText } from "../document/guards.ts";
+import { defined, isText } from "../text/guards.ts";
 import { idOf, type ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
-import { bothEnds } from "../events/cut.ts";
+import { bothEnds } from "../text/truncate.ts";
 import type { Purpose } from "../events/decision.ts";
 import { ANSWER_CUT, EMPTY_VERDICT, gaveVerdict } from "./criteria.ts";
 import type { Crashed, Dialogue, Judged, RoundEnd, SendTurn } from "./dialogue.ts";

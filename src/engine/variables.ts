@@ -1,7 +1,7 @@
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { expandPromptDynamic, variablesIn } from "../entry/prompt.ts";
 import type { Entry, ExpandedPrompt } from "../entry/model.ts";
-import { firstLine } from "../events/cut.ts";
+import { firstLine } from "../text/truncate.ts";
 import type { ToolCall } from "./ports.ts";
 
 export type ValueOf = (name: string) => string | undefined;

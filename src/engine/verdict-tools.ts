@@ -1,7 +1,7 @@
 /** With which a model gives a verdict or names a document. Each takes one text. */
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import type { JobTool } from "../entry/model.ts";
-import { firstLine, visible } from "../events/cut.ts";
+import { firstLine, visible } from "../text/truncate.ts";
 import type { SessionTool, ToolAnswer } from "./ports.ts";
 
 const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {

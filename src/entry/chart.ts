@@ -1,5 +1,5 @@
 /** A job as a graph. Every construct but a Seq has a node for its end, so each part has one way in and one out. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { EachWork, Model, Work } from "./model.ts";
 import { promptText } from "./prompt.ts";
 import { commandName, leafName } from "./work.ts";

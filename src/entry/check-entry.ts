@@ -1,5 +1,5 @@
 /** What compares two places of an entry. What depends on something that is broken is passed over. */
-import { isList, isText } from "../document/guards.ts";
+import { isList, isText } from "../text/guards.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { checkParameters, leadsOutside, ToolChecker } from "./check-tools.ts";

@@ -1,5 +1,5 @@
 /** What agents may call, checked as in `check-entry.ts`. */
-import { defined, urlOf } from "../document/guards.ts";
+import { defined, urlOf } from "../text/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
 import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import type { PreparedEntry } from "./model.ts";
-import { isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import { type FlowLeaf, preparePlain, type PrepareOptions } from "./prepare.ts";
 import type { Locate, Position } from "../document/problem.ts";
 

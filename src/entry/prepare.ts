@@ -16,7 +16,7 @@ import type {
   ToolDeclaration,
   Work,
 } from "./model.ts";
-import { defined, isList, isText } from "../document/guards.ts";
+import { defined, isList, isText } from "../text/guards.ts";
 import { plainCopy } from "../document/plain.ts";
 import {
   type Path,

@@ -1,4 +1,4 @@
-import { defined, isList, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../text/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { type Path, type Problem, valueAt } from "../document/problem.ts";
 import { suggestion } from "../document/suggest.ts";

@@ -3,7 +3,7 @@
  * expanded once, and sizes are bounded before text is built, so that doubling variables can't fill the memory. Where
  * joining two parts would make a variable or a `$$` that neither of them wrote, the `$` is doubled.
  */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { Entry, ExpandedPrompt, Prompt, Task } from "./model.ts";
 import { runtimeVariable } from "./runtime-variables.ts";

@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { meaning } from "../document/schema-check.ts";
 
 export type Meaning =

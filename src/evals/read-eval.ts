@@ -1,7 +1,7 @@
 /** An eval from its file, checked against its entries: what will run, or every problem at its line. */
 import { dirname, isAbsolute, join } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Locate, Path } from "../document/problem.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";

@@ -1,5 +1,5 @@
 import { junitXml, type TestCase } from "../outputs/junit.ts";
-import { inline } from "../reports/github/escape.ts";
+import { inline } from "../text/escape.ts";
 import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
 import type { Comparison, EvalSummary, MeasuredCase, Total } from "./summary.ts";
 

@@ -1,6 +1,6 @@
 /** The files of an eval: its results as JSON lines, and the baseline. */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { parsedJson } from "../document/guards.ts";
+import { parsedJson } from "../text/guards.ts";
 import * as is from "../events/shape.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";

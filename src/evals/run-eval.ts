@@ -1,7 +1,7 @@
 /** Runs an eval: every missing run of every cell, several at once, until all are there or the budget is used up. */
 import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
 import { Expectations } from "../rehearsal/expectations.ts";

@@ -1,5 +1,5 @@
 /** Why a turn did not end well. Only `crashRemedy` decides whether an error is worth a retry. */
-import { sentence } from "./cut.ts";
+import { sentence } from "../text/truncate.ts";
 import * as is from "./shape.ts";
 import type { Tagged, TypeOf } from "./shape.ts";
 

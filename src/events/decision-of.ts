@@ -1,5 +1,5 @@
-import { defined } from "../document/guards.ts";
-import { beginningOf } from "./cut.ts";
+import { defined } from "../text/guards.ts";
+import { beginningOf } from "../text/truncate.ts";
 import type { Decision } from "./decision.ts";
 import type { RunEventBody, WorkRef } from "./event.ts";
 import { UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";

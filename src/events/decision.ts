@@ -1,5 +1,5 @@
 import { crash } from "./crash.ts";
-import { withOutput } from "./cut.ts";
+import { withOutput } from "../text/truncate.ts";
 import { exceededLimit, limitScope, limitText } from "./exceeded-limit.ts";
 import * as is from "./shape.ts";
 import type { Fields, ShapeKind, Tagged, TypeOf } from "./shape.ts";

@@ -1,5 +1,5 @@
 /** Whatever is thrown (cycles, getters that throw, proxies, megabytes), the JSON has at most about 64 KiB. */
-import { beginningOf } from "./cut.ts";
+import { beginningOf } from "../text/truncate.ts";
 
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 40;

@@ -1,7 +1,7 @@
 /** Everything that happens in a run. The sink stamps and redacts events; journal, terminal and views fold them. */
 import { actionEvent } from "./action.ts";
 import { crash } from "./crash.ts";
-import { sentence } from "./cut.ts";
+import { sentence } from "../text/truncate.ts";
 import { madeDecision, purpose, role } from "./decision.ts";
 import { finding, proposal, refused, verdict } from "./output-shapes.ts";
 import { plan, workRef as work } from "./plan.ts";

@@ -1,5 +1,5 @@
 /** Descriptions of JSON values: a shape checks a value, and `TypeOf` makes its type. One description is both. */
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 
 export interface Shape<out T> {
   /** What is wrong, beginning with its place: `.path must be …`. Undefined if the value fits. */

@@ -6,7 +6,7 @@ import type {
   DocumentRejected,
   EndedStatus,
 } from "./action.ts";
-import { clip } from "./cut.ts";
+import { clip } from "../text/truncate.ts";
 
 export class ActionsView {
   sent: Sent | undefined;

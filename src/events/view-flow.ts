@@ -1,7 +1,7 @@
 /** A fold over steps in any order. Memory depends on the number of activities, never on that of steps. */
 import type { FlowChart, FlowNode } from "./flow.ts";
-import { defined, isRecord } from "../document/guards.ts";
-import { bothEnds } from "./cut.ts";
+import { defined, isRecord } from "../text/guards.ts";
+import { bothEnds } from "../text/truncate.ts";
 import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
 
 export interface FlowView {

@@ -1,5 +1,5 @@
-import { defined, isRecord } from "../document/guards.ts";
-import { clip, cutStart, firstLine } from "./cut.ts";
+import { defined, isRecord } from "../text/guards.ts";
+import { clip, cutStart, firstLine } from "../text/truncate.ts";
 import type { SessionActed, SessionStarted } from "./event.ts";
 import { itemsIn, type WorkRef } from "./plan.ts";
 import type { PermissionDenied, ToolEnded } from "./session-activity.ts";

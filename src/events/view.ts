@@ -3,7 +3,7 @@
  * `applyEvent` accepts any events in any order (a torn journal) and never throws. Memory depends on the number of works,
  * never on how often they run.
  */
-import { defined, parsedJson } from "../document/guards.ts";
+import { defined, parsedJson } from "../text/guards.ts";
 import {
   decisionCategory,
   decisionMessage,
@@ -11,7 +11,7 @@ import {
   withoutDetail,
   type Decision,
 } from "./decision.ts";
-import { bothEnds, clip } from "./cut.ts";
+import { bothEnds, clip } from "../text/truncate.ts";
 import { decisionOf } from "./decision-of.ts";
 import {
   outcomeText,

@@ -1,8 +1,8 @@
 /** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
-import { defined, isList, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
-import { GithubFailure } from "../outputs/github-port.ts";
+import { GithubFailure } from "./github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { at, sameRepository, textAt } from "./webhook-event.ts";
 

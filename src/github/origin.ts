@@ -1,5 +1,5 @@
 /** Where on GitHub a step belongs: its repository and run, and the issue or pull request of its event. */
-import { isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { GithubApi } from "./github-api.ts";

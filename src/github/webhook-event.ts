@@ -1,6 +1,6 @@
 /** Reads the cause and the subject of an event. The payload is untrusted JSON, so every field is checked. */
 import { readFile } from "node:fs/promises";
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 
 export interface Actor {
   readonly login: string;
@@ -132,7 +132,7 @@ export async function payloadOf(path: string | undefined): Promise<unknown> {
   try {
     return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));
   } catch {
-    // An unreadable payload is unknown, and `action/trust.ts` decides what that means.
+    // An unreadable payload is unknown, and `trust.ts` decides what that means.
     return undefined;
   }
 }

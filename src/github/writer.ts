@@ -1,5 +1,5 @@
 /** What delivery reads and writes on GitHub, over its API. */
-import { defined, isList } from "../document/guards.ts";
+import { defined, isList } from "../text/guards.ts";
 import {
   GithubFailure,
   type DiffFile,
@@ -9,7 +9,7 @@ import {
   type OwnComment,
   type OwnItem,
   type OwnThread,
-} from "../outputs/github-port.ts";
+} from "./github-port.ts";
 import type { GithubApi } from "./github-api.ts";
 import { at, sha, textAt } from "./webhook-event.ts";
 

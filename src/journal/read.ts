@@ -1,7 +1,7 @@
 /** A line that can't be used is a problem, and the others are used. */
 import { eventShape, eventTypes, type RunEvent } from "../events/event.ts";
-import { isRecord } from "../document/guards.ts";
-import { clip } from "../events/cut.ts";
+import { isRecord } from "../text/guards.ts";
+import { clip } from "../text/truncate.ts";
 import { count, faultOf, fits, natural, optional, record, words } from "../events/shape.ts";
 
 /** Increased when a reader of the old version would misread the new one. */

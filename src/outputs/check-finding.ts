@@ -1,6 +1,6 @@
 /** Findings are compared by what the line says, not by its number, so that a moved line stays the same finding. */
 import { createHash } from "node:crypto";
-import { defined, isRecord } from "../document/guards.ts";
+import { defined, isRecord } from "../text/guards.ts";
 import type { Checked } from "../engine/ports.ts";
 import { severities } from "../entry/outputs.ts";
 import type { Finding } from "../events/output-shapes.ts";

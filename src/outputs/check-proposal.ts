@@ -1,5 +1,5 @@
 /** A model's call of `job_propose`, against what the job may have done. Nothing is done here. */
-import { defined, isList, isRecord } from "../document/guards.ts";
+import { defined, isList, isRecord } from "../text/guards.ts";
 import type { Checked } from "../engine/ports.ts";
 import { isAmong } from "../entry/glob.ts";
 import { proposalKinds, type ProposalsOutput } from "../entry/outputs.ts";

@@ -1,4 +1,4 @@
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import type { Finding, Origin } from "../events/output-shapes.ts";
 
 export type LinkTarget = Pick<Origin, "server" | "repository" | "head" | "isPullRequest">;

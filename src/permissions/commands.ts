@@ -1,5 +1,5 @@
 /** Patterns say which programs an agent is meant to use. The sandbox limits what a program may do. */
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 import { wildcardMatches } from "./wildcard.ts";
 
 const maxBytes = 32_768;

@@ -15,7 +15,7 @@ import {
 import { type RuleSet, type Split, ruleSet, toolVerdict } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "../platform/private-files.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 
 export type PermissionDecision =
   | { readonly kind: "allowed" }

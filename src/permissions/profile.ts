@@ -5,7 +5,7 @@
 import { dirname, isAbsolute, join, sep } from "node:path";
 import { partsMatch, readGlob, type Part } from "../entry/glob.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { SandboxNetwork, SandboxProfile } from "../platform/sandbox-mounts.ts";
+import type { SandboxNetwork, SandboxProfile } from "../sandbox/mounts.ts";
 import { fixedStart, globDenies, globMatches, isUnder, realLocation } from "./paths.ts";
 import { placeReason, type PermissionContext } from "./policy.ts";
 import { hostOf } from "./urls.ts";

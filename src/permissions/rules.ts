@@ -1,5 +1,5 @@
 import { isAbsolute } from "node:path";
-import { defined, isRecord, isText } from "../document/guards.ts";
+import { defined, isRecord, isText } from "../text/guards.ts";
 import { readGlob } from "../entry/glob.ts";
 import {
   type PermissionPreset,

@@ -1,4 +1,4 @@
-import { urlOf } from "../document/guards.ts";
+import { urlOf } from "../text/guards.ts";
 import { domainToASCII } from "node:url";
 import { wildcardMatches } from "./wildcard.ts";
 

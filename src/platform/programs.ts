@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
-import { isRecord, isText } from "../document/guards.ts";
+import { isRecord, isText } from "../text/guards.ts";
 import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
 import { endMarkedProcesses, isRunning, statOf } from "./processes.ts";
 import { errorCode, errorMessage, SystemError } from "./system-error.ts";

@@ -1,7 +1,7 @@
 import { suggestion } from "../document/suggest.ts";
 import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
 import type { CallContext, Relic, Tool, ToolOutcome } from "../tools/tool.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 import { type ActionSpec, messageSchema } from "./message-schema.ts";
 import type { ProblemCode } from "./read-message.ts";
 

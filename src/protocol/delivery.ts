@@ -1,7 +1,7 @@
 /** What the next prompt tells about actions: results, each exactly once, and handles of what goes on. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { EndedStatus } from "../events/action.ts";
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { contentOf, isEnded, type Task } from "./task.ts";
 

@@ -1,5 +1,5 @@
 /** The action protocol as the dialogue of a task. Owns its executor; sessions and attempts are the engine's. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { failed, type Relic, type Tool } from "../tools/tool.ts";
 import type { Dialogue, DialogueContext, RoundEnd, SendTurn } from "../engine/dialogue.ts";
 import type { SessionTool, ToolCall, TurnOutcome } from "../engine/ports.ts";
@@ -14,7 +14,7 @@ import { earlierText, newsText, problemsText } from "./prompt.ts";
 import { verbOf } from "./task.ts";
 import { canceledByModel } from "./task-manager.ts";
 import { changedToolsText, endingDocument, teachingText } from "./teaching.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 
 export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];

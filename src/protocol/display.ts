@@ -1,8 +1,8 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { ActionDisplay } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
-import { beginningOf } from "../events/cut.ts";
-import { withoutSequences } from "../platform/terminal-sequences.ts";
+import { beginningOf } from "../text/truncate.ts";
+import { withoutSequences } from "../text/terminal-sequences.ts";
 import { startTimer, type Release } from "../platform/waiting.ts";
 import type { ToolProgress } from "../tools/tool.ts";
 import type { ActionSpec } from "./message-schema.ts";

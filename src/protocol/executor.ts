@@ -2,7 +2,7 @@
  * The executor of action documents: document in, results out. It lives as long as its task, so that a later round can ask
  * about the actions of an earlier one. Rights are not decided here: `tools`, `relics` and `delegation` may all be called.
  */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ToolCall } from "../engine/ports.ts";
@@ -19,7 +19,7 @@ import { Scheduler, secondsOf } from "./scheduler.ts";
 import { callTarget, type Standing, StandingActions } from "./standing.ts";
 import { isEnded, type Task, type TaskView, viewOf } from "./task.ts";
 import { manageTasks } from "./task-manager.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 
 export interface ExecutorOptions extends CatalogueParts {
   readonly clock: Clock;

@@ -3,10 +3,10 @@
  * inserts is never searched for references. Only own, enumerable properties are found, so nothing of a prototype. The
  * text is counted while it is assembled, so that references to large results can't fill the memory.
  */
-import { isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import type { Path } from "../document/problem.ts";
 import type { ValueCheck } from "../document/value-check.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
 import type { ExecutorLimits } from "./limits.ts";
 

@@ -1,7 +1,7 @@
 /** What the schema can't check. The plan has the actions in document order (those of thoughts first). */
-import { isText } from "../document/guards.ts";
+import { isText } from "../text/guards.ts";
 import type { Path } from "../document/problem.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 import { type Catalogue, isParallelSafe, isReadOnly, type Target } from "./catalogue.ts";
 import { documentLimits } from "./limits.ts";
 import type { ActionDocument, ActionSpec } from "./message-schema.ts";

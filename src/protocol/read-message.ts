@@ -1,11 +1,11 @@
 /** Size and nesting are checked before anything recurses. Objects of a document have no prototype, nor `__proto__`. */
-import { isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import { readJson } from "../document/json.ts";
 import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 import { type ActionDocument, messageSchema } from "./message-schema.ts";
 
 /** What kind of problem it is. */

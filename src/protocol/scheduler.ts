@@ -3,9 +3,9 @@
  * requires has succeeded, and ends exactly once. What needs one that did not succeed is skipped at once, transitively. A
  * group ends after all of its members.
  */
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startCall } from "../tools/call.ts";
 import type { CallContext, ToolOutcome } from "../tools/tool.ts";

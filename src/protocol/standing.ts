@@ -1,7 +1,7 @@
 /** Cards and relics. Cards run one after the other, so that those of one tool don't get in each other's way. */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
-import { beginningOf, cut } from "../events/cut.ts";
+import { beginningOf, cut } from "../text/truncate.ts";
 import { type CallEnd, startCall } from "../tools/call.ts";
 import { type CallContext, charactersPerToken, failed, type ToolOutcome } from "../tools/tool.ts";
 import type { Target } from "./catalogue.ts";

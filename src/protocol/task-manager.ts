@@ -4,7 +4,7 @@ import { failed, type CallContext, type ToolOutcome } from "../tools/tool.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { idsOfOperation } from "./params.ts";
 import { contentOf, isEnded, type Task, viewOf } from "./task.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 
 export interface TaskManagerPorts {
   readonly clock: Clock;

@@ -1,8 +1,8 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { ActionEvent, ActionStatus } from "../events/action.ts";
 import type { CallEnd } from "../tools/call.ts";
 import { plainCopy } from "../document/plain.ts";
-import { beginningOf, cutStart } from "../events/cut.ts";
+import { beginningOf, cutStart } from "../text/truncate.ts";
 import { displayOf } from "./display.ts";
 import type { PlannedAction } from "./preflight.ts";
 

@@ -1,8 +1,8 @@
 /** Names and descriptions stand in JSON on lines of their own, so that none can pass for a part of the text. */
 import type { Tool } from "../tools/tool.ts";
-import { isList, isRecord } from "../document/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
-import { clip } from "../events/cut.ts";
+import { clip } from "../text/truncate.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
 import { defaultLimits, documentLimits, type ExecutorLimits } from "./limits.ts";
 

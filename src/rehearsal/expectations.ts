@@ -1,6 +1,6 @@
 /** What a rehearsal expects of a run: how it and its works ended, the way through its workflow, its outputs. */
 import { isDeepStrictEqual } from "node:util";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";

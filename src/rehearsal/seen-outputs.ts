@@ -1,4 +1,4 @@
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";

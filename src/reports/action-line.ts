@@ -8,7 +8,7 @@ import {
   type RunView,
 } from "../events/view.ts";
 import { detail, plain, warning, type Line } from "./paint.ts";
-import { oneLine, plural, tookText } from "./text.ts";
+import { oneLine, plural, tookText } from "../text/format.ts";
 
 const SHORT = 100;
 const LONG = 300;

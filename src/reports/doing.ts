@@ -7,7 +7,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Clock } from "../platform/clock.ts";
-import { clockText, countText, oneLine } from "./text.ts";
+import { clockText, countText, oneLine } from "../text/format.ts";
 
 /** `queued`: the work waits for a slot of `limits.parallel`. */
 export type Phase = "starting" | "queued" | "waiting" | "busy";

@@ -19,7 +19,8 @@ import {
 } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { verdictLine } from "../outputs/verdict.ts";
-import { andChange, clockText, countText, oneLine, plural } from "./text.ts";
+import { clockText, countText, oneLine, plural } from "../text/format.ts";
+import { andChange } from "../events/change-text.ts";
 import { plannedWorks } from "../events/plan.ts";
 import { detail, plain, type Line, type Tone, type Verbosity } from "./paint.ts";
 import { actionLines } from "./action-line.ts";

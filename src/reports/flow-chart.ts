@@ -1,5 +1,5 @@
 import type { ActivityKind, FlowChart, FlowNode } from "../events/flow.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import {
   escapeLabel,
@@ -18,7 +18,7 @@ import {
   type RunView,
   type WorkView,
 } from "../events/view.ts";
-import { clip, cut } from "../events/cut.ts";
+import { clip, cut } from "../text/truncate.ts";
 
 export function chartOf(view: RunView, detailOf?: (workId: number) => string | undefined): string {
   if (view.plan === undefined) return "";

@@ -1,4 +1,4 @@
-import { sentence } from "../events/cut.ts";
+import { sentence } from "../text/truncate.ts";
 import { outcomeText } from "../events/event.ts";
 import { endText, type RunView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";

@@ -1,8 +1,8 @@
 /** Rehearsals as tests: what each of them came to, and the reporters that say it. */
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { junitXml, type TestCase, type TestSuite } from "../outputs/junit.ts";
-import { annotation } from "./github/escape.ts";
+import { annotation } from "../text/escape.ts";
 
 interface RunReport {
   readonly jobName: string;

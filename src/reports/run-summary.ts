@@ -7,7 +7,7 @@ import {
   type RunStatus,
   type RunView,
 } from "../events/view.ts";
-import { clip } from "../events/cut.ts";
+import { clip } from "../text/truncate.ts";
 
 export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | "reasoningTokens"> {
   readonly runId: string;

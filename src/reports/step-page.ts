@@ -2,8 +2,8 @@
 import type { FlowNode } from "../events/flow.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { stepParts } from "./step-text.ts";
-import { fenced, inline } from "./github/escape.ts";
-import { harmless } from "./text.ts";
+import { fenced, inline } from "../text/escape.ts";
+import { harmless } from "../text/format.ts";
 
 export interface StepRecord {
   readonly started: StepStarted | undefined;

@@ -13,7 +13,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
-import { clockText, countText, cutTo, fit, fitName, oneLine } from "./text.ts";
+import { clockText, countText, cutTo, fit, fitName, oneLine } from "../text/format.ts";
 
 const MAX_ROWS = 100;
 const MAX_ITEMS = 20;

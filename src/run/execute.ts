@@ -1,7 +1,7 @@
 /** One run on a host: executed, shown and reported. What is checked beforehand is in `prepare.ts`. */
 import { resolve } from "node:path";
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";

@@ -5,7 +5,7 @@ import { join, sep } from "node:path";
 import { isAmong } from "../entry/glob.ts";
 import { Breath } from "../platform/breath.ts";
 import { realPathOf } from "../platform/files.ts";
-import type { GitRepository } from "../platform/git-repository.ts";
+import type { GitRepository } from "../git/repository.ts";
 import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "../tools/matching-files.ts";
 

@@ -3,7 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { isAmong, readGlob } from "../entry/glob.ts";
 import type { Environment } from "../platform/environment.ts";
-import { GitRepository } from "../platform/git-repository.ts";
+import { GitRepository } from "../git/repository.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { UsageError } from "./options.ts";
 

@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowSpec } from "../engine/flow.ts";

@@ -4,7 +4,7 @@
  * event of every run under way; after `close()` nothing runs or starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { toolSourcesOf } from "../engine/plan.ts";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";

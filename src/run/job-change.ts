@@ -1,9 +1,9 @@
 /** The change of a job: found only for one that uses it, with its diff in a file outside of the checkout. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { changedFilesText, ChangeUnknown, firstFiles, type Change } from "../change/change.ts";
-import { changeFromGit, type ChangeRange } from "../change/git-change.ts";
-import { defined } from "../document/guards.ts";
+import { changedFilesText, ChangeUnknown, firstFiles, type Change } from "../git/change.ts";
+import { changeFromGit, type ChangeRange } from "../git/git-change.ts";
+import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
 import type { Outputs } from "../entry/outputs.ts";

@@ -1,11 +1,11 @@
 /** The working directory of a job, for commands of the author, to which the permissions of agents don't apply. */
 import { join } from "node:path";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { CommandEnd, CommandRequest, Workspace } from "../engine/ports.ts";
 import { isAmong } from "../entry/glob.ts";
 import type { Clock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
-import { GitRepository } from "../platform/git-repository.ts";
+import { GitRepository } from "../git/repository.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { Programs } from "../tools/tool-programs.ts";

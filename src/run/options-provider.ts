@@ -1,4 +1,4 @@
-import { defined, urlOf } from "../document/guards.ts";
+import { defined, urlOf } from "../text/guards.ts";
 import { type Provider, withDefaults, type ProviderOptions } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";

@@ -1,5 +1,5 @@
 /** Values that a user gives as options, inputs or fields: text in, a value or a problem out, which follows the name. */
-import { defined, isRecord, parsedJson } from "../document/guards.ts";
+import { defined, isRecord, parsedJson } from "../text/guards.ts";
 import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";

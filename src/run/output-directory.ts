@@ -1,11 +1,11 @@
 /** A folder with what a run came to. Reports are written when they are handed in, the rest at the end. */
 import { join } from "node:path";
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import type { WorkRef } from "../events/event.ts";
 import { itemsIn } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import { keyOfGiven } from "../events/view.ts";
-import { codeText } from "../outputs/findings-table.ts";
+import { codeText } from "../github/findings-table.ts";
 import { endReason } from "../outputs/verdict.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";

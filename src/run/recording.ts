@@ -1,10 +1,10 @@
-import type { Change } from "../change/change.ts";
-import { defined, isList, isRecord } from "../document/guards.ts";
+import type { Change } from "../git/change.ts";
+import { defined, isList, isRecord } from "../text/guards.ts";
 import { dirname, relative, resolve } from "node:path";
 import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";

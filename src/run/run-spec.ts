@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
@@ -28,7 +28,7 @@ import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
 import { allowedOf } from "./variables.ts";
 import { join } from "node:path";
-import { SourceTree } from "../change/source-tree.ts";
+import { SourceTree } from "../git/source-tree.ts";
 import { checkFinding } from "../outputs/check-finding.ts";
 import { checkProposal } from "../outputs/check-proposal.ts";
 import { decidePermission } from "../permissions/policy.ts";

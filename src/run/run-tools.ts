@@ -1,5 +1,5 @@
 /** What the entry of a run offers to its tasks: made with the first session that asks for it, and ended with the run. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadClient } from "../tools/mcp/connection.ts";

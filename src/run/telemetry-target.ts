@@ -1,4 +1,4 @@
-import { urlOf } from "../document/guards.ts";
+import { urlOf } from "../text/guards.ts";
 import { newRunId, type Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
 import type { Environment } from "../platform/environment.ts";

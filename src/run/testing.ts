@@ -1,5 +1,5 @@
 /** `import { rehearse } from "agent-jobs/testing"`: rehearsals in a suite of one's own, such as node:test or Vitest. */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { processEnvironment, type Environment } from "../platform/environment.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import { reasonsOf, type CoverageReport } from "../reports/rehearsals.ts";

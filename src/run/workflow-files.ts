@@ -20,7 +20,7 @@ import type { WarningChecks } from "../entry/warnings.ts";
 import { holdsCredential } from "../redaction/redactor.ts";
 import { unmatchable } from "../permissions/commands.ts";
 import { allowsServer, ruleSet, toolVerdict } from "../permissions/rules.ts";
-import { isText } from "../document/guards.ts";
+import { isText } from "../text/guards.ts";
 import type { ReadPrompt } from "../entry/prompt-files.ts";
 
 export type WorkflowOptions = Pick<

@@ -18,7 +18,7 @@ import {
 } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
-import { GitRepository } from "../platform/git-repository.ts";
+import { GitRepository } from "../git/repository.ts";
 import type { Environment } from "../platform/environment.ts";
 import { UsageError } from "./options.ts";
 import type { Script } from "../rehearsal/format/script.ts";

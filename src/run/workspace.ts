@@ -1,7 +1,7 @@
 import { mkdir, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
-import { runGit } from "../platform/git.ts";
+import { runGit } from "../git/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
 import type { Environment } from "../platform/environment.ts";

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { runtimeVersion } from "../generated/runtime-hashes.ts";
 import { isWithin } from "../platform/search-path.ts";
 import type { Environment } from "../platform/environment.ts";

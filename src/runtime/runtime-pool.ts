@@ -7,7 +7,7 @@ import type { Clock } from "../platform/clock.ts";
 import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
-import type { SandboxChoice } from "../platform/sandbox-mounts.ts";
+import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { RuntimeProcess, type RuntimeProcessOptions } from "./runtime-process.ts";
 
 /** A runtime keeps about 0.2 MB of every session that it has ended (docs/internals/runtime-notes.md#memory). */

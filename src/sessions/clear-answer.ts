@@ -3,7 +3,7 @@
  * documents that it doesn't know, errors with status 200, web pages, and refusals of the model.
  */
 import { createParser } from "eventsource-parser";
-import { isRecord, parsedJson } from "../document/guards.ts";
+import { isRecord, parsedJson } from "../text/guards.ts";
 import type { Crash } from "../events/crash.ts";
 import { capitalized } from "../events/decision.ts";
 import { modelCrash, quoted, serverName, wordsOf, type ModelAddress } from "./model-error.ts";

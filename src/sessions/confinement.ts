@@ -24,9 +24,9 @@ import {
   type SandboxFound,
   programSandbox,
   sandboxSupport,
-} from "../platform/sandbox.ts";
-import type { SandboxChoice, SandboxOptions, SandboxProfile } from "../platform/sandbox-mounts.ts";
-import { isRecord } from "../document/guards.ts";
+} from "../sandbox/sandbox.ts";
+import type { SandboxChoice, SandboxOptions, SandboxProfile } from "../sandbox/mounts.ts";
+import { isRecord } from "../text/guards.ts";
 import { realFiles } from "./permission-handler.ts";
 import type { TurnOutcome } from "../engine/ports.ts";
 

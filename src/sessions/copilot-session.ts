@@ -1,7 +1,7 @@
 /** A session that comes up too late, or after a cancel, is ended like any other: with its processes and files. */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { ModelLimits } from "../entry/model.ts";

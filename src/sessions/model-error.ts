@@ -1,8 +1,8 @@
 /** Parses the error messages of the runtime and of model servers. */
-import { defined, isRecord, parsedJson, urlOf } from "../document/guards.ts";
+import { defined, isRecord, parsedJson, urlOf } from "../text/guards.ts";
 import { crashRemedy, refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./provider.ts";
-import { clipWords } from "../events/cut.ts";
+import { clipWords } from "../text/truncate.ts";
 import { capitalized } from "../events/decision.ts";
 
 export interface ModelAddress {

@@ -1,5 +1,5 @@
 /** How much a model reads: what its server tells of it. An answer is kept as long as the sessions. */
-import { isRecord } from "../document/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { Crash } from "../events/crash.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -1,4 +1,4 @@
-import { urlOf } from "../document/guards.ts";
+import { urlOf } from "../text/guards.ts";
 import { BlockList, isIP } from "node:net";
 import type { Environment } from "../platform/environment.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
-import { defined, isRecord, isText, parsedJson, urlOf } from "../document/guards.ts";
-import { sentence } from "../events/cut.ts";
+import { defined, isRecord, isText, parsedJson, urlOf } from "../text/guards.ts";
+import { sentence } from "../text/truncate.ts";
 import { capitalized } from "../events/decision.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { quoted, serverName, wordsOf } from "./model-error.ts";

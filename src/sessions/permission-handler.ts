@@ -5,7 +5,7 @@ import type {
 } from "@github/copilot-sdk";
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { PermissionDenied } from "../events/session-activity.ts";
 import { type PathContext, realLocation } from "../permissions/paths.ts";

@@ -1,5 +1,5 @@
 /** The types of model servers, and what differs between them. To add one, add it here, to `docs/cli.md` and to `action.yml`. */
-import { defined, urlOf } from "../document/guards.ts";
+import { defined, urlOf } from "../text/guards.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
 export const wireApis = ["completions", "responses"] as const;

@@ -3,7 +3,7 @@
  * (docs/internals/runtime-notes.md#history, #answer-formats).
  */
 import type { AnswerFormat, PastMessage } from "../engine/ports.ts";
-import { isRecord, parsedJson, urlOf } from "../document/guards.ts";
+import { isRecord, parsedJson, urlOf } from "../text/guards.ts";
 
 export interface WireRequest {
   readonly url: string;

@@ -1,7 +1,7 @@
 /** Every model request of a runtime, in this process. The SDK marks this seam experimental: it stays here. */
 import { CopilotRequestHandler, type CopilotRequestContext } from "@github/copilot-sdk";
 import type { AnswerFormat, PastMessage, SessionLabel, TurnOptions } from "../engine/ports.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Environment } from "../platform/environment.ts";
 import { type WireRequest, isRefusal, withAnswerFormat, withHistory } from "./request-bodies.ts";
 import { forward } from "./forward.ts";

@@ -3,7 +3,7 @@
  * (docs/internals/runtime-notes.md#broken-answers-of-the-responses-api). So the stream is made to break.
  */
 import { createParser } from "eventsource-parser";
-import { isRecord, parsedJson, urlOf } from "../document/guards.ts";
+import { isRecord, parsedJson, urlOf } from "../text/guards.ts";
 
 /** How a response may end. Of an incomplete one, the runtime passes on these reasons, and no other. */
 const knownReasons: readonly unknown[] = ["max_output_tokens", "content_filter"];

@@ -2,7 +2,7 @@ import type { ProviderConfig, SessionConfig } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import { type JobTool, availableTools } from "../entry/model.ts";
 import { verdictTools } from "../engine/verdict-tools.ts";
-import { defined, isRecord, isText } from "../document/guards.ts";
+import { defined, isRecord, isText } from "../text/guards.ts";
 import {
   folderMaker,
   permissionHandler,

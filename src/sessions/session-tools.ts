@@ -12,8 +12,8 @@ import type {
 } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
-import { defined, isRecord } from "../document/guards.ts";
-import { beginningOf, wholeCharacters } from "../events/cut.ts";
+import { defined, isRecord } from "../text/guards.ts";
+import { beginningOf, wholeCharacters } from "../text/truncate.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { within } from "../platform/waiting.ts";
 import { errorMessage } from "../platform/system-error.ts";

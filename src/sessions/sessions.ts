@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Session, SessionFactory, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import { crashRemedy, crashStatus, type Crash } from "../events/crash.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";

@@ -5,9 +5,9 @@
  * Some model servers begin anew with `call_1` in every answer. Of calls that share an id, the runtime executes one and
  * reports its result for all. Of an answer with a call whose arguments are no JSON object, it reports only the ends.
  */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { SessionEvent } from "@github/copilot-sdk";
-import { beginningOf } from "../events/cut.ts";
+import { beginningOf } from "../text/truncate.ts";
 import { UNKNOWN_TOOL, type SessionActivity, type ToolError } from "../events/session-activity.ts";
 import { failureWords } from "./model-error.ts";
 import { finishOf, statusOf, type SdkEvent } from "./turn-state.ts";

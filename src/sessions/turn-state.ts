@@ -2,7 +2,7 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
-import { visible } from "../events/cut.ts";
+import { visible } from "../text/truncate.ts";
 import type { AnswerFinish, SessionActivity } from "../events/session-activity.ts";
 import {
   hopeless,

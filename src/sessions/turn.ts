@@ -3,7 +3,7 @@
  * (docs/internals/runtime-notes.md#end-of-a-turn), so events are ignored until the `user.message` of the prompt, and
  * `session.idle` is awaited. A turn always ends; a cancel wins over a crash that it caused.
  */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
@@ -21,7 +21,7 @@ import { ToolNames } from "./tool-names.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
 import { type CallQueue, LifeSigns, queueMs } from "./call-queue.ts";
-import { wholeCharacters } from "../events/cut.ts";
+import { wholeCharacters } from "../text/truncate.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */

@@ -1,4 +1,4 @@
-import { isRecord, isText } from "../document/guards.ts";
+import { isRecord, isText } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import {

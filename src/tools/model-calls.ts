@@ -3,11 +3,11 @@
  * whichever sessions of the run make them; their time limit begins when they begin.
  */
 import { codePathOf } from "../document/code-path.ts";
-import { fenced } from "../document/fence.ts";
-import { isRecord } from "../document/guards.ts";
+import { fenced } from "../text/fence.ts";
+import { isRecord } from "../text/guards.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
 import type { Clock } from "../platform/clock.ts";
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";

@@ -2,7 +2,7 @@
  * What a tool needs before its first call, and where it then runs. A build succeeds once for a key and hash; those of the
  * same key never run at once; a call that is canceled stops waiting, and the build goes on for others.
  */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -28,7 +28,7 @@ import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit, unlessAborted } from "../platform/waiting.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { failed, type CallContext, type ToolOutcome } from "./tool.ts";
-import { clip } from "../events/cut.ts";
+import { clip } from "../text/truncate.ts";
 
 type Failure = ReturnType<typeof failed>;
 

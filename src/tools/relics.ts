@@ -10,7 +10,7 @@ import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";
-import { cut } from "../events/cut.ts";
+import { cut } from "../text/truncate.ts";
 
 interface RelicOptions {
   readonly declarations: Readonly<Record<string, RelicDeclaration>>;

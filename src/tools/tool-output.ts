@@ -1,11 +1,11 @@
 import { StringDecoder } from "node:string_decoder";
-import { isRecord, isText, parsedJson } from "../document/guards.ts";
+import { isRecord, isText, parsedJson } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
-import { withoutSequences } from "../platform/terminal-sequences.ts";
+import { withoutSequences } from "../text/terminal-sequences.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { redactedData, redactedText } from "./redacted-data.ts";
 import type { ToolProgress } from "./tool.ts";
-import { clip, cutStart } from "../events/cut.ts";
+import { clip, cutStart } from "../text/truncate.ts";
 
 /** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;

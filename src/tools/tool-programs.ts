@@ -2,7 +2,7 @@
  * Owns every process that the tools of a run start. A program that is canceled, or prints too much, ends with all that it
  * has started; what one leaves running lives until `close`. Nothing that it prints is passed on before it is redacted.
  */
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";

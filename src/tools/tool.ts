@@ -1,6 +1,6 @@
 /** What a task can call, wherever it comes from: a command or a module of the repository, an MCP server, a host. */
 
-import type { Sandbox } from "../platform/sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /** One call of a tool. */
 export interface ToolCall {

@@ -1,4 +1,4 @@
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -6,7 +6,7 @@ import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/
 import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import type { Sandbox } from "../platform/sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { isLocal } from "./mcp/variables.ts";
 import { Builds, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
 import {

@@ -1,5 +1,5 @@
 import type { FlowChart, FlowNode } from "../events/flow.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { idOf } from "../entry/model.ts";
 import { factsOf } from "./kinds/kinds.ts";
 import type { Activity, Parameter, Workflow } from "./model.ts";

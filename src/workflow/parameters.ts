@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../document/diagnostic.ts";
-import { defined } from "../document/guards.ts";
+import { defined } from "../text/guards.ts";
 import { suggestion } from "../document/suggest.ts";
 import type { Workflow, WorkflowFile } from "./model.ts";
 

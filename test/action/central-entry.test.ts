@@ -139,7 +139,7 @@ describe("an entry of another repository, with its commit", () => {
     await workspace.git("commit", "--quiet", "--allow-empty", "--message=Other");
     for (const GITHUB_SHA of [undefined, sha]) {
       const more = { job: "flow" };
-      const env = GITHUB_SHA === undefined ? {} : { GITHUB_SHA };
+      const env: Record<string, string> = GITHUB_SHA === undefined ? {} : { GITHUB_SHA };
       const attempt = await tried(t, central, { files: organisation }, more, workspace, env);
       assert.equal(attempt.result.code, 0, attempt.result.raw);
       await workspace.git("ls-files", "--error-unmatch", "--others", "ran-theirs");

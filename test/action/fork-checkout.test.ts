@@ -74,11 +74,12 @@ describe("where a step before us has checked out another commit", () => {
     const { workspace, env, github } = await slashCommand(t);
     await workspace.git("checkout", "--quiet", "main");
     await workspace.git("worktree", "add", "--quiet", "pr", "fork");
-    for (const given of [
+    const inputs: Record<string, string>[] = [
       { entry: "pr/entries/hello.yml", rehearse: "entries/hello.rehearsal.yml" },
       { entry: "entries/hello.yml", rehearse: "pr/entries/hello.rehearsal.yml" },
       { "working-directory": "pr" },
-    ]) {
+    ];
+    for (const given of inputs) {
       const tried = await tryEvent(t, "workflow-dispatch", {
         workspace,
         env,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { zipSync } from "fflate";
 import { inputDefaults } from "../../src/action/inputs.ts";
-import { readMarker } from "../../src/outputs/markers.ts";
+import { readMarker } from "../../src/github/markers.ts";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";

@@ -1,12 +1,12 @@
 /** What a refusal says, whether it fails the step, and who can lift it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defined } from "../../src/document/guards.ts";
-import type { TrustDecision } from "../../src/action/trust.ts";
+import { defined } from "../../src/text/guards.ts";
+import type { TrustDecision } from "../../src/github/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { assertNothingRan, entry, files, rehearsed, tryEvent, type Test } from "./rig.ts";
-import { decide as decideAbout, type Situation } from "./trust-rig.ts";
+import { decide as decideAbout, type Situation } from "../github/trust-rig.ts";
 
 interface Given extends Pick<
   Situation,

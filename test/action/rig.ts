@@ -1,6 +1,6 @@
 /** What the tests of whole steps share: an entry with a rehearsal, and a model server that nobody may ask. */
 import assert from "node:assert/strict";
-import { defined } from "../../src/document/guards.ts";
+import { defined } from "../../src/text/guards.ts";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { runStep, type Command, type StepOptions, type StepResult } from "../rig/runner.ts";

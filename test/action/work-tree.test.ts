@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventSha, readFixture } from "../rig/runner.ts";
-import { decide, type Situation } from "./trust-rig.ts";
+import { decide, type Situation } from "../github/trust-rig.ts";
 
 const other = "c".repeat(40);
 /** Event → the fixture with its payload; a "fork" is what the fixture, or the pull request of its comment, is about. */

@@ -13,7 +13,7 @@ import {
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defined } from "../../src/document/guards.ts";
+import { defined } from "../../src/text/guards.ts";
 import { isRunning, processesMarked, programIn, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal, type ParsedJournal } from "../../src/journal/read.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { hostname } from "node:os";
 import { describe, it, type TestContext } from "node:test";
-import { ask, waitingCall } from "../server/rig.ts";
+import { ask, waitingCall } from "../host/http-rig.ts";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { until } from "../sessions/rig.ts";
 import { startCli, cliExits, type CliChild } from "../rig/cli.ts";

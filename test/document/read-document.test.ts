@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import { documentLimits, formatOfFile, readDocument } from "../../src/document/read-document.ts";
-import { isRecord } from "../../src/document/guards.ts";
+import { isRecord } from "../../src/text/guards.ts";
 import { faultLines, plainly, valueOf } from "../entry/rig.ts";
 import { rounds } from "../rig/nightly.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defined } from "../../src/document/guards.ts";
+import { defined } from "../../src/text/guards.ts";
 import { JobData } from "../../src/engine/job-data.ts";
 import type { SessionRequest } from "../../src/engine/ports.ts";
 import type { ItemSource, Task, Work } from "../../src/entry/model.ts";

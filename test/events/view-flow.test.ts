@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { applyEvent, createRunView, KEPT_STEPS, KEPT_VISITS } from "../../src/events/view.ts";
-import { bothEnds } from "../../src/events/cut.ts";
+import { bothEnds } from "../../src/text/truncate.ts";
 import { KEPT_STEP_TEXT } from "../../src/events/view-flow.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { buildStory, chart, flowTree, FlowTelling } from "../rig/flow-events.ts";

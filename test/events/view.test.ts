@@ -13,7 +13,7 @@ import {
 } from "../../src/events/view.ts";
 import * as samples from "./samples.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { beginningOf } from "../../src/events/cut.ts";
+import { beginningOf } from "../../src/text/truncate.ts";
 import { rounds } from "../rig/nightly.ts";
 
 function fold(events: readonly RunEvent[]): RunView {

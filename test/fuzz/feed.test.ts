@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { Feed, type FeedItem, type FeedStore, type Place } from "../../src/live/feed.ts";
+import { Feed, type FeedItem, type FeedStore, type Place } from "../../src/host/feed.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { holds } from "../rig/fuzz.ts";
 

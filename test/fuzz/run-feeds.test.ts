@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { Feed } from "../../src/live/feed.ts";
-import { JobFeeds, TaskFeed } from "../../src/live/run-feeds.ts";
+import { Feed } from "../../src/host/feed.ts";
+import { JobFeeds, TaskFeed } from "../../src/host/run-feeds.ts";
 import type { Work } from "../../src/entry/model.ts";
 import { fakeHost, jobSpec } from "../rig/fake-host.ts";
 import { sessionCrash } from "../rig/crashes.ts";

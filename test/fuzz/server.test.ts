@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import { anyCharacter } from "../rig/any-character.ts";
 import { holds } from "../rig/fuzz.ts";
-import { ask, serve } from "../server/rig.ts";
+import { ask, serve } from "../host/http-rig.ts";
 
 const names =
   "api test config copilot session task job journal start stop live events query status running models";
@@ -50,7 +50,7 @@ describe("the server", () => {
     await holds(
       t,
       fc.asyncProperty(path, method, headers, body, async (target, verb, head, sent) => {
-        const framed =
+        const framed: Record<string, string> =
           sent === undefined ? {} : { "Content-Length": String(Buffer.byteLength(sent)) };
         const answer = await ask(port, target, {
           method: verb,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { readEvent } from "../../src/github/webhook-event.ts";
-import { decideTrust } from "../../src/action/trust.ts";
+import { decideTrust } from "../../src/github/trust.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const [eventSha, base, other] = ["1", "b", "c"].map((digit) => digit.repeat(40));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { Proposal } from "../../src/events/output-shapes.ts";
-import { markerOf, readMarker } from "../../src/outputs/markers.ts";
+import { markerOf, readMarker } from "../../src/github/markers.ts";
 import type { GithubRepository } from "../rig/github-repository.ts";
 import { nightly } from "../rig/nightly.ts";
 import {

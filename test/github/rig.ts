@@ -6,8 +6,8 @@ import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.t
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { createGithubPort } from "../../src/github/writer.ts";
-import { deliver } from "../../src/outputs/deliver.ts";
-import type { Delivery } from "../../src/outputs/delivery.ts";
+import { deliver } from "../../src/github/deliver.ts";
+import type { Delivery } from "../../src/github/delivery.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
 
 export const head = "a".repeat(40);

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { ServerProgram } from "../../src/tools/mcp/transports.ts";
 import { childEnvironment } from "../../src/platform/environment.ts";
-import { runGit } from "../../src/platform/git.ts";
+import { runGit } from "../../src/git/git.ts";
 import { runToEnd } from "../../src/platform/programs.ts";
 import {
   fileNames,

@@ -1,5 +1,5 @@
 /** Runs of workflows as events, told step by step. */
-import { defined } from "../../src/document/guards.ts";
+import { defined } from "../../src/text/guards.ts";
 import type {
   EffectResult,
   FlowChart,

@@ -1,5 +1,5 @@
 /** Runs of a workflow on the engine's ports: a model, a shell and a person that are functions, and a journal in memory. */
-import { defined } from "../../src/document/guards.ts";
+import { defined } from "../../src/text/guards.ts";
 import type { Script, ScriptRun } from "../../src/events/flow.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";

@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import { buffer } from "node:stream/consumers";
-import { isRecord } from "../../src/document/guards.ts";
+import { isRecord } from "../../src/text/guards.ts";
 import { listen, type Owner } from "./listen.ts";
 
 type Value = string | number | boolean | readonly Value[];

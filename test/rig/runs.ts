@@ -1,6 +1,6 @@
 /** Runs of random trees whose journals other runs go on from. */
 import type { FanOut } from "../../src/engine/fan-out.ts";
-import { defined } from "../../src/document/guards.ts";
+import { defined } from "../../src/text/guards.ts";
 import type { PastRun } from "../../src/engine/past.ts";
 import type { Task, Work } from "../../src/entry/model.ts";
 import { commandName } from "../../src/entry/work.ts";

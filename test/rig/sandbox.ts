@@ -6,7 +6,7 @@
 import { isMap, isNode, parseDocument, type Document } from "yaml";
 import type { Entry, Permissions } from "../../src/entry/model.ts";
 import { withSandbox } from "../../src/permissions/rules.ts";
-import { sandboxSupport } from "../../src/platform/sandbox.ts";
+import { sandboxSupport } from "../../src/sandbox/sandbox.ts";
 import { skipUnlessCi } from "./programs.ts";
 
 const support = await sandboxSupport(process.env);

@@ -1,8 +1,8 @@
 /** Jobs with the action protocol on the real runtime, with real commands as tools. */
 import type { TestContext } from "node:test";
-import { defined } from "../../src/document/guards.ts";
-import type { JobHostOptions } from "../../src/live/host-options.ts";
-import { JobHost } from "../../src/live/job-host.ts";
+import { defined } from "../../src/text/guards.ts";
+import type { JobHostOptions } from "../../src/host/host-options.ts";
+import { JobHost } from "../../src/host/job-host.ts";
 import type { Entry, Task, ToolDeclaration } from "../../src/entry/model.ts";
 import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
 import { ref } from "../rig/engine.ts";

@@ -1,9 +1,9 @@
 /** A host on a scripted model server, and callbacks that write down what they are told. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { ICopilotJobCallback, ICopilotTaskCallback } from "../../src/live/job-callbacks.ts";
-import { JobHost } from "../../src/live/job-host.ts";
-import type { LiveResponse } from "../../src/live/feed.ts";
+import type { ICopilotJobCallback, ICopilotTaskCallback } from "../../src/host/job-callbacks.ts";
+import { JobHost } from "../../src/host/job-host.ts";
+import type { LiveResponse } from "../../src/host/feed.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { ICopilotSession } from "../../src/sessions/callbacks.ts";

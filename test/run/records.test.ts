@@ -10,13 +10,13 @@ import { executeRun } from "../../src/run/execute.ts";
 import { readReport } from "../reports/rig.ts";
 import { asFlag } from "../../src/run/options.ts";
 import { checkOutputs, readUserInputFile } from "../../src/run/options-paths.ts";
-import { JobHost } from "../../src/live/job-host.ts";
+import { JobHost } from "../../src/host/job-host.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { create } from "../sessions/attempts.ts";
 import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import type { RunEvent } from "../../src/events/event.ts";
 import { openOutputDirectory } from "../../src/run/output-directory.ts";
-import { alive } from "../outputs/alive.ts";
+import { alive } from "../github/alive.ts";
 import { tell } from "../rig/tell.ts";
 
 test("if one record of a run can't be written, the others are left as they were", async (t) => {

@@ -1,9 +1,9 @@
 /** What a run makes of the declarations of its entry. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import { isRecord } from "../../src/document/guards.ts";
+import { isRecord } from "../../src/text/guards.ts";
 import type { ToolDeclaration } from "../../src/entry/model.ts";
-import { JobHost } from "../../src/live/job-host.ts";
+import { JobHost } from "../../src/host/job-host.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { runTools } from "../../src/run/run-tools.ts";

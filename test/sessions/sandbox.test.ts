@@ -6,7 +6,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { runtimeSandbox } from "../../src/platform/sandbox.ts";
+import { runtimeSandbox } from "../../src/sandbox/sandbox.ts";
 import { Confinement } from "../../src/sessions/confinement.ts";
 import { makeCanaries } from "../rig/canaries.ts";
 import { bash } from "../rig/model-server.ts";

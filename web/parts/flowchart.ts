@@ -7,7 +7,7 @@ import {
   type FlowDrawingOptions,
 } from "../../src/reports/flow-chart.ts";
 import { renderMermaid, type MermaidOptions } from "../../src/entry/mermaid.ts";
-import { clip } from "../../src/events/cut.ts";
+import { clip } from "../../src/text/truncate.ts";
 
 let count = 0;
 

@@ -1,5 +1,5 @@
 /** The arguments of a tool call, which are JSON by a model: anything is possible. Pure. */
-import { clip } from "../../src/events/cut.ts";
+import { clip } from "../../src/text/truncate.ts";
 
 export function prettyJson(text: string): string {
   const value = parsed(text);

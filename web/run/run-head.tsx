@@ -1,5 +1,5 @@
 /** What a run is and how it ended, and what can be done with it. */
-import { changeText } from "../../src/reports/text.ts";
+import { changeText } from "../../src/events/change-text.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Permissions } from "../../src/entry/model.ts";

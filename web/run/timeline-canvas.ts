@@ -2,7 +2,7 @@
 import type { Mark, Span } from "../model/model.ts";
 import { ticks, type Item, type LaneRow, type Range } from "../model/timeline.ts";
 import type { Palette } from "./timeline-palette.ts";
-import { cut } from "../../src/events/cut.ts";
+import { cut } from "../../src/text/truncate.ts";
 
 export interface View {
   readonly rows: readonly LaneRow[];

@@ -1,5 +1,5 @@
 /** A document of the action protocol as a reply. It is not checked: a rehearsal can play a model that writes wrong ones. */
-import { isList, isRecord } from "../../document/guards.ts";
+import { isList, isRecord } from "../../text/guards.ts";
 import type { Described } from "../../document/schema-type.ts";
 
 const field = (description: string) => ({ description });

@@ -1,4 +1,4 @@
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { Path } from "../../document/problem.ts";
 import { fieldProblems, isTextOfDecision, type DecisionFields } from "./decision-fields.ts";
 import type { Reading } from "./reading.ts";

@@ -1,4 +1,4 @@
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { Locate, Path, Problem } from "../../document/problem.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
 import type { ConditionField } from "./schema-parts.ts";

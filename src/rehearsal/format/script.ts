@@ -1,5 +1,5 @@
 /** A rehearsal, ready to be played: every part knows its place in the file, for the messages about it. */
-import type { Change } from "../../change/change.ts";
+import type { Change } from "../../git/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";

@@ -1,7 +1,7 @@
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./schema-parts.ts";
-import { cut, cutStart } from "../../events/cut.ts";
+import { cut, cutStart } from "../../text/truncate.ts";
 import type { RunStarted } from "../../events/event.ts";
 
 export interface TextCondition {

@@ -27,7 +27,7 @@ import {
   offeredTool,
   type ChatRequest,
 } from "./wire.ts";
-import { cut } from "../../events/cut.ts";
+import { cut } from "../../text/truncate.ts";
 import { onAbort } from "../../platform/waiting.ts";
 
 export interface ScriptedModelOptions {
@@ -236,7 +236,8 @@ export class ScriptedModel implements ModelTransport {
         const given = typeof error === "object" ? error : { status: error ?? 500 };
         const { status, message = `The rehearsal answers with status ${status}.` } = given;
         // Without this header the runtime repeats the request for up to a minute.
-        const final = times === undefined ? { "x-should-retry": "false" } : {};
+        const final: Record<string, string> =
+          times === undefined ? { "x-should-retry": "false" } : {};
         return encodeError(status, this.#fill(message), { ...final, ...given.headers });
       }
       case "cut":

@@ -1,6 +1,6 @@
 /** OpenAI chat completions: what a rehearsal must read of a request, and how it answers. */
 import { onAbort } from "../../platform/waiting.ts";
-import { isRecord, parsedJson, urlOf } from "../../document/guards.ts";
+import { isRecord, parsedJson, urlOf } from "../../text/guards.ts";
 import type { ModelRequest } from "../../sessions/transport.ts";
 
 export interface ChatRequest {

@@ -1,4 +1,4 @@
-import { isList, isRecord, parsedJson } from "../../document/guards.ts";
+import { isList, isRecord, parsedJson } from "../../text/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
 import { completeDocument, shortDocument } from "../format/document-fields.ts";

@@ -1,4 +1,4 @@
-import { defined, isRecord } from "../../document/guards.ts";
+import { defined, isRecord } from "../../text/guards.ts";
 import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { SessionStarted, WorkRef } from "../../events/event.ts";
 import type { AnswerFinish, ModelReplied, ToolEnded } from "../../events/session-activity.ts";

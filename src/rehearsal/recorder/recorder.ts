@@ -3,7 +3,7 @@
  * distinguishes it from the others of its work, so that parallel works and loops find their own replies again. A replay
  * is faster than the run was, so nothing in it may depend on what happens at the same time elsewhere.
  */
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { Decision } from "../../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";

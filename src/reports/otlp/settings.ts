@@ -1,6 +1,6 @@
 /** Reads the variables of OpenTelemetry. A variable that can't be honored is a warning after the run. */
 import { accessSync } from "node:fs";
-import { urlOf } from "../../document/guards.ts";
+import { urlOf } from "../../text/guards.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { defaultSampling, type Sampling } from "./trace-context.ts";
 

@@ -10,7 +10,7 @@ import {
   type SpanContext,
   type Tracer,
 } from "@opentelemetry/api";
-import { clip } from "../../events/cut.ts";
+import { clip } from "../../text/truncate.ts";
 import {
   decisionCategory,
   decisionMessage,

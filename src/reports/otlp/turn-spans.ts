@@ -1,7 +1,7 @@
 /** A turn, with its model calls and tool calls. */
 import { SpanKind, type Attributes } from "@opentelemetry/api";
-import { defined } from "../../document/guards.ts";
-import { clip } from "../../events/cut.ts";
+import { defined } from "../../text/guards.ts";
+import { clip } from "../../text/truncate.ts";
 import type { TurnEnded, TurnStarted } from "../../events/event.ts";
 import {
   UNKNOWN_TOOL,

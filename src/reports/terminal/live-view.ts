@@ -15,7 +15,7 @@ import {
   runningWorks,
 } from "../doing.ts";
 import type { Paint } from "../paint.ts";
-import { clockText, countText, cutTo, fitName, oneLine, plural } from "../text.ts";
+import { clockText, countText, cutTo, fitName, oneLine, plural } from "../../text/format.ts";
 
 export interface LiveStream {
   write(text: string): unknown;

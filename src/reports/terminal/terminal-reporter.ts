@@ -11,7 +11,7 @@ import { chartOf } from "../flow-chart.ts";
 import { createPaint } from "../paint.ts";
 import { lastLine, type Exit } from "../last-line.ts";
 import { Heartbeat } from "../doing.ts";
-import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
+import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../../text/format.ts";
 import { worksTable } from "../works-table.ts";
 import type { Clock } from "../../platform/clock.ts";
 

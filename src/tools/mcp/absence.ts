@@ -1,5 +1,5 @@
 /** Whether a failed request to an address is worth another try: the server isn't there, or doesn't know the session any more. */
-import { urlOf } from "../../document/guards.ts";
+import { urlOf } from "../../text/guards.ts";
 import { errorCode } from "../../platform/system-error.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** One MCP server: up until `ended` is set, and never again; every call settles then; nothing is left after `close`. */
-import { defined, isList, isRecord, urlOf } from "../../document/guards.ts";
+import { defined, isList, isRecord, urlOf } from "../../text/guards.ts";
 import type * as Package from "@modelcontextprotocol/client";
 import type {
   CallToolResult,
@@ -10,7 +10,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts";
-import type { Sandbox } from "../../platform/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
 import { Absence, absenceKind, addressError, messageOf } from "./absence.ts";
@@ -20,7 +20,7 @@ import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import { failed, type CallContext, type ToolOutcome, type ToolProgress } from "../tool.ts";
-import { cutStart } from "../../events/cut.ts";
+import { cutStart } from "../../text/truncate.ts";
 
 interface ConnectOptions {
   readonly version: string;

@@ -1,6 +1,6 @@
 /** The tools of a server as a task sees them: what can't be offered is left out by name. */
 import type { StandardSchemaV1, Tool as ServerTool } from "@modelcontextprotocol/client";
-import { defined, isRecord, isText } from "../../document/guards.ts";
+import { defined, isRecord, isText } from "../../text/guards.ts";
 import { redactedValue } from "../../redaction/redacted-value.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import type { Tool } from "../tool.ts";

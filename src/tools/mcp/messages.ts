@@ -1,6 +1,6 @@
 /** Reads what servers send leniently: null means absent, and whatever has the id of a request answers it. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { isList, isRecord, isText, parsedJson } from "../../document/guards.ts";
+import { isList, isRecord, isText, parsedJson } from "../../text/guards.ts";
 
 const internalError = -32_603;
 /** Their values are data, where null means something. */

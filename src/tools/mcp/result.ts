@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import { isList, isRecord, isText, parsedJson } from "../../document/guards.ts";
-import { clip } from "../../events/cut.ts";
+import { isList, isRecord, isText, parsedJson } from "../../text/guards.ts";
+import { clip } from "../../text/truncate.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { redactedData, redactedText } from "../redacted-data.ts";
 import { longestResult } from "../tool-output.ts";

@@ -5,7 +5,7 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import { type McpServer, defaultStartSeconds } from "../../entry/model.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -8,12 +8,12 @@ import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { defined, isRecord, parsedJson } from "../../document/guards.ts";
-import { endOf } from "../../events/cut.ts";
+import { defined, isRecord, parsedJson } from "../../text/guards.ts";
+import { endOf } from "../../text/truncate.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../../platform/processes.ts";
-import type { Sandbox } from "../../platform/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { type ProgramEnd, type StartedProgram, startProgram } from "../../platform/programs.ts";
 import { isMessage, repaired, repairedBody } from "./messages.ts";
 

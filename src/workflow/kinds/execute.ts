@@ -1,6 +1,6 @@
 import type { Script, ScriptRun } from "../../events/flow.ts";
 import { fencesOf } from "../../document/markdown.ts";
-import { bothEnds, clip } from "../../events/cut.ts";
+import { bothEnds, clip } from "../../text/truncate.ts";
 import type { ActivityOf } from "../model.ts";
 import {
   failedWith,

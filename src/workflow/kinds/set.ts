@@ -1,4 +1,4 @@
-import { cut } from "../../events/cut.ts";
+import { cut } from "../../text/truncate.ts";
 import type { ActivityOf } from "../model.ts";
 import { namePattern } from "../value.ts";
 import { succeeded, unanswered, type Kind } from "./kind.ts";

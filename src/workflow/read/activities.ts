@@ -1,4 +1,4 @@
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { MarkdownFence } from "../../document/markdown.ts";
 import { activityKinds, isActivityKind, kindOf, type ActivityKind } from "../kinds/kinds.ts";
 import type { ReadNode } from "../kinds/kind.ts";
@@ -7,7 +7,7 @@ import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
 import type { Activity, Parameter } from "../model.ts";
 import { parseParameters } from "../parameters.ts";
 import { unquote } from "../value.ts";
-import { cut } from "../../events/cut.ts";
+import { cut } from "../../text/truncate.ts";
 import { didYouMean, suggest } from "../../document/suggest.ts";
 
 export interface ReadActivities {

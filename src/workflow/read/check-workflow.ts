@@ -9,7 +9,7 @@ import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { USER_INPUT } from "../parameters.ts";
-import { clip } from "../../events/cut.ts";
+import { clip } from "../../text/truncate.ts";
 
 export interface CheckOptions {
   readonly environment: readonly string[];

@@ -1,5 +1,5 @@
 /** The tokens of a flowchart. Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. */
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import { labelText, type FlowLabel } from "./flowchart-text.ts";
 
 export interface FlowFault {

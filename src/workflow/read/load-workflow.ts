@@ -1,5 +1,5 @@
 /** A `.wf.md` file with everything that it calls and includes. Each file is read once, whoever calls it. */
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { readMarkdown } from "../../document/markdown.ts";
 import { byPosition } from "../../document/problem.ts";

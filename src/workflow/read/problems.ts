@@ -1,4 +1,4 @@
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Position } from "../../document/problem.ts";
 import { didYouMean, suggest } from "../../document/suggest.ts";

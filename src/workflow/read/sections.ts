@@ -12,7 +12,7 @@ import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
 import type { Activity, WorkflowFile, WorkflowPrompt } from "../model.ts";
 import { roleOf, roles } from "../value.ts";
-import { cut } from "../../events/cut.ts";
+import { cut } from "../../text/truncate.ts";
 
 export interface Sections {
   readonly title?: string;

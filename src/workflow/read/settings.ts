@@ -1,4 +1,4 @@
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
 import { schemaCheck } from "../../document/schema-check.ts";

@@ -11,7 +11,7 @@ import type { Environment } from "../../platform/environment.ts";
 import { endGroup, endMarkedProcesses, exitCodeOf, signalGroup } from "../../platform/processes.ts";
 import { startProgram, type ProgramEnd, type StartedProgram } from "../../platform/programs.ts";
 import { RUN_MARK } from "../../platform/run-folder.ts";
-import type { Sandbox } from "../../platform/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { findProgram } from "../../platform/search-path.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import {

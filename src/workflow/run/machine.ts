@@ -1,5 +1,5 @@
 /** The interpreter of workflows, without effects: the same results always make the same run. */
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import { exceeded, type ResolvedLimits } from "../../engine/limits.ts";
 import { defaultLimits, type Limits } from "../../entry/model.ts";
 import type { MadeDecision } from "../../events/decision.ts";

@@ -2,7 +2,7 @@
 import type { Environment } from "../../platform/environment.ts";
 import { makeNamedPipes, PipeReader } from "../../platform/named-pipes.ts";
 import { runToEnd } from "../../platform/programs.ts";
-import type { Sandbox } from "../../platform/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { findProgram } from "../../platform/search-path.ts";
 import { endOfScript } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";

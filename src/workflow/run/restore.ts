@@ -1,5 +1,5 @@
 /** What an earlier run has done. A resumption that would have gone another way is refused, never guessed. */
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { EffectResult } from "../../events/flow.ts";
 import {
   stepCharacters,

@@ -1,6 +1,6 @@
 /** The output of a script: complete in a file, its ends in memory, and piece by piece for who watches. */
 import type { Clock } from "../../platform/clock.ts";
-import { beginningOf, endOf } from "../../events/cut.ts";
+import { beginningOf, endOf } from "../../text/truncate.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";

@@ -20,14 +20,14 @@ import { decidePermission, type PermissionContext } from "../../permissions/poli
 import { listsCommands } from "../../permissions/rules.ts";
 import { childEnvironment, withGitSetting, type Environment } from "../../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
-import type { Sandbox } from "../../platform/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
 import { pythonExecutor, pythonTags } from "./python.ts";
 import { ScriptOutput } from "./script-output.ts";
-import { cut } from "../../events/cut.ts";
+import { cut } from "../../text/truncate.ts";
 
 export interface Scripts {
   readonly tags: readonly string[];

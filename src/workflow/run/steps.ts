@@ -1,5 +1,5 @@
 /** The steps of a run as events: what each activity asked of the outside, what came of it, and what it changed. */
-import { defined } from "../../document/guards.ts";
+import { defined } from "../../text/guards.ts";
 import type { EffectResult, StepInput } from "../../events/flow.ts";
 import { stepCharacters, type ShellState, type StepStarted } from "../../events/step.ts";
 import type { FlowEvent, Variables, WorkflowState } from "./state.ts";

@@ -44,7 +44,7 @@ export class SimulatedRuntime implements SessionFactory {
     this.#clock = clock;
   }
 
-  open({ label, modelId, history = [] }: SessionRequest): Promise<Opened> {
+  open({ label, modelId, history }: SessionRequest): Promise<Opened> {
     this.#sessions += 1;
     const session = this.#session(`s${this.#sessions}`, { modelId, label, history });
     return Promise.resolve({ kind: "opened", session });
@@ -52,7 +52,7 @@ export class SimulatedRuntime implements SessionFactory {
 
   #session(
     id: string,
-    { modelId, label, history }: Pick<Required<SessionRequest>, "modelId" | "label" | "history">,
+    { modelId, label, history = [] }: Pick<SessionRequest, "modelId" | "label" | "history">,
   ): Session {
     const life = this.#life.signal;
     const messages: Message[] = [system];

@@ -1,7 +1,7 @@
 /** Which server of a host a run gets, and with which environment. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isRecord } from "../../../src/document/guards.ts";
+import { isRecord } from "../../../src/text/guards.ts";
 import { addressOf, variablesOf } from "../../../src/tools/mcp/variables.ts";
 import { call, makeMcpRig, never, ready, reasonOf, toolNamed, value } from "./rig.ts";
 
@@ -86,7 +86,8 @@ test("env:NAME is a whole value of env, and a word of a header", () => {
     url: "http://x",
     headers: { a: "Bearer $& env:TWO", b: "2", c: "noenv:X" },
   });
-  for (const variables of [{ ONE: "1" }, { ONE: "1", TWO: "" }]) {
+  const incomplete: Record<string, string>[] = [{ ONE: "1" }, { ONE: "1", TWO: "" }];
+  for (const variables of incomplete) {
     assert.deepEqual(addressOf(server, variables), { kind: "incomplete", missing: "TWO" });
   }
   assert.equal(addressOf({ command: "x", env: { A: "env:toString" } }, {}).kind, "incomplete");

@@ -1,0 +1,169 @@
+/** Nothing here trusts what an agent has said. Nothing is delivered twice: a hidden marker finds it again. */
+import { proposalKinds, type Outputs } from "../entry/outputs.ts";
+import { endWords, type RunOutcome } from "../events/event.ts";
+import type { Origin } from "../events/output-shapes.ts";
+import type { RunView } from "../events/view.ts";
+import { collectOutputs, type CollectedOutputs } from "../outputs/collect.ts";
+import { deliverProposal, withKeys } from "./deliver-proposal.ts";
+import { deliverReview } from "./deliver-review.ts";
+import {
+  deadlineOf,
+  reasonOf,
+  refused,
+  skipped,
+  type Deliverable,
+  type Delivering,
+  type Delivery,
+  type DeliveryOptions,
+  attempt,
+  write,
+} from "./delivery.ts";
+import { GithubFailure, type GithubPort, type OwnComment } from "./github-port.ts";
+import { readMarker } from "./markers.ts";
+import { reportComment } from "./report-comment.ts";
+
+export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
+  return (
+    report?.comment !== undefined ||
+    findings?.review !== undefined ||
+    proposalKinds.some((kind) => proposals[kind] !== undefined)
+  );
+}
+
+/** Those that are looked at. A journal can have any number, and each one that is refused has cost a few requests. */
+const mostProposals = 200;
+
+export async function deliver(
+  about: Deliverable,
+  github: GithubPort,
+  options: DeliveryOptions,
+): Promise<readonly Delivery[]> {
+  const { outputs, origin, view } = about;
+  const outcome = outcomeOf(view);
+  if (!asksForDelivery(outputs)) return [];
+  const isFailed = outcome.kind === "failed";
+  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
+    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
+  const moved = await outdated(origin, github);
+  if (moved !== undefined) return [moved];
+  const collected = collectOutputs(view, outputs);
+  const delivering: Delivering = {
+    about,
+    github,
+    options,
+    deadline: deadlineOf(options),
+    published: new Map(),
+    ours(body, kind) {
+      const marker = readMarker(body);
+      const isOfJob = marker?.job === about.job && marker.entry === about.entry;
+      // A marker without a leg is of a version that didn't know legs.
+      const isOfLeg = marker?.leg === undefined || marker.leg === origin.leg;
+      return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
+    },
+  };
+  const deliveries: Delivery[] = [];
+  if (outputs.report?.comment !== undefined)
+    deliveries.push(...(await deliverReport(delivering, collected)));
+  if (isFailed) return deliveries;
+  if (outputs.findings?.review !== undefined)
+    deliveries.push(...(await deliverReview(delivering, collected)));
+  const { length } = collected.proposals;
+  if (length > mostProposals)
+    deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
+  const keyed = withKeys(collected.proposals, about);
+  for (const proposed of keyed.slice(0, mostProposals))
+    deliveries.push(await deliverProposal(delivering, proposed));
+  return deliveries;
+}
+
+function outcomeOf({ status, reason = "" }: RunView): RunOutcome {
+  switch (status) {
+    case "succeeded":
+      return { kind: status };
+    case "failed":
+    case "skipped":
+      return { kind: status, reason };
+    case "canceled":
+    case "pending":
+    case "running":
+      return { kind: "canceled", reason };
+  }
+}
+
+async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | undefined> {
+  const { isPullRequest, number, head } = origin;
+  if (isPullRequest !== true || number === undefined) return undefined;
+  try {
+    const { sha } = await github.headOf(number);
+    if (sha === head) return undefined;
+    return skipped("everything", `outdated: the head of #${number} is ${sha} by now, not ${head}`);
+  } catch (error) {
+    if (!(error instanceof GithubFailure)) throw error;
+    return refused(
+      "everything",
+      `the head of #${number} is unknown: ${reasonOf(error, "`pull-requests: read`")}`,
+    );
+  }
+}
+
+const needs = "`pull-requests: write`";
+
+function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boolean {
+  const [run = 0, tried = 0] = (key ?? "").split("/").map(Number);
+  const own = Number(workflowRun);
+  return run > own || (run === own && tried >= attempt);
+}
+
+async function deliverReport(
+  delivering: Delivering,
+  { findings, omitted, complete, verdict }: CollectedOutputs,
+): Promise<readonly Delivery[]> {
+  const { about, github, ours } = delivering;
+  const { view } = about;
+  const { isPullRequest, number } = about.origin;
+  if (isPullRequest !== true || number === undefined)
+    return [skipped("report comment", "the run is about no pull request")];
+  const what = `report comment on #${number}`;
+  const find = async (): Promise<readonly OwnComment[]> => {
+    const all = (await github.ownComments(number)).filter(({ body }) => ours(body, "report"));
+    const ofLeg = all.filter(({ body }) => ours(body, "report")?.leg === about.origin.leg);
+    // The first leg takes over the comment of an earlier version, and minimizes older ones.
+    return ofLeg.length > 0 ? ofLeg : all.filter(({ isMinimized }) => !isMinimized);
+  };
+  const older: Delivery[] = [];
+  const made = await attempt(delivering, { what, needs }, async () => {
+    const [newest, ...rest] = await find();
+    const last = ours(newest?.body ?? "", "report");
+    if (last?.head === about.origin.head && isLater(last.key, about.origin))
+      return skipped(what, "it is there already, of this run or of a later one");
+    const body = reportComment({
+      ...about,
+      outcome: outcomeOf(view),
+      verdict,
+      findings,
+      omitted,
+      complete,
+      earlier: last?.fingerprints ?? [],
+      totals: view.totals,
+      durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
+    });
+    for (const { nodeId, isMinimized } of rest) {
+      if (isMinimized) continue;
+      const writing = { what: `an older ${what}, minimized`, needs };
+      const minimize = (): Promise<Delivery> =>
+        write(delivering, writing, () => github.minimize(nodeId));
+      older.push(await attempt(delivering, writing, minimize));
+    }
+    if (newest !== undefined) {
+      const writing = { what: `${what}, updated`, needs, preview: body };
+      return write(delivering, writing, () => github.updateComment(newest.id, body));
+    }
+    return write(
+      delivering,
+      { what, needs, preview: body },
+      () => github.createComment(number, body),
+      async () => ((await find()).length > 0 ? {} : undefined),
+    );
+  });
+  return [made, ...older];
+}

@@ -1,0 +1,92 @@
+/**
+ * The hidden first line of all that we write on GitHub. Only the very first line counts: texts of agents never stand
+ * there. Anybody may write one, though: look at the author.
+ */
+import { defined } from "../text/guards.ts";
+import { cut, wholeCharacters } from "../text/truncate.ts";
+
+/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. The others are proposals. */
+export const markerKinds = [
+  "report",
+  "review",
+  "finding",
+  "comment",
+  "issue",
+  "pull_request",
+  "close",
+] as const;
+export type MarkerKind = (typeof markerKinds)[number];
+
+export interface Marker {
+  readonly kind: MarkerKind;
+  readonly job: string;
+  readonly entry: string;
+  /** The leg of a matrix that wrote it. */
+  readonly leg?: string;
+  /** What makes it one of a kind: the fingerprint of a finding, the digest of a proposal. */
+  readonly key?: string;
+  readonly head?: string;
+  /** Of the findings that a report or a review lists; only the first are kept. */
+  readonly fingerprints?: readonly string[];
+}
+
+/** Of all fingerprints, encoded: 300 SHA-256. */
+const MAX_FINGERPRINTS = 20_000;
+const MAX_VALUE = 300;
+/** A longer first line is none of ours. */
+const MAX_LINE = 100_000;
+
+export function markerOf({ kind, job, entry, leg, key, head, fingerprints }: Marker): string {
+  const values = Object.entries({ job, entry, leg, key, head }).flatMap(([name, value]) =>
+    value === undefined ? [] : [` ${name}=${encoded(value)}`],
+  );
+  if (fingerprints !== undefined) values.push(` fingerprints=${joined(fingerprints)}`);
+  return `<!-- agent-jobs:${kind}${values.join("")} -->`;
+}
+
+/** Undefined: the body doesn't begin with a marker of ours. */
+export function readMarker(body: string): Marker | undefined {
+  const [line = ""] = body.slice(0, MAX_LINE).split(/\r?\n/, 1);
+  const match = /^<!-- agent-jobs:([a-z_]+)((?: [a-z]+=[^\s<>]*)*) -->$/.exec(line);
+  const kind = markerKinds.find((one) => one === match?.[1]);
+  if (kind === undefined) return undefined;
+  const values = new Map(
+    (match?.[2] ?? "").split(" ").map((pair): [string, string] => {
+      const [name = "", value = ""] = pair.split("=", 2);
+      return [name, value];
+    }),
+  );
+  const [job, entry, leg, key, head] = ["job", "entry", "leg", "key", "head"].map((name) =>
+    decoded(values.get(name)),
+  );
+  if (job === undefined || entry === undefined) return undefined;
+  const fingerprints = values
+    .get("fingerprints")
+    ?.split(",")
+    .flatMap((one) => decoded(one) || []);
+  return { kind, job, entry, ...defined({ leg, key, head, fingerprints }) };
+}
+
+function joined(fingerprints: readonly string[]): string {
+  let text = "";
+  for (const one of fingerprints) {
+    const next = (text === "" ? "" : ",") + encoded(one);
+    if (text.length + next.length > MAX_FINGERPRINTS) break;
+    text += next;
+  }
+  return text;
+}
+
+/** Without `-`, `<`, `>`, space and line end, so that no value ends the comment. */
+function encoded(value: string): string {
+  return encodeURIComponent(wholeCharacters(cut(value, MAX_VALUE))).replaceAll("-", "%2D");
+}
+
+function decoded(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}

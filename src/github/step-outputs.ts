@@ -1,0 +1,154 @@
+/** The outputs of the step. Later steps read them through `env`, in which Linux allows no variable of 128 kB. */
+import { elapsedMs, endText, wentBadly, type RunView } from "../events/view.ts";
+import type { Delivery } from "./delivery.ts";
+import { collectOutputs, resultsOf } from "../outputs/collect.ts";
+import { findingJson, jobReport } from "../reports/run-json.ts";
+import { lastItems, wholeItems } from "./layout.ts";
+import type { outputNames } from "../generated/action-manifest.ts";
+
+export type OutputName = (typeof outputNames)[number];
+
+export type Result = "success" | "failure" | "skipped" | "cancelled";
+
+export interface OutputsOptions {
+  readonly journal?: string;
+  /** With the report of the job, whole. */
+  readonly reportFile?: string;
+  /** Overrides the view, for example with `skipped` for a refused run. */
+  readonly result?: Result;
+  readonly journalDigest?: string;
+  /** Under which name it should be uploaded. */
+  readonly journalArtifact?: string;
+  readonly deliveries?: readonly Delivery[];
+  readonly reason?: string;
+}
+
+/** In bytes of UTF-8; the sum is under 128,000. */
+const MAX_DECISIONS = 64_000;
+const MAX_RESULTS = 16_000;
+const MAX_FAILED = 8_000;
+const MAX_FINDINGS = 16_000;
+const MAX_DELIVERIES = 8_000;
+const MAX_TEXT = 8_000;
+const MAX_PATH = 4_000;
+
+export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<OutputName, string> {
+  const { totals } = view;
+  const { findings, verdict } = collectOutputs(view);
+  const failed = [...view.works.values()].filter(wentBadly);
+  const results = wholeResults(view);
+  return {
+    result: options.result ?? resultWords[view.status],
+    reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
+    rehearsed: String(view.rehearsed),
+    "failed-tasks": jsonList([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
+    decisions: decisionsText(view),
+    report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
+    "report-file": cutToBytes(options.reportFile ?? "", MAX_PATH),
+    // Whole or not at all: half of it is no JSON.
+    results: Buffer.byteLength(results) <= MAX_RESULTS ? results : "",
+    findings: jsonList(findings.map(findingJson), MAX_FINDINGS),
+    verdict: verdict?.verdict ?? "",
+    "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
+    journal: cutToBytes(options.journal ?? "", MAX_PATH),
+    "journal-digest": options.journalDigest ?? "",
+    "journal-artifact": options.journalArtifact ?? "",
+    matrix: "",
+    "journal-pattern": "",
+    deliveries: deliveriesText(options.deliveries ?? []),
+    "model-calls": String(totals.modelCalls),
+    "input-tokens": String(totals.inputTokens),
+    "output-tokens": String(totals.outputTokens),
+    cost: String(Math.round(totals.cost * 1e6) / 1e6),
+    "duration-seconds": String(Math.round(durationMs(view) / 100) / 10),
+  };
+}
+
+export function deliveriesText(deliveries: readonly Delivery[]): string {
+  const shown = deliveries.map(({ preview: _preview, ...delivery }) => delivery);
+  return jsonList(shown, MAX_DELIVERIES);
+}
+
+function wholeResults(view: RunView): string {
+  const results = resultsOf(view);
+  return results === null ? "" : JSON.stringify(results);
+}
+
+/** What the outputs leave out of the report and the results, and where that is, in sentences. */
+export function omittedFromOutputs(
+  view: RunView,
+  { reportFile }: Pick<OutputsOptions, "reportFile">,
+): readonly string[] {
+  const where = (name: string): string =>
+    reportFile === undefined ? `Set \`output-dir\` to keep ${name}.` : `${name} has all of it.`;
+  const report = Buffer.byteLength(jobReport(view) ?? "");
+  const results = Buffer.byteLength(wholeResults(view));
+  const omitted: string[] = [];
+  if (report > MAX_TEXT)
+    omitted.push(
+      `The output \`report\` has ${MAX_TEXT} of ${report} bytes. ${where(reportFile ?? "the whole report")}`,
+    );
+  if (results > MAX_RESULTS)
+    omitted.push(
+      `The output \`results\` is empty: the results have ${results} bytes, and it takes ${MAX_RESULTS}. ${where("run.json")}`,
+    );
+  return omitted;
+}
+
+/** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */
+export function durationMs(view: RunView): number {
+  const start = view.startedAt;
+  if (start === undefined) return 0;
+  if (view.endedAt !== undefined) return Math.max(0, view.endedAt - start);
+  return [...view.works.values()].reduce(
+    (longest, work) => Math.max(longest, elapsedMs(work, work.startedAt ?? start)),
+    0,
+  );
+}
+
+const resultWords: Readonly<Record<RunView["status"], Result>> = {
+  succeeded: "success",
+  failed: "failure",
+  skipped: "skipped",
+  canceled: "cancelled",
+  pending: "cancelled",
+  running: "cancelled",
+};
+
+/** The latest decisions that fit. */
+function decisionsText(view: RunView): string {
+  const all = [
+    ...view.decisions.map((entry) => ({ entry, task: null, work: null })),
+    ...[...view.works.values()].flatMap(({ decisions, taskId, workId }) =>
+      decisions.map((entry) => ({ entry, task: taskId, work: workId })),
+    ),
+  ].sort((a, b) => a.entry.at - b.entry.at);
+  const items = all.map(({ entry: { at, iteration, kind, category, text }, task, work }) =>
+    listItem({ at: isoTime(at), task, work, iteration, kind, category, text }),
+  );
+  return listOf(lastItems(items, MAX_DECISIONS));
+}
+
+function jsonList(values: readonly unknown[], length: number): string {
+  return listOf(wholeItems(values.map(listItem), length));
+}
+
+function listItem(value: unknown): string {
+  return `${JSON.stringify(value)},`;
+}
+
+function listOf(items: readonly string[]): string {
+  return `[${items.join("").slice(0, -1)}]`;
+}
+
+function isoTime(at: number): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
+
+function cutToBytes(text: string, bytes: number): string {
+  const short = text.slice(0, bytes);
+  if (short === text && Buffer.byteLength(text) <= bytes) return text;
+  const { read } = new TextEncoder().encodeInto(short, new Uint8Array(bytes - 3));
+  return `${short.slice(0, read)}…`;
+}

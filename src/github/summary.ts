@@ -1,0 +1,274 @@
+/**
+ * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
+ * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
+ */
+import { statusSign } from "../entry/mermaid.ts";
+import { clip, cut } from "../text/truncate.ts";
+import { memoryDiff } from "../events/memory.ts";
+import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
+import { collectOutputs } from "../outputs/collect.ts";
+import { countsText, findingsTable } from "./findings-table.ts";
+import { blobs } from "../outputs/line-address.ts";
+import { safeCell, safeMarkdown } from "./safe-markdown.ts";
+import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
+import { harmless, plural } from "../text/format.ts";
+import { changeText } from "../events/change-text.ts";
+import type { Delivery } from "./delivery.ts";
+import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
+import { code, fenced, inline, sentence } from "../text/escape.ts";
+import {
+  amountText,
+  costText,
+  durationText,
+  fitting,
+  fold,
+  folded,
+  nameOf,
+  resultText,
+  type Section,
+} from "./layout.ts";
+import {
+  chartSection,
+  commandsSection,
+  decisionSections,
+  denialsSection,
+  failuresSection,
+  finalMessageSection,
+  itemsSection,
+  omissionsSection,
+  worksSection,
+} from "./sections.ts";
+import { durationMs } from "./step-outputs.ts";
+import { actionSections, flowSections, isOneFlow } from "./work-sections.ts";
+
+export interface SummaryOptions {
+  readonly summary: "full" | "compact" | "off";
+  /** Relative to the workspace, with `/`. */
+  readonly entryFile: string;
+  readonly chart: (view: RunView) => string;
+  readonly journal?: string;
+  readonly rehearsal?: string;
+  /** Once they are known: the page is written again then. */
+  readonly deliveries?: readonly Delivery[];
+}
+
+/** In bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
+const LIMIT = 1_000_000;
+const NOTE = 8_000;
+const MAX_REASON = 1000;
+const MAX_MISSING = 20;
+
+/** Never more than 1 MiB; empty for `off`. */
+export function renderSummary(view: RunView, options: SummaryOptions): string {
+  if (options.summary === "off") return "";
+  const { deliveries = [] } = options;
+  const [title = "", ...facts] = headline(view, options.entryFile);
+  const refused = refusedMarkdown(deliveries);
+  const always = [title, ...refused, ...facts, rehearsalNote(view, options.rehearsal)];
+  const room = always.reduce((left, text) => left - Buffer.byteLength(text), LIMIT - NOTE);
+  const { texts, missing } = fitting(
+    [...sectionsOf(view, options), deliveriesSection(deliveries)],
+    room,
+  );
+  const all = [...always, ...texts, noteOf(missing, options)];
+  return `${all.filter((text) => text !== "").join("\n\n")}\n`;
+}
+
+function headline(view: RunView, entryFile: string): readonly string[] {
+  const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 100);
+  const result = `${statusSign(view.status)} ${resultText(view, job)}`;
+  const { reason = "", advice = "", reportedDocument: document } = view;
+  const verdict = verdictText(view);
+  // That agents failed is more than what they think.
+  const isVerdictFirst = verdict !== undefined && view.status === "succeeded" && !view.rehearsed;
+  return [
+    `## ${isVerdictFirst ? verdict.title : result}`,
+    reason === "" ? "" : `**Why:** ${inline(reason, MAX_REASON)}`,
+    advice === "" || reason.slice(0, MAX_REASON).includes(advice)
+      ? ""
+      : `**What to do:** ${sentence(advice, MAX_REASON)}`,
+    verdict === undefined || isVerdictFirst ? "" : `### ${ofScript(view)}${verdict.title}`,
+    verdict?.more ?? "",
+    judgementText(view),
+    document === undefined ? "" : `**Reported document:** ${inline(document, MAX_REASON)}`,
+    ...(view.plan?.change?.notes ?? []).map((note) => `**Change:** ${inline(note, MAX_REASON)}`),
+    `<sub>${isVerdictFirst ? `${result} · ` : ""}${factsOf(view, entryFile)}</sub>`,
+  ];
+}
+
+/** The words of a script must not look like a judgement of the checkout. */
+function ofScript({ rehearsed }: RunView): string {
+  return rehearsed ? "In the script: " : "";
+}
+
+function factsOf(view: RunView, entryFile: string): string {
+  const { totals, plan, works, failedCommandCount } = view;
+  return [
+    code(entryFile, 200),
+    plural(works.size, "work"),
+    ...(plan?.change === undefined ? [] : [inline(changeText(plan.change), 100)]),
+    durationText(durationMs(view)),
+    plural(totals.modelCalls, "model call"),
+    `${amountText(totals.inputTokens)} tokens in (${amountText(totals.cacheReadTokens)} cached)`,
+    `${amountText(totals.outputTokens)} out`,
+    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    ...(failedCommandCount > 0 ? [plural(failedCommandCount, "failed command")] : []),
+  ].join(" · ");
+}
+
+function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined): string {
+  if (file === undefined) return "";
+  const asExpected =
+    status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
+      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : `was ${jobOutcome.kind}`}, as the rehearsal expects: ${inline(jobOutcome.reason, MAX_REASON)}`
+      : "";
+  return `**Rehearsal:** ${code(file, 200)} played the model; no model was asked.${asExpected}`;
+}
+
+function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly Section[] {
+  const why = [failuresSection(view), omissionsSection(view)];
+  const findings = findingsSection(view);
+  if (summary === "compact") return [...why, findings, worksSection(view)];
+  const reports = reportSections(view);
+  // How it came to what it is about is only a click away; without that, it is what the page is about.
+  const hasResults = findings.text !== "" || reports.length > 0 || verdictText(view) !== undefined;
+  const below = (section: Section): Section => (hasResults ? folded(section) : section);
+  return [
+    ...why,
+    ...reports,
+    findings,
+    memorySection(view),
+    below(worksSection(view)),
+    below(itemsSection(view)),
+    ...(isOneFlow(view) ? [] : [below(chartSection(view, chart))]),
+    ...flowSections(view),
+    ...actionSections(view),
+    below(denialsSection(view)),
+    below(commandsSection(view)),
+    finalMessageSection(view),
+    ...decisionSections(view),
+  ];
+}
+
+function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions): string {
+  const where = journal === undefined ? "" : `The journal with every event: ${code(journal, 300)}.`;
+  if (missing.length === 0)
+    return summary === "compact" || where === "" ? "" : `<sub>${where}</sub>`;
+  const names = missing.slice(0, MAX_MISSING);
+  if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
+  const unkept = where === "" ? "Set the input <code>journal</code> to keep them." : where;
+  return `**Omitted or shortened:** ${names.join(", ")}. ${unkept}`;
+}
+
+/** A longer reason stands below the verdict. */
+const MAX_OPEN_REASON = 120;
+const MAX_VERDICT = 2000;
+const MAX_TITLE = 400;
+/** In UTF-16 units. */
+const MAX_REPORT = 100_000;
+const MAX_FINDINGS = 150_000;
+const MAX_MEMORY = 20_000;
+
+/** `Needs work: the error is lost`; what doesn't fit into a heading is `more`. Undefined: no agent gave a verdict. */
+function verdictText(view: RunView): { readonly title: string; readonly more: string } | undefined {
+  const { verdict } = collectOutputs(view);
+  if (verdict === undefined) return undefined;
+  const title = view.rehearsed ? verdictWords[verdict.verdict] : verdictTitle(verdict);
+  const reason = verdict.reason.trim();
+  if (reason === "") return { title, more: "" };
+  if (reason.length <= MAX_OPEN_REASON && !/[\r\n]/.test(reason))
+    return { title: `${title}: ${safeCell(reason, { maxLength: 2 * MAX_VERDICT })}`, more: "" };
+  return { title, more: safeMarkdown(reason, { maxLength: MAX_VERDICT, lowered: 3 }).text };
+}
+
+function judgementText(view: RunView): string {
+  // A rehearsal is judged by its expectations.
+  if (view.rehearsed) return "";
+  const judgement = judgementOf(view);
+  const [title, text] =
+    judgement.kind === "failed"
+      ? ["Threshold reached", judgement.reason]
+      : ["Warning", judgement.warning ?? ""];
+  return text === "" ? "" : `**${title}:** ${safeCell(text, { maxLength: MAX_VERDICT })}`;
+}
+
+function findingsSection(view: RunView): Section {
+  const { findings, omitted } = collectOutputs(view);
+  const target = view.rehearsed ? undefined : view.plan?.origin;
+  const { text, left } = findingsTable(findings, { target, omitted, room: MAX_FINDINGS });
+  return {
+    name: "findings",
+    rank: 2,
+    heading: `### ${ofScript(view)}Findings: ${countsText(findings)}`,
+    text: findings.length === 0 ? "" : text,
+    isCut: left > omitted,
+  };
+}
+
+function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Section {
+  const { memory } = plan ?? {};
+  const lines = memory === undefined ? [] : memoryDiff(memory, notes);
+  const file = code(memory?.file ?? "", 300);
+  const unkept = "A rehearsal, a part of a job and a run for strangers keep no notes.";
+  const note = memory?.isKept === true ? `Added to ${file}.` : `Not added to ${file}. ${unkept}`;
+  const diff = fenced(cut(lines.join("\n"), MAX_MEMORY), "diff");
+  const text = lines.length === 0 ? "" : `${note}\n\n${diff}`;
+  return { name: "the memory", rank: 3, heading: "### Memory", text };
+}
+
+/** In the order in which tasks handed them in; then of other works. Only of the tasks that the job names, if it does. */
+function reportSections(view: RunView): readonly Section[] {
+  const given = [...view.given.values()].flatMap((one): ReportText[] =>
+    one.report === undefined
+      ? []
+      : [{ source: sourceOf(one), title: one.report.title, text: one.report.markdown, work: one }],
+  );
+  const handedIn = new Set(given.map(({ work, text }) => JSON.stringify([work.workId, text])));
+  const others = worksOf(view).flatMap((work): ReportText[] => {
+    const text = work.report ?? "";
+    const isShown = text.trim() === "" || handedIn.has(JSON.stringify([work.workId, text]));
+    if (isShown) return [];
+    const isPlain = work.flow !== undefined;
+    return [
+      { source: `${isPlain ? "RESULT" : "Response"} of ${nameOf(work)}`, text, work, isPlain },
+    ];
+  });
+  const { origin, outputs } = view.plan ?? {};
+  const from = outputs?.report?.from;
+  const all = [...given, ...others].filter(({ work }) => from?.includes(work.taskId) !== false);
+  const allowedLinks = origin === undefined ? [] : [blobs(origin)];
+  return all.map((one) => reportSection(one, all.length === 1, allowedLinks));
+}
+
+function sourceOf({ items, ...work }: GivenView): string {
+  return nameOf(work) + items.map((one) => ` ${code(one, 100)}`).join(" ›");
+}
+
+interface ReportText {
+  readonly source: string;
+  readonly title?: string | undefined;
+  readonly text: string;
+  readonly work: Pick<WorkView, "workId" | "taskId">;
+  readonly isPlain?: boolean;
+}
+
+function reportSection(
+  { source, title = "", text, work, isPlain = false }: ReportText,
+  isOnly: boolean,
+  allowedLinks: readonly string[],
+): Section {
+  const safe = isPlain
+    ? { text: fenced(clip(harmless(text).trim(), MAX_REPORT), "text"), whole: true }
+    : safeMarkdown(text, { allowedLinks, lowered: 3, maxLength: MAX_REPORT });
+  const shown = safe.whole ? safe.text : `${safe.text}\n\n…`;
+  const name = safeCell("", { maxLength: MAX_TITLE, title: title.slice(0, MAX_TITLE / 2) });
+  const content = `${name}\n\n${shown}`.trim();
+  const placed = isOnly ? `${source}\n\n${content}` : fold(source, content);
+  return {
+    name: `the report of ${nameOf(work)}`,
+    rank: 3,
+    heading: isOnly ? "### Report" : "### Reports",
+    text: text.trim() === "" ? "" : placed,
+    isCut: !safe.whole,
+  };
+}

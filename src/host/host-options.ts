@@ -1,0 +1,267 @@
+/** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
+import { schemaCheck } from "../document/schema-check.ts";
+import { overridingLimits } from "../entry/limits.ts";
+import { didYouMean, suggest } from "../document/suggest.ts";
+import {
+  permissionPresets,
+  sandboxModes,
+  type Limits,
+  type PermissionPreset,
+  type SandboxMode,
+} from "../entry/model.ts";
+import type { LimitSources } from "../engine/limits.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Reporter } from "../events/sink.ts";
+import type { Tool } from "../sessions/sessions.ts";
+import type { ModelTransport } from "../sessions/transport.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import type { Asker } from "../workflow/run/ask.ts";
+import type { Executor } from "../workflow/run/executor.ts";
+import { parseChoice, type Answers, type Models } from "../run/options.ts";
+import {
+  addressProblem,
+  providerTypes,
+  wireApis,
+  type ModelAccess,
+  type ProviderOptions,
+} from "../run/options-provider.ts";
+import { isCollector, telemetryReporter, telemetryTarget } from "../run/telemetry-target.ts";
+import { defined, isList, isRecord, isText } from "../text/guards.ts";
+import type { RunJobOptions } from "./job-callbacks.ts";
+import { processEnvironment } from "../platform/environment.ts";
+
+/** The options of an application for its own host. */
+export interface JobHostOptions extends Partial<ModelAccess> {
+  /** Default permissions, and an upper bound for those of the entry. */
+  readonly permissions?: PermissionPreset;
+  /**
+   * Whether programs run in a sandbox, if that is stricter than `permissions.sandbox` of the entry (default: `auto`). An
+   * entry is refused if this is `off` and the entry doesn't say the same.
+   */
+  readonly sandbox?: SandboxMode;
+  /** Override the limits of the entry. */
+  readonly limits?: Limits;
+  /** The option that set each of them, as the user wrote it. Default: the host itself. */
+  readonly limitNames?: LimitSources;
+  /** Answers every model request instead of a model server. */
+  readonly transport?: ModelTransport;
+  /**
+   * Tools with handlers in this process, offered to every session. `permissions.tools` of the entry must name
+   * them, unless they set `skipPermission`. A handler that throws, takes longer than 60 seconds or returns more
+   * than 200,000 characters is a result for the model, never the end of the turn.
+   */
+  readonly tools?: readonly Tool[];
+  /** See every event of every run. */
+  readonly reporters?: readonly Reporter[];
+  /**
+   * Sends a trace of each run, and metrics, to this OpenTelemetry collector by OTLP over HTTP: an http or https address,
+   * such as `http://127.0.0.1:4318`. Default: none; `OTEL_EXPORTER_OTLP_ENDPOINT` is not read.
+   */
+  readonly otlp?: string;
+  /** Category to model id. Overrides `models` of the entry. */
+  readonly models?: Models;
+  /**
+   * Plays the models instead of a model server: every run, and every session of no run, starts it anew. See
+   * `readRehearsal`.
+   */
+  readonly rehearsal?: Rehearsal;
+  /**
+   * With `rehearsal`: work in the folder itself. Default: in a new `workspace` of the rehearsal, or where tools may
+   * change the folder, in a copy of it.
+   */
+  readonly inPlace?: boolean;
+  /** The change is what `HEAD` has done since it left this branch, tag or commit. Default: its last commit. */
+  readonly base?: string;
+  /** Whether uncommitted work and untracked files belong to the change. Default: false. */
+  readonly uncommitted?: boolean;
+  /** The folder in which each job writes its journal. Default: none. */
+  readonly journals?: string;
+  /**
+   * The folder for feeds of `live` that have become too long for the memory. Files in it are removed when their feed
+   * is forgotten. Default: none, so the oldest responses are dropped.
+   */
+  readonly feedsFolder?: string;
+  /** By the id of an ASK: what it is answered; several are used in order. Come before those of the front matter. */
+  readonly answers?: Answers;
+  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails; in a run of `live`, it waits. */
+  readonly ask?: Asker;
+  /**
+   * The names of the variables of `environment` that workflows and their scripts may read, and that tools and MCP
+   * servers of the entry may be given. Default: none.
+   */
+  readonly env?: readonly string[];
+  /** Run code fences of workflows with further tags, or those with `sh` or `python` in another way. */
+  readonly executors?: readonly Executor[];
+  /** Default: the time of the system. */
+  readonly clock?: Clock;
+}
+
+/** A rehearsal that `readRehearsal` has read and checked. */
+export type Rehearsal = Script;
+
+/** What is wrong with a value, as a phrase that follows its name. Undefined: nothing. */
+type Check = (value: unknown) => string | undefined;
+
+const must =
+  (what: string, fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? undefined : `must ${what}`;
+
+const listOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
+  isList(value) && value.every(fits);
+const valuesOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
+  isRecord(value) && Object.values(value).every(fits);
+const has =
+  (...names: readonly string[]) =>
+  (value: unknown): boolean =>
+    Object(value) === value &&
+    names.every((name) => typeof Reflect.get(Object(value), name) === "function");
+
+const text = must("be a string", isText);
+const filled: Check = (value) => (value === "" ? "must not be empty" : text(value));
+const flag = must("be true or false", (value) => typeof value === "boolean");
+const texts = must("be an object of strings", (value) => valuesOf(value, isText));
+const oneOf =
+  (known: readonly string[]): Check =>
+  (value) => {
+    if (!isText(value)) return `must be one of ${known.join(", ")}`;
+    const parsed = parseChoice(value, known);
+    return parsed.kind === "value" ? undefined : parsed.problem;
+  };
+
+const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
+  provider: must("be an object", isRecord),
+  gitHubToken: filled,
+  runtimePath: filled,
+  environment: must("be an object of variables", isRecord),
+  permissions: oneOf(permissionPresets),
+  sandbox: oneOf(sandboxModes),
+  limits: () => undefined,
+  limitNames: must("be an object of names", isRecord),
+  transport: must("have a function send", has("send")),
+  tools: must("be a list of tools, each with a name", (value) =>
+    listOf(value, (tool) => isRecord(tool) && isText(tool["name"])),
+  ),
+  reporters: must("be a list of reporters, each with a function report", (value) =>
+    listOf(value, has("report")),
+  ),
+  otlp: must(
+    "be an http or https address, such as http://127.0.0.1:4318",
+    (value) => isText(value) && isCollector(value),
+  ),
+  models: must("be an object of model ids", (value) =>
+    valuesOf(value, (id) => isText(id) && id !== ""),
+  ),
+  rehearsal: must("be a rehearsal", (value) => isRecord(value) && isList(value["rules"])),
+  inPlace: flag,
+  base: filled,
+  uncommitted: flag,
+  journals: filled,
+  feedsFolder: filled,
+  answers: must("be an object of lists of strings", (value) =>
+    valuesOf(value, (list) => listOf(list, isText)),
+  ),
+  ask: must("be a function", (value) => typeof value === "function"),
+  env: must("be a list of names", (value) => listOf(value, isText)),
+  executors: must("be a list of executors, each with tags and a function run", (value) =>
+    listOf(value, (one) => has("run")(one) && isRecord(one) && listOf(one["tags"], isText)),
+  ),
+  clock: must("have the functions now and sleep", has("now", "sleep")),
+};
+
+const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
+  type: oneOf(providerTypes),
+  headers: must(
+    "be an object of strings",
+    (value) => isRecord(value) && Object.values(value).every(isText),
+  ),
+  startSeconds: must("be a number over 0", (value) => typeof value === "number" && value > 0),
+  baseUrl: (value) => addressProblem(isText(value) ? value : "", "provider.apiKey"),
+  apiKey: text,
+  wireApi: oneOf(wireApis),
+};
+
+const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
+  userInput: text,
+  inputs: texts,
+  params: texts,
+  workingDirectory: filled,
+  signal: must("be an AbortSignal", (value) => value instanceof AbortSignal),
+};
+
+/** The options of a workflow that are not those of a host. */
+export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
+  /** The file in which the run writes its journal. Default: none. */
+  readonly journal?: string;
+  /** The folder in which each step becomes a Markdown file. Default: none. */
+  readonly history?: string;
+  /**
+   * The journal of an earlier run of this workflow, which is continued after its last finished activity, with its
+   * parameters and its user input. Default: none, so the workflow starts at its beginning.
+   */
+  readonly resume?: string;
+  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. Default: rejects. */
+  readonly rerun?: boolean;
+}
+
+const { inputs: _, ...ofAnyJob } = jobFields;
+const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
+  ...ofAnyJob,
+  journal: filled,
+  history: filled,
+  resume: filled,
+  rerun: flag,
+};
+
+const fieldsOf = { JobHost: hostFields, runJob: jobFields, runWorkflow: workflowFields };
+
+export function checkOptions(owner: keyof typeof fieldsOf, options: unknown): void {
+  const problems = problemsOf(options, "", fieldsOf[owner]);
+  if (owner === "JobHost" && isRecord(options)) {
+    const { provider, limits } = options;
+    if (isRecord(provider)) {
+      problems.push(...problemsOf(provider, "provider.", providerFields));
+      if (provider["baseUrl"] === undefined) problems.push("provider.baseUrl is missing");
+    }
+    if (limits !== undefined) problems.push(...limitsProblems(limits));
+  }
+  if (problems.length === 0) return;
+  throw new TypeError(`Invalid options of ${owner}: ${problems.join("; ")}.`);
+}
+
+function problemsOf(
+  value: unknown,
+  prefix: "" | "provider.",
+  checks: Readonly<Record<string, Check>>,
+): string[] {
+  if (!isRecord(value)) return ["they must be an object"];
+  const known = Object.keys(checks);
+  return Object.entries(value).flatMap(([field, given]) => {
+    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
+    const problem = given === undefined ? undefined : check?.(given);
+    if (problem !== undefined) return [`${prefix}${field} ${problem}`];
+    if (check !== undefined) return [];
+    const ofProvider = prefix === "" ? suggest(field, Object.keys(providerFields)) : undefined;
+    const guess = suggest(field, known) ?? (ofProvider && `provider.${ofProvider}`);
+    const hint = guess === undefined ? `known are ${known.join(", ")}` : didYouMean(guess);
+    return [`${prefix}${field} is not an option: ${hint}`];
+  });
+}
+
+export function withTelemetry<O extends JobHostOptions>(options: O): O {
+  const { otlp, provider, reporters = [], environment = processEnvironment() } = options;
+  const target = otlp === undefined ? undefined : telemetryTarget(environment, otlp);
+  if (target === undefined) return options;
+  const telemetry = telemetryReporter(target, { environment, ...defined({ provider }) });
+  return { ...options, reporters: [...reporters, telemetry] };
+}
+
+function limitsProblems(limits: unknown): string[] {
+  const schema = { type: "object", properties: overridingLimits, additionalProperties: false };
+  return schemaCheck<Limits>(schema, "limits")
+    .problems(isRecord(limits) ? defined(limits) : limits)
+    .map(({ codePath, reason, hint }) => {
+      const end = hint === undefined ? "" : `, ${hint}`;
+      return `${codePath}: ${reason.replace(/\.$/, "")}${end}`;
+    });
+}

@@ -1,0 +1,393 @@
+/** Starts jobs, tasks and sessions of the installed entry on a host. The entry changes only while nothing runs. */
+import { defined } from "../text/guards.ts";
+import { noModelOfHost } from "../sessions/sessions.ts";
+import { resolve } from "node:path";
+import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
+import { setBy } from "../engine/limits.ts";
+import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
+import {
+  type Entry,
+  idOf,
+  type PermissionPreset,
+  type PreparedEntry,
+  type Work,
+} from "../entry/model.ts";
+import { changeOfJob } from "../run/job-change.ts";
+import type { Clock } from "../platform/clock.ts";
+import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import {
+  allowChanges,
+  callersOfJob,
+  checkSandboxOption,
+  gitSandbox,
+  mayChangeFiles,
+  permissionsOfTask,
+} from "../run/callers.ts";
+import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
+import { openJournalIn, recordFiles, type RecordPaths } from "../run/records.ts";
+import { runSpec } from "../run/run-spec.ts";
+import { withoutAdvice } from "../run/rehearsal-verdict.ts";
+import type { WorkflowRunOptions } from "../run/workflow-run.ts";
+import { effectivePermissions } from "../permissions/rules.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { processEnvironment } from "../platform/environment.ts";
+import { adoptSession, type ICopilotSession, modelOfSession } from "../sessions/callbacks.ts";
+import { enter } from "../sessions/session-use.ts";
+import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
+import type { Workflow } from "../workflow/model.ts";
+import { type CheckedEntry, checkEntry, readEntry } from "../run/entry-files.ts";
+import type { Feed } from "./feed.ts";
+import { type FlowReading, asksModels } from "../run/flows.ts";
+import { Host, type HostRun } from "../run/host.ts";
+import type { JobHostOptions } from "./host-options.ts";
+import { asOption, type Inputs, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
+import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
+import { incompleteText } from "./job-callbacks.ts";
+import type { WorkFolder } from "../run/workspace.ts";
+import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
+import { refuseParams } from "./refusals.ts";
+import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
+import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
+import { feedCallbacks, type FeedSource, SessionFeeds } from "./session-feeds.ts";
+
+export interface Watch extends FeedSource {
+  readonly folds: readonly Reporter[];
+}
+
+export interface JobStartOptions extends Pick<
+  WorkflowRunOptions,
+  "params" | "asker" | "resume" | "rerun" | "onResult"
+> {
+  readonly jobName: string;
+  readonly userInput: string;
+  readonly inputs?: Inputs;
+  readonly workingDirectory: string;
+}
+
+export interface TaskStartOptions {
+  readonly taskName: string;
+  readonly userInput: string;
+  readonly workingDirectory: string;
+  readonly ignorePrerequisiteCheck: boolean;
+  readonly session?: ICopilotSession | undefined;
+  readonly modelOverride?: string | undefined;
+}
+
+interface Installed extends CheckedEntry {
+  readonly settled: SettledEntry;
+}
+
+export class HostedRuns {
+  readonly options: JobHostOptions;
+  readonly clock: Clock;
+  readonly host: Host;
+  readonly feeds = new SessionFeeds();
+  readonly missingModel: string | undefined;
+  readonly #rehearsal: HostRehearsal | undefined;
+  readonly #permissions: PermissionPreset | undefined;
+  readonly #removing = new Set<Promise<void>>();
+  /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
+  readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
+  readonly #offered: ReturnType<typeof modelsOnceAMinute>;
+  #installed: Installed | undefined;
+
+  /** `records`: what the only run writes about itself. */
+  constructor(options: JobHostOptions, records: RecordPaths = {}) {
+    this.options = options;
+    const { clock = systemClock, rehearsal, inPlace = false, journals, feedsFolder } = options;
+    this.clock = clock;
+    const environment = options.environment ?? processEnvironment();
+    const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
+    this.#rehearsal =
+      rehearsal && new HostRehearsal({ script: rehearsal, inPlace, environment, clock });
+    this.#permissions = options.permissions ?? rehearsal?.permissions;
+    const transport = this.#rehearsal ?? options.transport;
+    const isReachable = transport !== undefined || options.provider !== undefined;
+    this.missingModel =
+      isReachable || isCopilotToken(gitHubToken) ? undefined : noModelOfHost(gitHubToken);
+    this.host = new Host({
+      ...options,
+      clock,
+      environment,
+      ...defined({ gitHubToken, transport }),
+      kept: [...recordFiles(records, environment), journals, feedsFolder].filter(
+        (path) => path !== undefined,
+      ),
+      onReporterFailure: warnOf,
+    });
+    this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
+  }
+
+  /** Its workflows are read relative to the folder. Throws the diagnostics, or while anything runs. */
+  install(entry: Entry, folder: string): void {
+    const otherTools = (this.options.tools ?? []).map(({ name }) => name);
+    this.use(checkEntry(entry, folder, this.#reading, otherTools));
+  }
+
+  async read(file: string, withModels: boolean): Promise<CheckedEntry> {
+    const read = await readEntry(file, this.#reading);
+    const problems = withModels
+      ? unofferedModels(this.#settled(read), await this.#offered(), read)
+      : [];
+    if (problems.length > 0) throw new DiagnosticsError(problems);
+    return read;
+  }
+
+  /** Throws while anything runs, and for options that it doesn't allow. */
+  use(checked: CheckedEntry): void {
+    if (this.host.busy)
+      throw new Error("Can't install an entry while a job, a task or a session is running.");
+    const settled = this.#settled(checked);
+    const { entry, permissions, flows } = settled;
+    const callers = Object.keys(entry.jobs).flatMap((name) =>
+      callersOfJob(entry, name, permissions, flows),
+    );
+    checkSandboxOption(this.options.sandbox, callers, (option) => `The option ${option}`);
+    this.host.addSecrets(claimedSecrets({ ...settled, environment: this.host.environment }));
+    this.#installed = { ...checked, settled };
+  }
+
+  get warnings(): readonly Diagnostic[] {
+    return this.#installed?.warnings ?? [];
+  }
+
+  get workflow(): Workflow | undefined {
+    const { whole, flows = {} } = this.#installed ?? {};
+    return whole === undefined ? undefined : flows[whole]?.workflow;
+  }
+
+  get entry(): PreparedEntry | undefined {
+    return this.#installed?.settled.entry;
+  }
+
+  get installed(): PreparedEntry {
+    return this.#ensureInstalled().settled.entry;
+  }
+
+  /** The job must exist. Undefined: there is a model for it, or it needs none. */
+  whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
+    const { entry, flows } = this.#ensureInstalled().settled;
+    try {
+      return asksModels(entry, jobName, flows, params) ? this.missingModel : undefined;
+    } catch (error) {
+      if (error instanceof UsageError) return error.message;
+      throw error;
+    }
+  }
+
+  #settled(read: CheckedEntry): SettledEntry {
+    const { rehearsal, limits, limitNames = setBy(limits, "the JobHost") } = this.options;
+    return settleEntry(read, { ...this.options, limitNames }, rehearsal);
+  }
+
+  get #reading(): FlowReading {
+    return { environment: this.options.env, permissions: this.#permissions };
+  }
+
+  #ensureInstalled(): Installed {
+    if (this.#installed === undefined)
+      throw new Error("No entry is installed. Call installJobsEntry first.");
+    return this.#installed;
+  }
+
+  /** The job must exist. Rejects if the host is closed, or if a workflow can't begin like this. */
+  async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
+    this.host.ensureOpen();
+    const { jobName, params = {}, asker: ask = this.options.ask } = start;
+    const installed = this.#ensureInstalled();
+    const { settled } = installed;
+    const { entry, permissions, flows } = settled;
+    if (installed.whole === undefined) refuseParams(params);
+    const { rehearsal: script } = this.options;
+    const inputs = inputsOf(entry, { ...script?.inputs, ...start.inputs }, asOption);
+    const rehearses = script !== undefined;
+    const { environment } = this.host;
+    const given = { ...start, environment, script, rehearses, write: asOption };
+    const begun = await beginJob(installed, settled, jobName, given);
+    const { whole, userInput = start.userInput } = begun ?? {};
+    const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
+    if (noInput !== undefined) throw new UsageError(noInput);
+    // Throws for a workflow without a model.
+    asksModels(entry, jobName, flows, whole?.params);
+    const changes = mayChangeFiles(entry, jobName, permissions, flows);
+    const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);
+    const asked = { userInput, inputs, whole, ask };
+    const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
+    const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
+    return this.#run(spec, { ...watch, folder: place.folder, play });
+  }
+
+  /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
+  async startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
+    this.host.ensureOpen();
+    const use = start.session && (await enter(start.session.rawSection, this.clock));
+    if (use === undefined) return this.#startTask(start, watch);
+    const end: Reporter = { report: ({ type }) => void (use.isEnding ||= type === "run.ended") };
+    try {
+      const run = await this.#startTask(start, { ...watch, folds: [end, ...watch.folds] });
+      void run.ended.then(use.leave, use.leave);
+      return run;
+    } catch (error) {
+      use.leave();
+      throw error;
+    }
+  }
+
+  async #startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
+    const { taskName, userInput, session, modelOverride } = start;
+    const { settled } = this.#ensureInstalled();
+    const { entry, permissions } = settled;
+    const noInput = missingUserInput("task", taskName, entry.tasks[taskName], userInput);
+    if (noInput !== undefined) throw new UsageError(noInput);
+    const { environment } = this.host;
+    const rehearses = this.options.rehearsal !== undefined;
+    checkServersOfTask({ ...settled, environment, rehearses }, taskName, asOption);
+    const { clock } = this;
+    const modelId =
+      (session && (await modelOfSession(session, clock))) ??
+      modelOverride ??
+      idOf(entry.models.driving);
+    const work = { kind: "Ref", taskId: taskName, workIdInJob: 0 } as const;
+    const lent = session && this.#places.get(session.rawSection);
+    const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
+    const named = lent ?? start.workingDirectory;
+    const place = await this.#place(work, named, session === undefined ? changes : undefined);
+    const { workingDirectory, change } = place;
+    const spec: TaskSpec = {
+      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change }),
+      taskName,
+      ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
+      ...defined({ modelOverride }),
+      ...(session && { borrowed: adoptSession(session, { modelId, clock }) }),
+    };
+    const play =
+      session === undefined
+        ? this.#rehearsal?.run(workingDirectory, change?.diffFile)
+        : this.#rehearsal?.borrowed(workingDirectory, session.rawSection.sessionId);
+    return this.#run(spec, { ...watch, folder: place.folder, play });
+  }
+
+  /** Where a run works, and its change. `changes`: tools may change the folder. Undefined: it is that of a session. */
+  async #place(work: Work<number> | undefined, named: string, changes: boolean | undefined) {
+    const { options, installed: entry } = this;
+    const made =
+      changes === undefined ? undefined : await this.#rehearsal?.folder(resolve(named), changes);
+    const path = resolve(made?.path ?? named);
+    const change = await changeOfJob({
+      entry,
+      work,
+      place: { path, remove: async () => made?.remove() },
+      environment: this.host.environment,
+      sandbox: gitSandbox(entry, this.#permissions),
+      script: options.rehearsal,
+      options,
+      write: asOption,
+    });
+    return { workingDirectory: path, change, folder: change ?? made };
+  }
+
+  /** Rejects if it can't be opened, or if the host is closed. `onEnded`: the session has ended, for any reason. */
+  async startSession(
+    modelId: string,
+    workingDirectory: string,
+    feed: Feed,
+    onEnded?: () => void,
+  ): Promise<ICopilotSession> {
+    this.host.ensureOpen();
+    const permissions = effectivePermissions(undefined, undefined, this.#permissions);
+    const path = resolve(workingDirectory);
+    const folder = await this.#rehearsal?.folder(path, allowChanges(permissions));
+    const place = folder?.path ?? path;
+    const play = this.#rehearsal?.session(place);
+    let session: ICopilotSession | undefined;
+    try {
+      session = await this.host.startSession({
+        onEnded: () => {
+          // It may have to end as soon as it is open.
+          if (session !== undefined) this.feeds.end(session.rawSection.sessionId);
+          play?.end();
+          this.#remove(folder);
+          onEnded?.();
+        },
+        modelId,
+        callback: feedCallbacks(feed),
+        workingDirectory: place,
+        permissions,
+      });
+      play?.join(session.rawSection.sessionId);
+      if (folder !== undefined) this.#places.set(session.rawSection, place);
+      this.feeds.start(session, feed);
+      return session;
+    } catch (error) {
+      this.#remove(folder);
+      throw error;
+    }
+  }
+
+  /** If nothing is listed: what the entry names. */
+  async listModels(): Promise<readonly OfferedModel[]> {
+    const offered = await this.#offered();
+    if (offered.length > 0 || this.entry === undefined) return offered;
+    return modelsNamedBy(this.entry).map(freeModel);
+  }
+
+  async close(): Promise<void> {
+    await this.host.close();
+    await Promise.all(this.#removing);
+  }
+
+  #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {
+    const { folds, folder, play } = owned;
+    const runId = newRunId();
+    let run: HostRun;
+    try {
+      this.host.ensureOpen();
+      const { journals } = this.options;
+      const journal =
+        "jobName" in spec && journals !== undefined
+          ? openJournalIn(journals, spec.jobName, runId, this.clock.now())
+          : undefined;
+      run = this.host.run(spec, {
+        runId,
+        ...(play && { rewrite: withoutAdvice }),
+        reporters: [
+          // First: the callbacks of the others may ask for what it keeps.
+          this.feeds.reporter((id) => this.host.findSession(id), owned),
+          ...folds,
+          ...[journal, play?.reporter].filter((reporter) => reporter !== undefined),
+        ],
+      });
+    } catch (error) {
+      this.#remove(folder);
+      play?.end();
+      throw error;
+    }
+    void run.ended
+      .then(({ reporterFailures }) => reporterFailures.forEach(warnOf))
+      .finally(() => {
+        play?.end();
+        this.#remove(folder);
+      });
+    return run;
+  }
+
+  #remove(folder: Removable | undefined): void {
+    if (folder === undefined) return;
+    const removing = folder
+      .remove()
+      .catch(() => undefined)
+      .finally(() => this.#removing.delete(removing));
+    this.#removing.add(removing);
+  }
+}
+
+type Removable = Pick<WorkFolder, "remove">;
+
+interface Owned extends Watch {
+  readonly folder: Removable | undefined;
+  readonly play: Play | undefined;
+}
+
+export function warnOf(failure: ReporterFailure): void {
+  process.emitWarning(incompleteText(failure), "AgentJobsWarning");
+}

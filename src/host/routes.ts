@@ -1,0 +1,189 @@
+import type { Hono } from "hono";
+import type { JobState } from "./run-feeds.ts";
+import { generateChartNodes } from "../entry/chart.ts";
+import { answer, json, refuse } from "./answers.ts";
+import { type Env, route, type Served } from "./app.ts";
+import { addFeedRoutes } from "./live.ts";
+import { firstLine, readStart } from "./request.ts";
+import type { SessionState } from "./session-feeds.ts";
+import { realpath } from "node:fs/promises";
+import { isAbsolute, relative } from "node:path";
+import { DiagnosticsError } from "../document/diagnostic.ts";
+import type { JobHost } from "./job-host.ts";
+import { leaves } from "../platform/search-path.ts";
+import { errorMessage } from "../platform/system-error.ts";
+
+export function addJobRoutes(app: Hono<Env>, served: Served): void {
+  const { live } = served.host;
+
+  route(app, "copilot/job", () => {
+    const { grid = [], jobs = {}, inputs } = live.entry ?? {};
+    // A job may have the name of a field that every object has.
+    const chart = Object.fromEntries(
+      Object.entries(jobs).map(([name, { work }]) => [name, generateChartNodes(work)]),
+    );
+    const { workflows } = live;
+    return json({
+      grid,
+      jobs,
+      chart,
+      ...(Object.keys(workflows).length > 0 && { workflows }),
+      ...(inputs !== undefined && { inputs }),
+    });
+  });
+
+  route(app, "copilot/job/running", () => json({ jobs: live.jobs.map(summaryOf) }));
+
+  // For the page: what the documented answers leave out.
+  route(app, "copilot/job/recent", () =>
+    json({
+      jobs: live.jobs.map((job) => {
+        const { endTime, workingDirectory, userInput, tasks } = job;
+        const end = endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() };
+        const named = Object.entries({ params: job.params, inputs: job.inputs });
+        const some = named.filter(([, values]) => Object.keys(values).length > 0);
+        const given = { workingDirectory, userInput, ...Object.fromEntries(some) };
+        return { ...summaryOf(job), ...end, ...given, tasks, ...waiting(job) };
+      }),
+    }),
+  );
+
+  route(app, "copilot/job/start/:name", async (c) => {
+    const start = readStart(c.var.body);
+    if (start instanceof Response) return start;
+    const { userInput, workingDirectory, params, inputs } = start;
+    const name = c.req.param("name");
+    return answer(await live.startJob(name, userInput, workingDirectory, params, inputs));
+  });
+
+  route(app, "copilot/job/:id/status", (c) => {
+    const job = live.job(c.req.param("id"));
+    if (job === undefined) return json({ error: "JobNotFound" });
+    return json({ ...summaryOf(job), tasks: job.tasks, ...waiting(job) });
+  });
+
+  route(app, "copilot/job/:id/stop", (c) =>
+    answer(live.stopJob(c.req.param("id")), { result: "Closed" }),
+  );
+
+  // The question is in the query: the whole body is the answer, whatever its lines are.
+  app.get("/api/copilot/job/:id/answer", () =>
+    refuse("MethodNotAllowed", "Use POST, with the answer as the body.", { Allow: "POST" }),
+  );
+  app.post("/api/copilot/job/:id/answer", (c) =>
+    answer(live.answer(c.req.param("id"), c.var.body, c.req.query("question"))),
+  );
+
+  addFeedRoutes(app, served, "job");
+}
+
+/** Only of a job that waits: others answer what the documents say. */
+function waiting({ questions }: JobState): object {
+  if (questions.length === 0) return {};
+  const shown = questions.map((one) => ({ ...one, since: new Date(one.since).toISOString() }));
+  return { questions: shown };
+}
+
+function summaryOf({ jobId, jobName, startTime, status }: JobState): object {
+  return { jobId, jobName, startTime: new Date(startTime).toISOString(), status };
+}
+
+export function addSessionRoutes(app: Hono<Env>, served: Served): void {
+  const { live } = served.host;
+
+  route(app, "copilot/models", async () => json({ models: await live.listModels() }));
+
+  // The id of a model may contain a slash.
+  route(app, "copilot/session/start/:modelId{.+}", async (c) => {
+    const { first: folder } = firstLine(c.var.body);
+    return answer(await live.startSession(c.req.param("modelId"), folder));
+  });
+
+  route(app, "copilot/session/:id/stop", async (c) =>
+    answer(await live.stopSession(c.req.param("id")), { result: "Closed" }),
+  );
+
+  route(app, "copilot/session/:id/query", (c) => answer(live.query(c.req.param("id"), c.var.body)));
+
+  // For the page: what the documented answers and the feeds leave out.
+  route(app, "copilot/session/recent", () => json({ sessions: live.sessions.map(recentOf) }));
+
+  addFeedRoutes(app, served, "session");
+}
+
+function recentOf({ startTime, endTime, asked, ...session }: SessionState): object {
+  return {
+    ...session,
+    startTime: new Date(startTime).toISOString(),
+    ...(endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() }),
+    prompts: asked.flatMap((item) =>
+      item.kind === "prompt" ? { after: item.after, text: item.text } : [],
+    ),
+    tasks: asked.flatMap((item) => {
+      if (item.kind !== "task") return [];
+      const { after, taskId, taskName } = item;
+      return { after, taskId, taskName };
+    }),
+  };
+}
+
+export function addTaskRoutes(app: Hono<Env>, served: Served): void {
+  const { host, entriesFolder } = served;
+  const { live } = host;
+
+  route(app, "copilot/test/installJobsEntry", async (c) => {
+    if (entriesFolder === undefined)
+      return refuse("NotFound", "Entries can be installed only if the server runs with --test.");
+    return json(await installEntry(host, firstLine(c.var.body).first, entriesFolder));
+  });
+
+  route(app, "copilot/task", () => {
+    const tasks = Object.entries(live.entry?.tasks ?? {});
+    return json({
+      tasks: tasks.map(([name, { requireUserInput }]) => ({ name, requireUserInput })),
+    });
+  });
+
+  route(app, "copilot/task/start/:name/session/:id", (c) => {
+    const { name, id } = c.req.param();
+    return answer(live.startTask(name, c.var.body, id));
+  });
+
+  route(app, "copilot/task/:id/stop", (c) =>
+    answer(live.stopTask(c.req.param("id")), { result: "Closed" }),
+  );
+
+  addFeedRoutes(app, served, "task");
+}
+
+type Installed =
+  | { readonly result: "OK" }
+  | { readonly result: "InvalidatePath" | "InvalidateEntry" | "Rejected"; readonly error: string };
+
+/** A client gives the server another entry, from a file of the folder. `path`: as it sent it. */
+async function installEntry(host: JobHost, path: string, folder: string): Promise<Installed> {
+  const file = await fileIn(folder, path);
+  if (file === undefined) {
+    const error = "The path must be the absolute path of a file in the folder of --entries-dir.";
+    return { result: "InvalidatePath", error };
+  }
+  try {
+    await host.installEntryFile(file, { checkModels: true });
+    return { result: "OK" };
+  } catch (error) {
+    const result = error instanceof DiagnosticsError ? "InvalidateEntry" : "Rejected";
+    return { result, error: errorMessage(error) };
+  }
+}
+
+/** The file without links, if it is in the folder. */
+async function fileIn(folder: string, path: string): Promise<string | undefined> {
+  if (!isAbsolute(path) || path.split(/[/\\]/).includes("..")) return undefined;
+  try {
+    const [root, file] = await Promise.all([realpath(folder), realpath(path)]);
+    const inside = relative(root, file);
+    return inside === "" || leaves(inside) ? undefined : file;
+  } catch {
+    return undefined;
+  }
+}
