@@ -172,7 +172,7 @@ class JobRun {
   }
 
   #resume({ runId, tokens, cost, works }: PastRun): void {
-    const taken = works.length === 1 ? "1 work is" : `${works.length} works are`;
+    const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
     this.#note(`resumes the run ${runId}: ${taken} taken over`);
     this.#usage.spend({ inputTokens: tokens, outputTokens: 0, cost });
   }

@@ -1,11 +1,10 @@
 import type { Origin } from "../events/output-shapes.ts";
 import { defined } from "../text/guards.ts";
 import { clip } from "../text/truncate.ts";
-import { codeText } from "./findings-table.ts";
 import { withoutInstructions } from "../text/harmless-text.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { markerOf, type Marker } from "./markers.ts";
-import { safeMarkdown, writtenCell } from "./safe-markdown.ts";
+import { codeText, linkText, safeMarkdown } from "./markdown.ts";
 
 /** GitHub's limit, in characters. */
 export const maxBody = 65_536;
@@ -35,7 +34,7 @@ export function runLink(
   text: string,
 ): string {
   const url = `${server}/${repository}/actions/runs/${encodeURIComponent(workflowRun)}/attempts/${attempt}`;
-  return writtenCell([{ type: "link", url, children: [{ type: "text", value: text }] }]);
+  return linkText(text, url);
 }
 
 /** With links to files of the repository. */

@@ -8,7 +8,7 @@ import { attempt, refused, skipped, write, type Delivering, type Delivery } from
 import { GithubFailure, type GithubPort, type Made, type OwnItem } from "./github-port.ts";
 import { safeTitle } from "../text/harmless-text.ts";
 import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comment-parts.ts";
-import { safeCell } from "./safe-markdown.ts";
+import { safeCell } from "./markdown.ts";
 
 interface Proposed extends CollectedProposal {
   /** Names the workflow run and the content, so that a further attempt finds what an earlier one has published. */

@@ -10,10 +10,10 @@ import {
 import { fenceOf } from "../text/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";
-import { codeText, countsText, findingsTable, severitySigns } from "./findings-table.ts";
+import { countsText, findingsTable, severitySigns } from "./findings-table.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
-import { safeCell } from "./safe-markdown.ts";
+import { codeText, safeCell } from "./markdown.ts";
 
 const needs = "`pull-requests: write`";
 

@@ -1,9 +1,8 @@
-import type { PhrasingContent } from "mdast";
 import type { Finding } from "../events/output-shapes.ts";
 import { oneLine } from "../text/harmless-text.ts";
 import { lineAddress, type LinkTarget } from "../outputs/line-address.ts";
 import { plural, unbroken } from "../text/numbers.ts";
-import { safeCell, writtenCell } from "./safe-markdown.ts";
+import { codeText, linkText, safeCell } from "./markdown.ts";
 
 const MAX_MESSAGE = 500;
 const MAX_TITLE = 200;
@@ -58,12 +57,8 @@ function placeText(finding: Finding, target?: LinkTarget): string {
   const url = target === undefined ? undefined : lineAddress(finding, target);
   const { path, line, endLine = line } = finding;
   const text = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;
-  const place: PhrasingContent = { type: "inlineCode", value: text };
-  return writtenCell([url === undefined ? place : { type: "link", url, children: [place] }]);
-}
-
-export function codeText(name: string, length: number): string {
-  return writtenCell([{ type: "inlineCode", value: oneLine(name, length) || "?" }]);
+  const place = codeText(text, text.length);
+  return url === undefined ? place : linkText(place, url);
 }
 
 /** `2 errors, 1 warning` */

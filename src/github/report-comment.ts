@@ -11,7 +11,8 @@ import {
   safeText,
   type Publisher,
 } from "./comment-parts.ts";
-import { codeText, countsText, findingsTable } from "./findings-table.ts";
+import { countsText, findingsTable } from "./findings-table.ts";
+import { codeText } from "./markdown.ts";
 import { costText, countText, durationText, plural } from "../text/numbers.ts";
 import { verdictTitle } from "../outputs/verdict.ts";
 

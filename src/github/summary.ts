@@ -9,7 +9,7 @@ import { worksOf, type GivenView, type RunView, type WorkView } from "../events/
 import { collectOutputs } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./findings-table.ts";
 import { blobs } from "../outputs/line-address.ts";
-import { safeCell, safeMarkdown } from "./safe-markdown.ts";
+import { safeCell, safeMarkdown } from "./markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { harmless, plural } from "../text/format.ts";
 import { changeText } from "../events/change-text.ts";
@@ -105,7 +105,7 @@ function factsOf(view: RunView, entryFile: string): string {
   const { totals, plan, works, failedCommandCount } = view;
   return [
     code(entryFile, 200),
-    plural(works.size, "work"),
+    plural(works.size, "step"),
     ...(plan?.change === undefined ? [] : [inline(changeText(plan.change), 100)]),
     durationText(durationMs(view)),
     plural(totals.modelCalls, "model call"),

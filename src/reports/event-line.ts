@@ -113,9 +113,9 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
 }
 
 export function startOfJob(event: RunStarted, where = ""): string {
-  const works = plural(plannedWorks(event.work).length, "work");
+  const steps = plural(plannedWorks(event.work).length, "step");
   const mark = event.rehearsed === true ? " (rehearsal)" : "";
-  return `job ${event.jobName} started${mark}: ${works}${where}${andChange(event)}`;
+  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}`;
 }
 
 function said(what: string, text: string): Line {

@@ -61,6 +61,6 @@ const alive: readonly (readonly [string, RegExp])[] = [
   ["mathematics", /\$/],
   ["an address that becomes a link", /:\/\/|www\.|mailto:[^\u2060]/i],
   ["a mention or a mail address", /(?:@|&#64;)[\p{L}\p{N}_-]/u],
-  ["a reference", /(?<!^<b>)&#35;\d|GH-\d/im],
+  ["a reference", /(?<!&|^<b>)#\d|&#35;\d|GH-\d/im],
   ["a line that starts a block", /^(?:(?!-{3}|##? |###? |- |- and )[-+=]|\d+[.)]\s|\t| {4})/m],
 ];

@@ -69,7 +69,7 @@ test("what matters is told at once, and the table is at the end", async () => {
     if (!inside) outside.push(line);
     if (line === "::endgroup::") inside = false;
   }
-  assert.equal(outside[0], "00:00 job review started: 5 works");
+  assert.equal(outside[0], "00:00 job review started: 5 steps");
   assert.equal(outside[1], "00:00 #0 gather: started, model gpt-5.4-mini");
   assert.ok(
     outside.includes(

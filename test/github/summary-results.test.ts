@@ -47,7 +47,7 @@ test("the verdict comes first, then the report, the findings, and in folds how i
     "### Report",
     "#### What changes",
     "### Findings: 1 error, 1 warning, 1 notice",
-    "Works",
+    "Steps",
     "Chart",
     "Denied permissions",
     "### Decisions",
@@ -99,7 +99,7 @@ test("reports are those of the tasks that the entry names", () => {
 
 test("without results nothing is folded away; compact has the findings, off has nothing", () => {
   assert.deepEqual(outline(render({})).slice(1, 4), [
-    "### Works",
+    "### Steps",
     "### Chart",
     "### Denied permissions",
   ]);
@@ -107,7 +107,7 @@ test("without results nothing is folded away; compact has the findings, off has 
   assert.deepEqual(outline(render({ findings, report: "r" }, { summary: "compact" })), [
     "## ✓ Job review succeeded",
     "### Findings: 1 warning",
-    "### Works",
+    "### Steps",
   ]);
   assert.equal(render({ findings }, { summary: "off" }), "");
 });

@@ -31,13 +31,13 @@ test("the summary tells the result and why, what failed, each work, denials, wor
   assert.deepEqual(headings(page), [
     "## ✗ Job <code>review</code> failed",
     "### Failures",
-    "### Works",
+    "### Steps",
     "### Chart",
     "### Denied permissions",
     "### Last message of the agent",
     "### Decisions",
   ]);
-  assert.match(page, /^\*\*Why:\*\* task &#34;review-docs&#34; crashed: 503 Service Unavailable$/m);
+  assert.match(page, /^\*\*Why:\*\* task "review-docs" crashed: 503 Service Unavailable$/m);
   assert.match(page, /^- <b>#1<\/b> <code>review-correctness<\/code> failed: /m);
   const cells = (line: string): string[] => line.split(" | ").map((cell) => cell.trim());
   const row = page.split("\n").find((line) => line.startsWith("| 3 |"));
@@ -135,10 +135,10 @@ test("compact is the headline, what failed and the table; off is nothing", () =>
   assert.deepEqual(headings(render(samples.failure(), { summary: "compact" })), [
     "## ✗ Job <code>review</code> failed",
     "### Failures",
-    "### Works",
+    "### Steps",
   ]);
   assert.deepEqual(headings(render(samples.success(), { summary: "compact" })).slice(1), [
-    "### Works",
+    "### Steps",
   ]);
   assert.equal(render(samples.failure(), { summary: "off" }), "");
 });

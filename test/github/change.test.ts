@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, describe, it, type TestContext } from "node:test";
-import { changeOfEvent, changeOfStep, type EventChange } from "../../src/action/step-change.ts";
+import { changeOfEvent, changeOfStep, type EventChange } from "../../src/github/change.ts";
 import { type Change, ChangeUnknown } from "../../src/git/change.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import { errorCode } from "../platform/system-error.ts";
 import { realPathOf } from "../platform/files.ts";
 import { GitRepository } from "../git/repository.ts";
-import { sha } from "../github/webhook-event.ts";
-import type { Environment } from "./inputs.ts";
+import { sha } from "./webhook-event.ts";
+import type { Environment } from "../platform/environment.ts";
 
 export interface Checkout {
   readonly root: string;

@@ -5,10 +5,10 @@ import { defined, isList, isRecord } from "../text/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { namesOf } from "../git/working-tree.ts";
 import { checkoutOf } from "./checkout.ts";
-import { NotFoundError, type GithubApi } from "../github/github-api.ts";
-import type { Environment } from "./inputs.ts";
-import { pullRequestOf } from "../github/origin.ts";
-import { at, numberAt, payloadOf, sha, textAt } from "../github/webhook-event.ts";
+import { NotFoundError, type GithubApi } from "./github-api.ts";
+import type { Environment } from "../platform/environment.ts";
+import { pullRequestOf } from "./origin.ts";
+import { at, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
 
 interface Asked {
   readonly environment: Environment;
