@@ -19,7 +19,7 @@ import {
 } from "../github/github-reporter.ts";
 import { clockText } from "../text/format.ts";
 import { durationMs } from "../github/step-outputs.ts";
-import { lastLine } from "../reports/last-line.ts";
+import { lastLine } from "../reports/result-lines.ts";
 import { resultText } from "../github/layout.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { breakOldMarker, logLine, sentence } from "../text/escape.ts";

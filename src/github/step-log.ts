@@ -6,7 +6,8 @@
 import type { AnnotationProperties } from "@actions/core";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import { iterationOf, type RunView } from "../events/view.ts";
-import { eventLines, isUrgent, resultLines, startOfJob, startText } from "../reports/event-line.ts";
+import { eventLines, isUrgent, startOfJob, startText } from "../reports/event-lines.ts";
+import { resultLines } from "../reports/result-lines.ts";
 import { breakOldMarker, logLine } from "../text/escape.ts";
 import { createPaint } from "../reports/paint.ts";
 import { clockText, paragraph, plural } from "../text/format.ts";

@@ -13,7 +13,7 @@ import {
   type StepView,
   type WorkView,
 } from "../events/view.ts";
-import { rejectedText, statusWord } from "../reports/action-line.ts";
+import { rejectedText, statusWord } from "../reports/event-lines.ts";
 import { flowPathChart } from "../reports/flow-chart.ts";
 import { stepParts, stepSubject } from "../reports/step-text.ts";
 import { harmless, plural } from "../text/format.ts";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunEvent } from "../../src/events/event.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { eventLines, type Verbosity } from "../../src/reports/event-line.ts";
+import { eventLines } from "../../src/reports/event-lines.ts";
+import type { Verbosity } from "../../src/reports/paint.ts";
 import { act, ActionTelling, documentOf, releaseStory } from "../rig/action-events.ts";
 
 const told = await (await releaseStory()).finish();

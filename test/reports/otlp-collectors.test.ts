@@ -129,7 +129,7 @@ describe("a collector that", () => {
       const common = { at: started.at, runId: started.runId };
       for (let iteration = 1; iteration <= works; iteration += 1) {
         const work = { workId: 9, taskId: "many", iteration };
-        tell(telemetry, { ...common, type: "work.started", work });
+        tell(telemetry, { ...common, type: "work.started", work, modelId: "m" });
         tell(telemetry, { ...common, type: "work.ended", work, outcome: { kind: "succeeded" } });
       }
       tell(telemetry, ...events);

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { doing } from "../../src/reports/doing.ts";
-import { eventLines, startText, type Verbosity } from "../../src/reports/event-line.ts";
+import { eventLines, startText } from "../../src/reports/event-lines.ts";
+import type { Verbosity } from "../../src/reports/paint.ts";
 import { buildStory, FlowTelling, work } from "../rig/flow-events.ts";
 
 function lines(told: FlowTelling, verbosity: Verbosity): readonly string[] {
