@@ -1,7 +1,7 @@
 /** Chooses the annotations of a step: of each level the most important ones, because GitHub shows ten per level and step. */
 import { defined } from "../text/guards.ts";
-import { diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
-import { clip } from "../text/truncate.ts";
+import { diagnosticLine, diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
+import { clip, cut } from "../text/truncate.ts";
 import { annotationRank, decisionTraits } from "../events/decision.ts";
 import {
   endText,
@@ -19,6 +19,7 @@ import { headLines } from "../outputs/line-address.ts";
 import { judgementOf, verdictLine } from "../outputs/verdict.ts";
 import { breakOldMarker, logLine } from "../text/escape.ts";
 import { resultText } from "./layout.ts";
+import { sayLine, type GithubCore } from "./step-log.ts";
 import { harmless, plural } from "../text/format.ts";
 
 export interface Annotation {
@@ -39,7 +40,7 @@ export interface AnnotationOptions {
   readonly entryFile: string;
   /** 1-based line of a task in the entry file. */
   readonly lineOf: (taskId: string) => number | undefined;
-  readonly jobLine?: number;
+  readonly jobLine?: number | undefined;
 }
 
 const PER_LEVEL = 10;
@@ -104,6 +105,53 @@ export function reasonAnnotations(level: Level, reasons: readonly string[]): Ann
   return mostImportant(
     reasons.map((reason) => ({ level, title: "agent-jobs", message: bounded(reason) })),
   );
+}
+
+export function annotate(core: GithubCore, { level, message, ...properties }: Annotation): void {
+  core[level](message, properties);
+}
+
+type Wanted = AnnotationOptions["annotations"];
+
+export function reportDiagnostics(
+  core: GithubCore,
+  diagnostics: readonly Diagnostic[],
+  options: { readonly annotations: Wanted } & Parameters<typeof diagnosticAnnotations>[1],
+): void {
+  const shown = options.annotations === "off" ? [] : diagnosticAnnotations(diagnostics, options);
+  for (const annotation of shown) annotate(core, annotation);
+  if (shown.length === diagnostics.length && diagnostics.length < PER_LEVEL) return;
+  for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
+}
+
+export function reportReasons(
+  core: GithubCore,
+  level: "error" | "notice",
+  reasons: readonly string[],
+  wanted: Wanted,
+): void {
+  const isShown = wanted === "all" || (wanted === "errors" && level === "error");
+  const shown = isShown ? reasonAnnotations(level, reasons) : [];
+  for (const annotation of shown) annotate(core, annotation);
+  if (reasons.length <= shown.length) return;
+  for (const reason of reasons) sayLine(core, `Not started: ${reason}`);
+}
+
+/** The warnings of an entry that are annotations: the other places are left to the run. */
+const OF_ENTRY = 3;
+
+export function reportWarnings(
+  core: GithubCore,
+  warnings: readonly Diagnostic[],
+  options: { readonly annotations: Wanted; readonly entryFile: string },
+): void {
+  const shown = options.annotations === "all" ? warnings.slice(0, OF_ENTRY) : [];
+  for (const annotation of diagnosticAnnotations(shown, options)) annotate(core, annotation);
+  for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
+}
+
+export function annotationText(text: string): string {
+  return cut(breakOldMarker(text), MAX_MESSAGE);
 }
 
 /** Each once, with how often it came; the tenth of more says how many others there are. */

@@ -23,7 +23,7 @@ import { filesOfBase, type CentralFiles, type CommitFiles } from "./commit-files
 import { NotFoundError, type GithubApi } from "./github-api.ts";
 import { originOf } from "./origin.ts";
 import { at, payloadOf, sha } from "./webhook-event.ts";
-import { createGithubPort } from "./writer.ts";
+import { createGithubPort } from "./github-port.ts";
 
 export interface JournalToDeliver {
   readonly journal: string;

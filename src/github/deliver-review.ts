@@ -1,12 +1,7 @@
 import type { CollectedOutputs } from "../outputs/collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import {
-  GithubFailure,
-  type DiffFile,
-  type Made,
-  type NewReview,
-  type OwnThread,
-} from "./github-port.ts";
+import type { DiffFile, Made, NewReview, OwnThread } from "./github-port.ts";
+import { GithubFailure } from "./github-api.ts";
 import { fenceOf } from "../text/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";

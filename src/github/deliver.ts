@@ -18,7 +18,8 @@ import {
   attempt,
   write,
 } from "./delivery.ts";
-import { GithubFailure, type GithubPort, type OwnComment } from "./github-port.ts";
+import type { GithubPort, OwnComment } from "./github-port.ts";
+import { GithubFailure } from "./github-api.ts";
 import { readMarker } from "./markers.ts";
 import { reportComment } from "./report-comment.ts";
 

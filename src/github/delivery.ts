@@ -1,9 +1,9 @@
-import { defined } from "../text/guards.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import type { Publisher } from "./comment-parts.ts";
-import { GithubFailure, type GithubPort, type Made } from "./github-port.ts";
+import type { GithubPort, Made } from "./github-port.ts";
+import { GithubFailure } from "./github-api.ts";
 import type { Marker, MarkerKind } from "./markers.ts";
 
 export interface Delivery {
@@ -11,9 +11,9 @@ export interface Delivery {
   readonly what: string;
   readonly status: "done" | "skipped" | "refused" | "staged";
   readonly reason?: string;
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** Of what is staged: the text that would be written. */
-  readonly preview?: string;
+  readonly preview?: string | undefined;
 }
 
 export interface Deliverable extends Publisher {
@@ -62,7 +62,7 @@ export async function write(
   send: () => Promise<Made>,
   find?: () => Promise<Made | undefined>,
 ): Promise<Delivery> {
-  if (options.staged) return { what, status: "staged", ...defined({ preview }) };
+  if (options.staged) return { what, status: "staged", preview };
   for (let round = 0; ; round += 1) {
     try {
       return { what, status: "done", ...(await send()) };

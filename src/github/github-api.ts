@@ -2,7 +2,6 @@
 import { defined, isList, isRecord } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
-import { GithubFailure } from "./github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { at, sameRepository, textAt } from "./webhook-event.ts";
 
@@ -21,6 +20,21 @@ export interface GithubApi {
   isForkPullRequest(number: number): Promise<boolean>;
   /** The bytes of a file at a commit, also of another repository; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
   readFile(path: string, ref: string, repository?: string): Promise<Uint8Array>;
+}
+
+/** GitHub has refused a request, or has not answered it. */
+export class GithubFailure extends Error {
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+
+  /** Whether the request may have been carried out. */
+  get isUncertain(): boolean {
+    return this.status === undefined || this.status >= 500 || this.status === 408;
+  }
 }
 
 /** GitHub has no such thing, or does not show it to this token. */

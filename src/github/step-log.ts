@@ -29,6 +29,11 @@ export interface GithubCore {
 
 export type Annotate = (message: string, properties: AnnotationProperties) => void;
 
+/** Prints one line to the log. `text` must begin with a fixed prefix, so that it can be no workflow command. */
+export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
+  core.info(logLine(text, 4000));
+}
+
 /** Lines kept of a work that runs, and the length of each in UTF-16 units. */
 const KEPT = 400;
 const LENGTH = 1000;

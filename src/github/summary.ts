@@ -2,7 +2,9 @@
  * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
+import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
+import { chartOf } from "../reports/flow-chart.ts";
 import { clip, cut } from "../text/truncate.ts";
 import { memoryDiff } from "../events/memory.ts";
 import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
@@ -18,6 +20,7 @@ import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import { code, fenced, inline, sentence } from "../text/escape.ts";
 import {
   amountText,
+  chartDetail,
   costText,
   durationText,
   fitting,
@@ -38,16 +41,17 @@ import {
   omissionsSection,
   worksSection,
 } from "./sections.ts";
-import { durationMs } from "./step-outputs.ts";
+import { durationMs, type Result } from "./step-outputs.ts";
 import { actionSections, flowSections, isOneFlow } from "./work-sections.ts";
 
 export interface SummaryOptions {
   readonly summary: "full" | "compact" | "off";
   /** Relative to the workspace, with `/`. */
   readonly entryFile: string;
-  readonly chart: (view: RunView) => string;
-  readonly journal?: string;
-  readonly rehearsal?: string;
+  /** Mermaid. Default: the chart of what ran. */
+  readonly chart?: (view: RunView) => string;
+  readonly journal?: string | undefined;
+  readonly rehearsal?: string | undefined;
   /** Once they are known: the page is written again then. */
   readonly deliveries?: readonly Delivery[];
 }
@@ -72,6 +76,30 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
   );
   const all = [...always, ...texts, noteOf(missing, options)];
   return `${all.filter((text) => text !== "").join("\n\n")}\n`;
+}
+
+const MAX_PROBLEMS = 10;
+
+/** The summary of a step that ran no job. */
+export function summaryWithoutRun(
+  result: Result,
+  reasons: readonly string[],
+  problems: readonly Diagnostic[] = [],
+): string {
+  const shown = problems
+    .slice(0, MAX_PROBLEMS)
+    .map((problem) => `- ${sentence(diagnosticLine(problem), 1000)}`);
+  const left = problems.length - shown.length;
+  if (left > 0) shown.push(`- …and ${left} more, in the log`);
+  const what = result === "skipped" ? "skipped, no agent was started" : result;
+  const lines = reasons.flatMap((reason) => reason.split("\n"));
+  return [
+    `## agent-jobs: ${what}`,
+    ...lines.map((line) => sentence(line, 2000)),
+    ...(shown.length > 0 ? [shown.join("\n")] : []),
+  ]
+    .join("\n\n")
+    .concat("\n");
 }
 
 function headline(view: RunView, entryFile: string): readonly string[] {
@@ -125,7 +153,10 @@ function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined
   return `**Rehearsal:** ${code(file, 200)} played the model; no model was asked.${asExpected}`;
 }
 
-function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly Section[] {
+function sectionsOf(
+  view: RunView,
+  { summary, chart = chartWithDetails }: SummaryOptions,
+): readonly Section[] {
   const why = [failuresSection(view), omissionsSection(view)];
   const findings = findingsSection(view);
   if (summary === "compact") return [...why, findings, worksSection(view)];
@@ -148,6 +179,10 @@ function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly
     finalMessageSection(view),
     ...decisionSections(view),
   ];
+}
+
+export function chartWithDetails(view: RunView): string {
+  return chartOf(view, (workId) => chartDetail(view, workId));
 }
 
 function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions): string {

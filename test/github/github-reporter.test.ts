@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGithubReporter, type GithubCore } from "../../src/github/github-reporter.ts";
+import { createGithubReporter } from "../../src/github/github-reporter.ts";
+import type { GithubCore } from "../../src/github/step-log.ts";
 import { options, report } from "./summary-rig.ts";
 import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";

@@ -4,7 +4,7 @@ import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink } from "../../src/events/sink.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { outputsOf } from "../../src/github/github-reporter.ts";
+import { outputsOf } from "../../src/github/step-outputs.ts";
 import { report } from "./summary-rig.ts";
 import { Telling } from "./samples.ts";
 

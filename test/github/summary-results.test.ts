@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { renderSummary, type SummaryOptions } from "../../src/github/github-reporter.ts";
+import { renderSummary, type SummaryOptions } from "../../src/github/summary.ts";
 import { alive, type AliveOptions } from "./alive.ts";
 import { hostile, hostileText } from "./hostile.ts";
 import { finding, hostileFinding, origin } from "./published.ts";

@@ -1,11 +1,8 @@
 import * as core from "@actions/core";
 import { ManualClock } from "../reports/terminal/screen.ts";
 import type { RunEvent } from "../../src/events/event.ts";
-import {
-  createGithubReporter,
-  type GithubCore,
-  type GithubOptions,
-} from "../../src/github/github-reporter.ts";
+import { createGithubReporter, type GithubOptions } from "../../src/github/github-reporter.ts";
+import type { GithubCore } from "../../src/github/step-log.ts";
 import { tell } from "../rig/tell.ts";
 
 export interface Reported {

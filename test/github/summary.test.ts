@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { renderSummary, type SummaryOptions } from "../../src/github/github-reporter.ts";
+import { renderSummary, type SummaryOptions } from "../../src/github/summary.ts";
 import * as arbitrary from "../events/samples.ts";
 import { applyEvent, createRunView, type RunView, WorkView } from "../../src/events/view.ts";
 import * as samples from "./samples.ts";

@@ -258,7 +258,7 @@ function delegate<Items, Response extends { partialSuccess?: PartialSuccess }>(
   inner.export = (items, done) => {
     onExport(items);
     send(items, (result) => {
-      if (result.code !== 0) onFailure(unsent(name, to, result.error));
+      if (Number(result.code) !== 0) onFailure(unsent(name, to, result.error));
       done(result);
     });
   };
