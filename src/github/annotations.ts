@@ -1,7 +1,9 @@
 /** Chooses the annotations of a step: of each level the most important ones, because GitHub shows ten per level and step. */
+import { harmless } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
+import { truncate } from "../text/truncate.ts";
 import { defined } from "../text/guards.ts";
 import { diagnosticLine, diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
-import { clip, cut } from "../text/truncate.ts";
 import { annotationRank, decisionTraits } from "../events/decision.ts";
 import {
   endText,
@@ -20,7 +22,6 @@ import { judgementOf, verdictLine } from "../outputs/verdict.ts";
 import { breakOldMarker, logLine } from "../text/escape.ts";
 import { resultText } from "./layout.ts";
 import { sayLine, type GithubCore } from "./step-log.ts";
-import { harmless, plural } from "../text/format.ts";
 
 export interface Annotation {
   readonly level: Level;
@@ -151,7 +152,7 @@ export function reportWarnings(
 }
 
 export function annotationText(text: string): string {
-  return cut(breakOldMarker(text), MAX_MESSAGE);
+  return truncate(breakOldMarker(text), MAX_MESSAGE);
 }
 
 /** Each once, with how often it came; the tenth of more says how many others there are. */
@@ -299,5 +300,5 @@ function placeOf(
 function bounded(text: string, end = ""): string {
   // Twice the length is enough to fill it, and keeps megabytes out of the expressions.
   const whole = breakOldMarker(harmless(text.slice(0, 2 * MAX_MESSAGE)));
-  return clip(whole, MAX_MESSAGE - 1 - end.length) + end;
+  return truncate(whole, MAX_MESSAGE - 1 - end.length, "…") + end;
 }

@@ -1,4 +1,5 @@
 /** A run on GitHub: groups in the log, annotations, the job summary, the outputs. Everything is reported once. */
+import { clockText } from "../text/numbers.ts";
 import { existsSync } from "node:fs";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView } from "../events/view.ts";
@@ -6,7 +7,6 @@ import type { Clock } from "../platform/clock.ts";
 import { Heartbeat } from "../reports/doing.ts";
 import { lastLine } from "../reports/result-lines.ts";
 import { logLine } from "../text/escape.ts";
-import { clockText } from "../text/format.ts";
 import { annotate, chooseAnnotations, type AnnotationOptions } from "./annotations.ts";
 import type { Delivery } from "./delivery.ts";
 import { resultText } from "./layout.ts";

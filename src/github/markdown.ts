@@ -3,12 +3,12 @@
  * would make something of, nothing can end a fence of ours, and no line is a marker of ours. A word in which GitHub would
  * find a mention, a reference or an address becomes code. It takes linear time for any text and never throws.
  */
+import { harmless, harmlessCode, oneLine } from "../text/harmless-text.ts";
+import { truncate } from "../text/truncate.ts";
 import MarkdownIt, { type Token } from "markdown-it";
 import { literal } from "../text/escape.ts";
 import { fenced, fenceOf } from "../text/fence.ts";
 import { urlOf } from "../text/guards.ts";
-import { harmless, harmlessCode, oneLine } from "../text/harmless-text.ts";
-import { cut } from "../text/truncate.ts";
 
 export interface SafeMarkdownOptions {
   /** Maximum length of the result, in UTF-16 units. */
@@ -66,7 +66,7 @@ export function linkText(text: string, url: string): string {
 function fitting(text: string, maxLength: number, write: (text: string) => string): SafeMarkdown {
   let length = Math.min(text.length, Math.max(0, maxLength));
   for (;;) {
-    const result = write(cut(text, length));
+    const result = write(truncate(text, length));
     if (result.length <= maxLength || length === 0)
       return { text: result, whole: length === text.length };
     // A character may become several, though not everywhere as many.

@@ -2,10 +2,12 @@
  * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
+import { harmless } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
+import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
 import { chartOf } from "../reports/flow-chart.ts";
-import { clip, cut } from "../text/truncate.ts";
 import { memoryDiff } from "../events/memory.ts";
 import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
@@ -13,7 +15,6 @@ import { countsText, findingsTable } from "./findings-table.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
-import { harmless, plural } from "../text/format.ts";
 import { changeText } from "../events/change-text.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
@@ -246,7 +247,7 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   const file = code(memory?.file ?? "", 300);
   const unkept = "A rehearsal, a part of a job and a run for strangers keep no notes.";
   const note = memory?.isKept === true ? `Added to ${file}.` : `Not added to ${file}. ${unkept}`;
-  const diff = fenced(cut(lines.join("\n"), MAX_MEMORY), "diff");
+  const diff = fenced(truncate(lines.join("\n"), MAX_MEMORY), "diff");
   const text = lines.length === 0 ? "" : `${note}\n\n${diff}`;
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
@@ -293,7 +294,7 @@ function reportSection(
   allowedLinks: readonly string[],
 ): Section {
   const safe = isPlain
-    ? { text: fenced(clip(harmless(text).trim(), MAX_REPORT), "text"), whole: true }
+    ? { text: fenced(truncate(harmless(text).trim(), MAX_REPORT, "…"), "text"), whole: true }
     : safeMarkdown(text, { allowedLinks, lowered: 3, maxLength: MAX_REPORT });
   const shown = safe.whole ? safe.text : `${safe.text}\n\n…`;
   const name = safeCell("", { maxLength: MAX_TITLE, title: title.slice(0, MAX_TITLE / 2) });

@@ -1,4 +1,6 @@
 /** The lines of a log: which events it shows, and how. */
+import { oneLine } from "../text/harmless-text.ts";
+import { clockText, countText, plural, tookText } from "../text/numbers.ts";
 import type { ActionEnded, ActionEvent, EndedStatus } from "../events/action.ts";
 import { andChange } from "../events/change-text.ts";
 import {
@@ -28,7 +30,6 @@ import {
   type StepView,
   type WorkView,
 } from "../events/view.ts";
-import { clockText, countText, oneLine, plural, tookText } from "../text/format.ts";
 import type { Line, Tone, Verbosity } from "./paint.ts";
 import { findingLine, said, verdictGiven } from "./result-lines.ts";
 import { stepParts, stepSubject } from "./step-text.ts";

@@ -1,11 +1,12 @@
 /** What a run found, and its last line. */
+import { oneLine } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
+import { sentence } from "../text/truncate.ts";
 import { outcomeText } from "../events/event.ts";
 import type { Finding, Verdict } from "../events/output-shapes.ts";
 import { endText, type RunView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { verdictLine } from "../outputs/verdict.ts";
-import { oneLine, plural } from "../text/format.ts";
-import { sentence } from "../text/truncate.ts";
 import type { Line, Tone } from "./paint.ts";
 
 const MAX_LINE = 600;

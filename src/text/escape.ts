@@ -1,7 +1,6 @@
 /** Foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown. */
 import { fenced as fence } from "./fence.ts";
-import { withoutReferences } from "./harmless-text.ts";
-import { oneLine } from "./format.ts";
+import { oneLine, withoutReferences } from "./harmless-text.ts";
 
 /** The runner compares by the rules of a language, which overlook these; so they may stand inside a marker. */
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;

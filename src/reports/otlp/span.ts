@@ -1,4 +1,5 @@
 /** The spans of one run. Each has its id from its place in the run, so a journal makes the same trace again. */
+import { truncate } from "../../text/truncate.ts";
 import {
   SpanKind,
   SpanStatusCode,
@@ -8,7 +9,6 @@ import {
   type SpanContext,
 } from "@opentelemetry/api";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
-import { clip } from "../../text/truncate.ts";
 import {
   decisionCategory,
   decisionMessage,
@@ -188,7 +188,7 @@ const plainFields = new Set(["field", "purpose", "cause", "limit", "modelId", "r
 const MAX_TEXT = 16_384;
 
 export function shortened(text: string): string {
-  return clip(text, MAX_TEXT);
+  return truncate(text, MAX_TEXT, "…");
 }
 
 /** Returns the attributes, unless content is left out of the trace. */

@@ -1,6 +1,6 @@
 /** A turn, with its model calls and tool calls. */
+import { truncate } from "../../text/truncate.ts";
 import { SpanKind, type Attributes } from "@opentelemetry/api";
-import { clip } from "../../text/truncate.ts";
 import type { TurnEnded, TurnStarted } from "../../events/event.ts";
 import {
   UNKNOWN_TOOL,
@@ -111,7 +111,7 @@ export class TurnSpans {
     const isNew = !subAgent && this.#input.length > 0;
     span.set({
       ...usageOf(used),
-      "gen_ai.response.id": responseId && clip(responseId, MAX_NAME),
+      "gen_ai.response.id": responseId && truncate(responseId, MAX_NAME, "…"),
       "gen_ai.response.time_to_first_chunk": firstTokenMs && firstTokenMs / 1000,
       ...(this.#run.options.content &&
         isNew && { "gen_ai.input.messages": JSON.stringify(this.#input.splice(0)) }),
@@ -145,7 +145,7 @@ export class TurnSpans {
 
   #openTool(id: string, called: string, at: number, parent = this.#span, args?: unknown): Span {
     // The model may call what doesn't exist.
-    const name = clip(called, MAX_NAME);
+    const name = truncate(called, MAX_NAME, "…");
     const place = callPlace(this.#turn.sessionId, id);
     const { calls } = this.#run;
     const span = parent.open({
