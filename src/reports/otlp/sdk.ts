@@ -199,12 +199,9 @@ function gitHubAttributes(environment: Environment): Attributes {
   };
 }
 
-function unsent(name: SignalName, to: Signal, error: Error | undefined): string {
-  const status =
-    error !== undefined && "code" in error && typeof error.code === "number"
-      ? `HTTP ${error.code} `
-      : "";
-  const reason = error?.message ?? "no reason given";
+function unsent(name: SignalName, to: Signal, error: Error): string {
+  const status = "code" in error && typeof error.code === "number" ? `HTTP ${error.code} ` : "";
+  const reason = error.message;
   let hint = "";
   if (/\/v1\/(?:traces|metrics)\/v1\//.test(to.url))
     hint = `. The address must not end with /v1/traces: /v1/${name} is appended`;
@@ -258,7 +255,7 @@ function delegate<Items, Response extends { partialSuccess?: PartialSuccess }>(
   inner.export = (items, done) => {
     onExport(items);
     send(items, (result) => {
-      if (Number(result.code) !== 0) onFailure(unsent(name, to, result.error));
+      if (result.error !== undefined) onFailure(unsent(name, to, result.error));
       done(result);
     });
   };
