@@ -70,7 +70,7 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
     ...failed
       .toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
       .map((work) => failureAnnotation(work, options)),
-    // The lines that a script names are not those of the checkout; the merge has those of a plan and of its shards.
+    // A script names lines that the checkout need not have; the merge annotates for a plan and its shards.
     ...(view.rehearsed || isPart(view) ? [] : findingAnnotations(view)),
     ...(passed ? [] : works.flatMap((work) => handledFailures(work, options))),
     ...decided
@@ -155,7 +155,7 @@ export function annotationText(text: string): string {
   return truncate(breakOldMarker(text), MAX_MESSAGE);
 }
 
-/** Each once, with how often it came; the tenth of more says how many others there are. */
+/** Counts equal annotations. The tenth of more says how many others there are. */
 function mostImportant(all: readonly Annotation[], warnings = PER_LEVEL): Annotation[] {
   const counts = new Map<string, { readonly annotation: Annotation; count: number }>();
   for (const annotation of all) {
@@ -180,7 +180,7 @@ function mostImportant(all: readonly Annotation[], warnings = PER_LEVEL): Annota
   });
 }
 
-/** How the task itself ended, and not what it delegated to. */
+/** Whether the task itself failed, and not one that it delegated to. */
 function isEnd({ kind, delegate }: DecisionEntry): boolean {
   return kind === "task-failed" && delegate === undefined;
 }
@@ -211,7 +211,7 @@ function isPart({ plan }: RunView): boolean {
   return plan?.part?.kind === "plan" || plan?.part?.kind === "shard";
 }
 
-/** At their lines in the head of the change, where GitHub shows them. */
+/** GitHub shows them at their lines in the head of the change. */
 function findingAnnotations(view: RunView): Annotation[] {
   return collectOutputs(view).findings.map((finding) => {
     const { path, line, endLine = line, severity, rule, title = rule, message } = finding;
@@ -264,7 +264,6 @@ function handledFailures(work: WorkView, options: AnnotationOptions): Annotation
   );
 }
 
-/** `work`: undefined for the whole job. */
 function decisionAnnotation(
   work: WorkView | undefined,
   { kind, category, text, place, delegate }: DecisionEntry,

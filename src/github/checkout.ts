@@ -39,7 +39,7 @@ function repositoryIn(address: string): readonly string[] {
   return name === undefined ? [] : [name.toLowerCase()];
 }
 
-/** What can't be looked at may be a checkout: an outer one is not asked in its place. */
+/** A folder that can't be read may be a checkout: the outer one doesn't stand for it. */
 async function mayExist(path: string): Promise<boolean> {
   try {
     await lstat(path);

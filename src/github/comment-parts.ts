@@ -11,7 +11,7 @@ export const maxBody = 65_536;
 
 export interface Publisher {
   readonly job: string;
-  /** As the marker names it: the path of the entry. */
+  /** The path of the entry, as the marker has it. */
   readonly entry: string;
   readonly origin: Origin;
 }
@@ -37,7 +37,7 @@ export function runLink(
   return linkText(text, url);
 }
 
-/** With links to files of the repository. */
+/** Keeps links to files of the repository. */
 export function safeText(text: string, maxLength: number, { origin }: Publisher): string {
   const options = { maxLength, allowedLinks: [blobs(origin)], lowered: 3 };
   const { text: safe, whole } = safeMarkdown(text, options);

@@ -65,7 +65,7 @@ export async function deliverReview(
   return [made, ...resolved];
 }
 
-/** Undefined: GitHub refuses what it says. */
+/** Returns undefined if GitHub refuses the content of a request. */
 async function unlessInvalid(sent: Promise<Made>): Promise<Made | undefined> {
   return sent.catch((error: unknown) => {
     if (error instanceof GithubFailure && error.status === 422) return undefined;

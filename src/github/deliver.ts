@@ -1,4 +1,4 @@
-/** Nothing here trusts what an agent has said. Nothing is delivered twice: a hidden marker finds it again. */
+/** Delivers outputs of untrusted agents. A hidden marker finds each delivery again, so that none is made twice. */
 import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin } from "../events/output-shapes.ts";
@@ -31,7 +31,7 @@ export function asksForDelivery({ report, findings, proposals = {} }: Outputs): 
   );
 }
 
-/** Those that are looked at. A journal can have any number, and each one that is refused has cost a few requests. */
+/** Proposals that are handled. A journal can have any number, and each refusal costs a few requests. */
 const mostProposals = 200;
 
 export async function deliver(

@@ -12,7 +12,7 @@ export interface Delivery {
   readonly status: "done" | "skipped" | "refused" | "staged";
   readonly reason?: string;
   readonly url?: string | undefined;
-  /** Of what is staged: the text that would be written. */
+  /** The text that would be written, if it is staged. */
   readonly preview?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface DeliveryOptions {
   readonly clock: { sleep(milliseconds: number): Promise<void>; now(): number };
 }
 
-/** Nothing new is begun after it: GitHub may ask to wait a minute before each of hundreds of requests. */
+/** No delivery begins later: GitHub may ask to wait a minute before each of hundreds of requests. */
 const longestMinutes = 15;
 
 export function deadlineOf({ clock }: DeliveryOptions): number {
@@ -55,7 +55,7 @@ export interface Writing {
 
 const pausesMs = [2_000, 10_000];
 
-/** With `find`, which tells what an earlier request has made, something is made once, also if GitHub doesn't answer. */
+/** `find` looks for what an earlier request has made, so that it is made once although GitHub didn't answer. */
 export async function write(
   { options }: Delivering,
   { what, preview }: Writing,

@@ -17,7 +17,7 @@ export const severitySigns: Readonly<Record<Finding["severity"], string>> = {
 
 const columns = "| Severity | Place | Rule | Finding |\n| --- | --- | --- | --- |\n";
 
-/** As many of the first rows as fit into `room`; the others, and those `omitted` before, are counted. */
+/** Shows the first rows that fit into `room`, and counts the others and those `omitted` before. */
 export function findingsTable(
   findings: readonly Finding[],
   {
@@ -31,7 +31,7 @@ export function findingsTable(
   },
 ): { readonly text: string; readonly left: number } {
   const rows: string[] = [];
-  // For the row that counts the others.
+  // The last row counts the others.
   let free = room - columns.length - 100;
   for (const finding of findings) {
     const row = rowOf(finding, target);

@@ -46,14 +46,14 @@ export interface GithubApiOptions {
   /** `GITHUB_API_URL`; default: that of github.com. */
   readonly apiUrl?: string | undefined;
   readonly signal?: AbortSignal;
-  /** For the log: that a request is sent again. */
+  /** Called when a request is sent again. */
   readonly log?: (line: string) => void;
   readonly clock?: Clock;
 }
 
 const GRAPHQL = "POST /graphql";
 const LIMIT_MS = 10_000;
-/** For what may pass. The first wait takes a second, and each further one three times as long. */
+/** Attempts after faults that may pass. The first wait takes a second, each further one three times as long. */
 const ATTEMPTS = 3;
 /** The longest wait. If GitHub asks for a longer one, the run reports it and gives up. */
 const LONGEST_WAIT_MS = 60_000;
@@ -135,7 +135,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     },
     async readFile(path, ref, repository) {
       const names = path.split("/");
-      // In an address, they would lead to another part of the API.
+      // They would lead to another part of the API.
       if (names.includes("..") || names.includes("."))
         throw new Error("it is outside of the repository");
       const encoded = names.map(encodeURIComponent).join("/");
@@ -157,7 +157,7 @@ const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
   ["RATE_LIMITED", 429],
 ]);
 
-/** Where a connection ends within an answer, Octokit passes on the text that it has, or none. */
+/** If a connection ends within an answer, Octokit passes on the text that it has. */
 function brokenOff({ data, headers }: ApiResponse): Failure | undefined {
   const isJson = /\bjson\b/.test(String(headers?.["content-type"]));
   if (!isJson || typeof data !== "string") return undefined;

@@ -1,4 +1,4 @@
-/** What delivery reads and writes on GitHub, over its API. Every method rejects with an Error whose message can be shown to users. */
+/** Reads and writes for deliveries over GitHub's API. Every method rejects with an Error whose message can be shown to users. */
 import type { Origin, ProposedFile } from "../events/output-shapes.ts";
 import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
@@ -197,7 +197,7 @@ export function createGithubPort(
         ...(typeof repositoryId === "number" && { repositoryId }),
       };
     },
-    /** What the owner of the token wrote, the newest first. */
+    /** Comments of the owner of the token, the newest first. */
     async ownComments(number: number): Promise<readonly OwnComment[]> {
       const fields = "id databaseId body isMinimized viewerDidAuthor";
       const all = await nodes({ kind: "issueOrPullRequest", number }, "comments", fields);
@@ -260,7 +260,7 @@ export function createGithubPort(
         patch: textAt(one, "patch"),
       }));
     },
-    /** Not repeated if it may have been done: see `GithubFailure.isUncertain`. */
+    /** Creations are not repeated if they may have been done: see `GithubFailure.isUncertain`. */
     createComment: (issue_number: number, body: string) =>
       write(
         "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
@@ -338,7 +338,7 @@ function shaOf(value: unknown): string {
   throw new GithubFailure("GitHub names no commit where there must be one", 422);
 }
 
-/** For a rehearsal, which asks nobody: a repository in which nothing was written yet, and in which nothing is. */
+/** A repository without any comments, for a rehearsal, which asks nobody and writes nothing. */
 export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
   const none = (): Promise<readonly never[]> => Promise.resolve([]);
   const never = (): Promise<never> =>

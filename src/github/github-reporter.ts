@@ -18,7 +18,7 @@ const MAX_STILL = 1000;
 
 export interface GithubOptions extends SummaryOptions, AnnotationOptions {
   readonly core: GithubCore;
-  /** For `::stop-commands::`: long and unpredictable. */
+  /** Returns a long and unpredictable token for `::stop-commands::`. */
   readonly randomToken: () => string;
   readonly clock: Clock;
   /** The name under which the journal should be uploaded. */
@@ -31,7 +31,7 @@ export interface GithubReporter extends Reporter {
   /** Writes the log, the annotations and the summary, also of a run that has not ended. Idempotent: no later event is reported. */
   finish(): Promise<void>;
   outputs(): Outputs;
-  /** What the outputs leave out, in sentences. */
+  /** Sentences about what the outputs leave out. */
   omissions(): readonly string[];
   summary(deliveries: readonly Delivery[]): string;
   lastLine(reason: string, passes: boolean): string;

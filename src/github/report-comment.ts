@@ -22,7 +22,7 @@ export interface ReportComment extends Publisher {
   /** Markdown. */
   readonly report?: string | undefined;
   readonly findings: readonly Finding[];
-  /** So many more. */
+  /** The number of findings that are not listed. */
   readonly omitted?: number;
   /** No finding is missing. */
   readonly complete: boolean;
@@ -34,7 +34,7 @@ export interface ReportComment extends Publisher {
 
 const MAX_REASON = 2_000;
 const MAX_NAME = 100;
-/** Of a body. The report gets what the findings leave. */
+/** Maximum length of the table of findings. The report gets the rest of the body. */
 const MAX_TABLE = 24_000;
 const NOTES = 1_000;
 

@@ -194,7 +194,7 @@ export function finalMessageSection(view: RunView): Section {
   };
 }
 
-/** Those that went badly first. With what the agent last said in the work, unless it is shown elsewhere. */
+/** Failures come first. The last message of the agent is added, unless it is shown elsewhere. */
 export function decisionSections(view: RunView): Section[] {
   const start = view.startedAt ?? 0;
   const works = worksOf(view).toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));

@@ -173,7 +173,7 @@ function keep(kept: Kept, all: readonly string[], time: string, task: string): v
   }
 }
 
-/** Of a line that is harmless already; keeps its indentation. */
+/** Shortens a line that is harmless already, and keeps its indentation. */
 function shortened(line: string): string {
   return breakOldMarker(line.length <= LENGTH ? line : truncate(line, LENGTH - 1, "…")).trimEnd();
 }

@@ -23,7 +23,7 @@ export interface OutputsOptions {
   readonly reason?: string;
 }
 
-/** In bytes of UTF-8; the sum is under 128,000. */
+/** Bytes of UTF-8; the sum is under 128,000. */
 const MAX_DECISIONS = 64_000;
 const MAX_RESULTS = 16_000;
 const MAX_FAILED = 8_000;
@@ -78,7 +78,7 @@ function wholeResults(view: RunView): string {
   return results === null ? "" : JSON.stringify(results);
 }
 
-/** What the outputs leave out of the report and the results, and where that is, in sentences. */
+/** Says what the outputs leave out of the report and the results, and where it is. */
 export function omittedFromOutputs(
   view: RunView,
   { reportFile }: Pick<OutputsOptions, "reportFile">,
@@ -99,7 +99,7 @@ export function omittedFromOutputs(
   return omitted;
 }
 
-/** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */
+/** The duration of the run, or of what is known of a run that has not ended. */
 export function durationMs(view: RunView): number {
   const start = view.startedAt;
   if (start === undefined) return 0;

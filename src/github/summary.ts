@@ -53,11 +53,11 @@ export interface SummaryOptions {
   readonly chart?: (view: RunView) => string;
   readonly journal?: string | undefined;
   readonly rehearsal?: string | undefined;
-  /** Once they are known: the page is written again then. */
+  /** Known after the run: the page is written again then. */
   readonly deliveries?: readonly Delivery[];
 }
 
-/** In bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
+/** Bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
 const LIMIT = 1_000_000;
 const NOTE = 8_000;
 const MAX_REASON = 1000;
@@ -108,7 +108,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
   const result = `${statusSign(view.status)} ${resultText(view, job)}`;
   const { reason = "", advice = "", reportedDocument: document } = view;
   const verdict = verdictText(view);
-  // That agents failed is more than what they think.
+  // A failure is more important than a verdict.
   const isVerdictFirst = verdict !== undefined && view.status === "succeeded" && !view.rehearsed;
   return [
     `## ${isVerdictFirst ? verdict.title : result}`,
@@ -162,7 +162,7 @@ function sectionsOf(
   const findings = findingsSection(view);
   if (summary === "compact") return [...why, findings, worksSection(view)];
   const reports = reportSections(view);
-  // How it came to what it is about is only a click away; without that, it is what the page is about.
+  // If there are results, the way to them is folded away.
   const hasResults = findings.text !== "" || reports.length > 0 || verdictText(view) !== undefined;
   const below = (section: Section): Section => (hasResults ? folded(section) : section);
   return [
@@ -200,7 +200,6 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
 const MAX_OPEN_REASON = 120;
 const MAX_VERDICT = 2000;
 const MAX_TITLE = 400;
-/** In UTF-16 units. */
 const MAX_REPORT = 100_000;
 const MAX_FINDINGS = 150_000;
 const MAX_MEMORY = 20_000;
@@ -252,7 +251,7 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
 
-/** In the order in which tasks handed them in; then of other works. Only of the tasks that the job names, if it does. */
+/** Reports come in the order in which tasks handed them in, and then RESULTs and responses. The job may name the tasks. */
 function reportSections(view: RunView): readonly Section[] {
   const given = [...view.given.values()].flatMap((one): ReportText[] =>
     one.report === undefined

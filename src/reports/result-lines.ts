@@ -1,4 +1,4 @@
-/** What a run found, and its last line. */
+/** The findings of a run, and its last line. */
 import { oneLine } from "../text/harmless-text.ts";
 import { plural } from "../text/numbers.ts";
 import { sentence } from "../text/truncate.ts";
@@ -55,7 +55,7 @@ export interface Exit {
   readonly passes: boolean;
   /** Why the exit code is what it is; empty for a plain success. */
   readonly reason: string;
-  /** Such as `the exit code is 1`, and what makes a failure pass. */
+  /** Clauses such as `the exit code is 1`, and why a failure passes. */
   readonly words: { readonly fails: string; readonly passes: string };
 }
 

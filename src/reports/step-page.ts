@@ -8,7 +8,7 @@ import { harmless } from "../text/harmless-text.ts";
 
 export interface StepRecord {
   readonly started: StepStarted | undefined;
-  /** Undefined: the run was over before. */
+  /** Undefined if the run ended before it. */
   readonly ended: StepEnded | undefined;
   readonly startedAt: number;
   readonly endedAt: number | undefined;

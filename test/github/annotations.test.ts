@@ -308,7 +308,7 @@ test("no text of a finding or a verdict is a command for the runner", async () =
       names.filter((name) => !ours.includes(name)),
       [],
     );
-    // Of the findings, and of a denied command.
+    // They are for the findings and a denied command.
     assert.equal(names.filter((name) => name === "warning").length, 3);
   };
   await check(hostileText);

@@ -12,7 +12,7 @@ const known = "correct-horse-battery-staple";
 // The form of the tokens of today: a prefix, dots, a JWT, about 520 characters.
 const token = `ghs_${"a1B2c3D4e5F6g7H8".repeat(16)}.${"i9J0k1L2m3N4o5P6".repeat(15)}`;
 
-/** As in a run: what the reporters get has passed the one redaction. */
+/** Reporters get redacted events, as in a run. */
 function redacted(bodies: readonly RunEventBody[]): RunEvent[] {
   const events: RunEvent[] = [];
   const sink = createSink({

@@ -76,7 +76,7 @@ test("what matters is told at once, and the table is at the end", async () => {
       "00:11 #0 gather: [SESSION CRASHED] Prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
     ),
   );
-  // What an agent could not do is no detail.
+  // A denial is not a detail.
   assert.ok(
     outside.includes(
       "00:23 #1 review-correctness: [OPERATION] Denied shell npm publish --tag next: not allowed by `shell: [npm test]`",

@@ -8,7 +8,7 @@ import { buildStory } from "../rig/flow-events.ts";
 import * as samples from "./samples.ts";
 import { rounds } from "../rig/nightly.ts";
 
-/** Of the environment of a later step that takes all of them through `env`. */
+/** Limit of the environment of a later step that takes all of them through `env`. */
 const BYTES = 128_000;
 
 test("the outputs tell what came of the run", () => {

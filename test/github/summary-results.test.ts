@@ -131,7 +131,7 @@ test("nothing that an agent hands in is alive in the summary, and it is never lo
       const summary = render({ ...results, outcome });
       assert.deepEqual(alive(summary, ours).slice(0, 3), [], summary.slice(0, 3000));
       assert.ok(Buffer.byteLength(summary) < 1024 * 1024);
-      // What comes after it is still what it was.
+      // The page continues as usual after it.
       assert.match(summary, /\n### Decisions\n\n<details>\n<summary>/);
     }
   };

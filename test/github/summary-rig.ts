@@ -21,7 +21,7 @@ export const options = {
   chart: () => "flowchart TD\n",
 } as const satisfies Partial<GithubOptions>;
 
-/** What the real `@actions/core` prints, caught before it reaches our own standard output. */
+/** The real `@actions/core`, whose output is caught before it reaches our own. */
 export function realCore(print: (text: string) => void): Omit<GithubCore, "writeSummary"> {
   const caught = (say: () => void): void => {
     const { stdout } = process;

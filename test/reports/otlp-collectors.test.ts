@@ -114,7 +114,7 @@ describe("a collector that", () => {
     const closed = telemetry.close?.() ?? Promise.resolve();
     closed.catch(() => {});
     await assert.rejects(clock.runUntil(closed), /did not answer within 1500 ms/);
-    // What is thrown where nobody can catch it fails this test.
+    // An uncaught error would fail this test.
     await import("../../src/reports/otlp/sdk.ts");
     await setTimeout(500);
   });

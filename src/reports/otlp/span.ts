@@ -75,7 +75,7 @@ export class Span {
   /** Its last event, or the end of its last child. */
   #latest: number;
 
-  /** Without a parent, it is the root of the run. */
+  /** If it has no parent, it is the root of the run. */
   constructor(run: TracedRun, head: SpanHead, parent?: Span) {
     this.#run = run;
     this.#head = head;

@@ -39,7 +39,7 @@ export interface TerminalPause {
   setPaused: (paused: boolean) => void;
 }
 
-/** Without a terminal there is no width to keep to. */
+/** The width of a log file. */
 const LOG_COLUMNS = 120;
 /** On a narrower terminal, the terminal itself breaks lines. */
 const MIN_COLUMNS = 20;
@@ -61,7 +61,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   let view: RunView | undefined;
   let labelWidth = 0;
   let over = false;
-  /** What was printed during a pause; undefined: there is none. */
+  /** Lines that were printed during a pause. Undefined: there is none. */
   let held: string[] | undefined;
 
   const heartbeat = new Heartbeat(clock, (now, line) =>
