@@ -2,8 +2,7 @@ import { defined } from "../text/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
-import { onAbort, unlessStuck, within, type Occasion } from "./waiting.ts";
-import { readCalmly } from "./breath.ts";
+import { type Occasion, onAbort, readYielding, withGracePeriod, within } from "./waiting.ts";
 import { systemClock } from "./system-clock.ts";
 import { signalGroup } from "./processes.ts";
 import { resolveCommand } from "./search-path.ts";
@@ -112,7 +111,7 @@ export function startProgram(
   } else {
     const read = (stream: Readable | null, name: OutputStream): void => {
       if (stream === null) return;
-      readCalmly(stream, (piece) => {
+      readYielding(stream, (piece) => {
         lastOutput = performance.now();
         onOutput(piece, name);
       });
@@ -192,7 +191,7 @@ export async function runToEnd(
       program.signal("SIGKILL");
       listener();
     });
-  const end = await unlessStuck(program.ended, killed, graceMilliseconds, systemClock);
+  const end = await withGracePeriod(program.ended, killed, graceMilliseconds, systemClock);
   if (end === undefined) return { kind: "aborted" };
   return signal.aborted && end.value.kind !== "not-started" ? { kind: "aborted" } : end.value;
 }

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { endOf } from "../text/truncate.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
-import { nextRound } from "../platform/breath.ts";
+import { bestEffort, onAbort, startTimer, unless, yieldToEventLoop } from "../platform/waiting.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
 import { cpuTicks, endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
 import { runtimeSandbox, type Sandbox } from "../sandbox/sandbox.ts";
@@ -19,7 +19,6 @@ import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, onAbort, startTimer, unless } from "../platform/waiting.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
@@ -301,7 +300,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#sandbox?.close();
     await removeDirectory(this.#options.directory).catch(() => undefined);
     // The writer of a child that was not started fails a moment after its start has failed.
-    await nextRound();
+    await yieldToEventLoop();
     this.#restore();
   }
 

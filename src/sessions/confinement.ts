@@ -8,7 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
 import { allowsCommands, sandboxMode } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { inRealFolder, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -90,9 +90,9 @@ export class Confinement {
   ): Promise<SandboxProfile> {
     const { kept = [] } = this.#options;
     refuseClosedFolder(workingDirectory);
-    const breath = new Breath();
+    const yielder = new EventLoopYielder();
     const pause = async (): Promise<void> => {
-      if (breath.isDue) await breath.take();
+      await yielder.yieldIfDue();
     };
     const made = await sandboxProfile(permissions, {
       ...realFiles,

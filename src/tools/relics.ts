@@ -5,7 +5,7 @@ import type { Permissions, RelicDeclaration } from "../entry/model.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
@@ -88,11 +88,11 @@ async function readFiles(
   const files: FoundFile[] = [];
   let omitted = 0;
   let left: number = relicLimits.total;
-  const breath = new Breath();
+  const yielder = new EventLoopYielder();
   for (const path of paths) {
     if (signal.aborted) break;
     // Permissions ask the file system at once.
-    if (breath.isDue) await breath.take();
+    await yielder.yieldIfDue();
     const real = await permittedPath(path, root, options);
     const bytes = real && contentOf(real, Math.min(relicLimits.file, left));
     if (!bytes || bytes.subarray(0, 8_000).includes(0)) {
@@ -165,14 +165,14 @@ async function passages(
 ): Promise<readonly string[]> {
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${words.join("|")})`, "gu");
   const found: { readonly passage: string; readonly count: number }[] = [];
-  const breath = new Breath();
+  const yielder = new EventLoopYielder();
   for (const { name, text } of files) {
     for (const [line, lines] of passagesOf(text)) {
       const passage = `${name}:${line}\n${lines}`;
       const { size: count } = new Set(passage.toLowerCase().match(pattern));
       if (count > 0) found.push({ passage, count });
     }
-    if (breath.isDue) await breath.take();
+    await yielder.yieldIfDue();
   }
   const ranked = found.toSorted((a, b) => b.count - a.count).map(({ passage }) => passage);
   if (ranked.length > 0) return fitting(ranked, characters);

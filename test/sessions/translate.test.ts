@@ -182,7 +182,7 @@ describe("what a tool did is passed on", () => {
     const failed = { toolCallId: "t1", error: { message: "no", code: "denied" } };
     assert.deepEqual(
       translator.translate(event("tool.execution_complete", { ...failed, success: false })),
-      [{ kind: "tool.ended", ...failed, succeeded: false }],
+      [{ kind: "tool.ended", toolName: "view", arguments: {}, ...failed, succeeded: false }],
     );
     const started = { toolCallId: "t2", toolName: "x", parentToolCallId: "t0" };
     assert.deepEqual(translator.translate(event("tool.execution_start", started)), [
