@@ -17,8 +17,9 @@ import {
   readSettings,
   type Filter,
   type Settings,
-} from "./settings.ts";
-import { gitVariables, startGit } from "./git.ts";
+  gitVariables,
+  startGit,
+} from "./git.ts";
 import type { ProgramCall } from "../platform/processes.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";

@@ -6,7 +6,7 @@ import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { GitRepository, isBehindLink, type GitView } from "./repository.ts";
-import { entriesOf, GitUnknown, type Filter } from "./settings.ts";
+import { entriesOf, GitUnknown, type Filter } from "./git.ts";
 import { openJudged, readJudged } from "../platform/reading.ts";
 import { isPrivate } from "../platform/private-files.ts";
 import { errorMessage } from "../platform/system-error.ts";

@@ -24,7 +24,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   if (pid > 0) kill(pid, signal);
 }
 
-/** The same to a process that leads a group, and to all of its group; also when the leader is gone. */
+/** Signals all processes of a group, even when its leader is gone. */
 export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   if (leader > 1) kill(-leader, signal);
 }
@@ -55,7 +55,7 @@ export async function endGroup(leader: number, graceMs: number): Promise<void> {
   await waitUntil(() => isGroupGone(leader), graceMs);
 }
 
-/** Where no init process buries the dead, as in many containers, a group of them is as good as gone. */
+/** Without an init process, as in many containers, zombies are never reaped: a group of zombies counts as gone. */
 function isGroupGone(leader: number): boolean {
   if (!isRunning(-leader)) return true;
   if (process.platform !== "linux") return false;
@@ -88,7 +88,7 @@ export function statOf(pid: number): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** What its threads have started: each of them has a list of its own. */
+/** Each thread has its own list of the processes that it has started. */
 function childrenOf(pid: number): number[] {
   return idsIn(`/proc/${pid}/task`).flatMap((thread) =>
     Array.from(fileOf(pid, `task/${thread}/children`).matchAll(/\d+/g), Number),
@@ -111,7 +111,7 @@ export async function endMarkedProcesses(name: string, value: string): Promise<v
   }
 }
 
-/** The same at once, without waiting: the last thing that a process does that has no time left. Linux only. */
+/** Kills at once and doesn't wait, for a process that has no time left. Linux only. */
 export function killMarkedProcesses(name: string, value: string): void {
   for (const pid of fromProc(`${name}=${value}`)) sendSignal(pid, "SIGKILL");
 }
@@ -168,7 +168,7 @@ export function cpuTicks(root: number): number | undefined {
   );
 }
 
-/** Of a zombie or another user's process, the environment reads as empty. */
+/** The environment of a zombie or of another user's process reads as empty. */
 function fromProc(mark: string): number[] {
   return idsIn("/proc").filter(
     (pid) => pid !== process.pid && fileOf(pid, "environ").split("\0").includes(mark),

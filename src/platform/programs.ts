@@ -58,7 +58,7 @@ const graceMilliseconds = 2000;
 /** After so long without output, the output of an exited program is complete. */
 const quietMilliseconds = 500;
 
-/** Without a shell. A bare name is looked up in the `PATH` of `env`, never in the folder in which the program starts. */
+/** Uses no shell. A bare name is looked up in the `PATH` of `env`, never in the folder in which the program starts. */
 export function startProgram(
   command: string,
   args: readonly string[],

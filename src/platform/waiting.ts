@@ -15,7 +15,7 @@ export type Occasion = (listener: () => void) => Release;
 
 const nothing: Release = () => {};
 
-/** Without a reason, `abort` creates an error with a stack each time. */
+/** A reason saves `abort` from creating an error with a stack each time. */
 const over = "over";
 
 /** Signals that may have any number of listeners: to say so takes longer than to listen. */

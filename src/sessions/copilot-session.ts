@@ -12,7 +12,7 @@ import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
-import { promptTokensOf } from "./model-limits.ts";
+import { promptTokensOf } from "./offered-models.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { providerTypeOf, requestOf, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -188,7 +188,7 @@ export async function openCopilotSession(
       });
     }
     if (hasCommands) {
-      // Without it, commands would have no sandbox.
+      // Commands would have no sandbox otherwise.
       const answer = await runtime
         .answer(confine(session), createMs, signal)
         .catch(async (error: unknown) => {

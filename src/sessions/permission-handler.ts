@@ -62,7 +62,7 @@ export function permissionHandler(
     } catch {
       // A listener's fault must not turn a no into anything else.
     }
-    // Without feedback a rejection ends the turn silently (docs/internals/runtime-notes.md#permission-answers).
+    // A rejection that has no feedback ends the turn silently (docs/internals/runtime-notes.md#permission-answers).
     return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
   };
 }
@@ -108,7 +108,7 @@ export function fromRuntime(request: RuntimeRequest): PermissionRequest {
       return {
         kind: "read",
         paths: [request.path, request.resolvedPath ?? request.path],
-        // What these show is one file, or names only. Everything else is taken as a search in all below.
+        // These show one file, or only names. Everything else counts as a search in all folders below.
         deep: !/^(?:Read file|Search in file|List directory|Search for files matching pattern in): /.test(
           request.intention,
         ),
@@ -128,7 +128,7 @@ export function fromRuntime(request: RuntimeRequest): PermissionRequest {
   }
 }
 
-/** What can't be proven from the diff is refused: the request itself names only the file that a move leads to. */
+/** A write that its diff doesn't prove is refused: the request itself names only the target of a move. */
 function write(request: Extract<RuntimeRequest, { kind: "write" }>): PermissionRequest {
   const { fileName, resolvedPath, diff } = request;
   const inDiff = changedPaths(diff);

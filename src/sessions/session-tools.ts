@@ -82,7 +82,7 @@ type Listener = (
   news: Extract<SessionActivity, { kind: "tool.delta" | "permission.denied" }>,
 ) => void;
 
-/** What this process does for one session: tool calls, which end with its turn, and denials. */
+/** Tool calls that this process runs for one session, which end with its turn, and denials. */
 export class OwnCalls {
   readonly running = new Set<AbortController>();
   readonly #listeners = new Set<Listener>();
@@ -192,7 +192,7 @@ export class LiveTools {
   }
 }
 
-/** Without halves of characters in its texts: the runtime ignores a message that has one. */
+/** Removes halves of characters, because the runtime ignores a message that has one. */
 function wholeValue(parameters: SessionTool["parameters"]): SessionTool["parameters"] {
   const json = JSON.stringify(parameters);
   if (!/\\ud[89a-f]/i.test(json)) return parameters;

@@ -25,7 +25,7 @@ interface Tool {
 }
 
 const COMPARED = 64;
-/** What is kept of a text that was never finished. */
+/** UTF-16 units that are kept of a text that was never finished. */
 const UNFINISHED = 64 * 1024;
 
 /** A local model takes ten seconds for so many parts of a call. */

@@ -1,4 +1,4 @@
-/** What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
+/** The result of a tool may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
 import { beginningOf, clip } from "../text/truncate.ts";
 import { redactedValue } from "../redaction/redacted-value.ts";
 import type { TextStream } from "../redaction/text-stream.ts";

@@ -48,9 +48,9 @@ export interface ToolboxOptions {
   readonly declarations: Pick<Entry<number>, "tools" | "mcpServers">;
   /** Where commands run and what modules are relative to: the job's. Absolute. */
   readonly workingDirectory: string;
-  /** Of this process. Tools see what is on the allow-list for every process, and `variables`. */
+  /** The environment of this process. Tools see the variables of the allow-list, and `variables`. */
   readonly environment: Environment;
-  /** What the caller has allowed in addition (`--env NAME`), and what the run itself sets. */
+  /** Variables that the caller has allowed (`--env NAME`) or the run itself sets. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly redact: () => TextStream;
   readonly clock: Clock;

@@ -58,7 +58,7 @@ function resolved(path: string, resolvedPath: string): PermissionRequest {
   return { kind: "read", path, resolvedPath, intention: "Read file: x" };
 }
 
-/** What a runtime of another version might send. */
+/** A request that a runtime of another version might send. */
 function strange(fields: object): PermissionRequest {
   // eslint-disable-next-line typescript/no-unsafe-type-assertion
   return fields as PermissionRequest;

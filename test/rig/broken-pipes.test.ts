@@ -1,7 +1,7 @@
 /** Red without the rig's help: node:test fails whatever test runs when a rejection has no handler. */
 import { test } from "node:test";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import { tolerateBrokenPipes } from "../../src/runtime/broken-pipe.ts";
+import { tolerateBrokenPipes } from "../../src/runtime/runtime-process.ts";
 import { tolerateAsTheProductDoes } from "./broken-pipes.ts";
 
 test("a request that was being written when its runtime died fails no test", async () => {

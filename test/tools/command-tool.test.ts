@@ -25,7 +25,7 @@ test("a command gets its arguments without a shell, its params as JSON on stdin,
   assert.deepEqual(await valueOf("echo", params), { got: params, cwd: workspace });
   assert.deepEqual(await valueOf("args"), ["$HOME", "a b", "*"]);
   assert.equal(await valueOf("deaf", { large: "x".repeat(5_000_000) }), "done");
-  // What is nested too deeply for those who read it is cut off.
+  // Values that are nested too deeply are cut off.
   assert.ok(JSON.stringify(await valueOf("deep")).length < 250_000);
 });
 

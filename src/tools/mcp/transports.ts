@@ -115,7 +115,7 @@ export class ServerProgram implements Transport {
       await within(this.#exited, graceMs / 2, systemClock);
       if (process.platform === "win32") this.#program?.signal("SIGKILL");
       else await endGroup(pid, graceMs);
-      // What has left the group.
+      // Some processes may have left the group.
       await endMarkedProcesses(SERVER_MARK, this.#mark);
       await within(this.#exited, graceMs, systemClock);
     }
@@ -218,6 +218,6 @@ export function failBrokenStreams(transport: Transport): void {
   };
 }
 
-/** Of the codes that are free for implementations. */
+/** A code from the range that is free for implementations. */
 const streamBroken = -32_000;
 const brokenOff = "The response of the server broke off or was too large.";

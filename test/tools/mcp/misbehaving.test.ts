@@ -324,7 +324,7 @@ test("a server that ignores the end of its stdin and SIGTERM is ended with its c
   const pids = rig.pids();
   assert.equal(pids.length, 2);
   await rig.servers.close();
-  // What has lost its parent is only gone when the system has noticed.
+  // A process that has lost its parent is gone once the system has noticed.
   assert.ok(await waitUntilGone(pids, 30_000));
   assert.ok(rig.log().includes("SIGTERM"));
   const late = await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never);
