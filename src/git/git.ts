@@ -2,7 +2,7 @@
 import { devNull, homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
-import { runProgram, type ProgramCall, ProgramError } from "../platform/processes.ts";
+import { outputOf, ProgramError, type StartOptions } from "../platform/programs.ts";
 import { findProgram, isInWorkspace } from "../platform/search-path.ts";
 import * as fs from "node:fs";
 import type { GitPlace } from "../platform/git-folder.ts";
@@ -50,7 +50,7 @@ export async function runGit(
   args: readonly string[],
   { cwd, environment, variables = {} }: GitOptions,
 ): Promise<string> {
-  const given: Record<string, string | undefined> = {
+  const env = {
     ...childEnvironment(environment),
     // Never the folder itself: it may hold a .gitconfig.
     HOME: dirname(cwd),
@@ -58,8 +58,6 @@ export async function runGit(
     ...gitVariables,
     ...variables,
   };
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) env[name] = value;
   const bytes = await startGit([...settings, ...args], { cwd, env }, environment);
   return bytes.toString();
 }
@@ -67,14 +65,13 @@ export async function runGit(
 /** `enter`: the file that starts it in a sandbox. */
 export async function startGit(
   args: readonly string[],
-  call: ProgramCall,
+  call: Pick<StartOptions, "cwd" | "env" | "input">,
   environment: Environment,
   enter?: string,
 ): Promise<Buffer> {
   const git = findProgram("git", environment);
   if (git === undefined) throw new Error("There is no git in PATH outside the checkout");
-  if (enter === undefined) return runProgram(git, args, call);
-  return runProgram(enter, [git, ...args], call);
+  return outputOf(git, args, { ...call, sandbox: enter === undefined ? undefined : { enter } });
 }
 
 /** The message says what can't be known, and what to do. */

@@ -8,7 +8,7 @@ import { Socket } from "node:net";
 import { dirname } from "node:path";
 import { readYielding } from "./waiting.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { runProgram } from "./processes.ts";
+import { outputOf } from "./programs.ts";
 import { findProgram } from "./search-path.ts";
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
@@ -21,7 +21,7 @@ export async function makeNamedPipes(
   if (mkfifo === undefined) throw new Error("There is no mkfifo in PATH outside the checkout");
   const [first = "/"] = paths;
   const options = { cwd: dirname(first), env: childEnvironment(environment) };
-  await runProgram(mkfifo, ["-m", "600", ...paths], options);
+  await outputOf(mkfifo, ["-m", "600", ...paths], options);
 }
 
 export class PipeReader {

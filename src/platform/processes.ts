@@ -1,12 +1,11 @@
 /** Nothing is ever ended by name: only a pid that we started, or one whose environment carries our mark. */
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { execFile, type ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { basename } from "node:path";
 import { systemClock } from "./system-clock.ts";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
-import { errorCode, errorMessage } from "./system-error.ts";
+import { errorCode } from "./system-error.ts";
 import { within } from "./waiting.ts";
 
 export function isRunning(pid: number): boolean {
@@ -192,60 +191,4 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((line) => line.split(" ").includes(mark))
     .map((line) => Number.parseInt(line, 10))
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
-}
-
-export interface ProgramCall {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** For standard input: a text, or an open file. Default: it is empty. */
-  readonly input?: string | Uint8Array | number;
-}
-
-/** Returns what a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */
-export async function runProgram(
-  program: string,
-  args: readonly string[],
-  { cwd, env, input = "" }: ProgramCall,
-): Promise<Buffer> {
-  const isFile = typeof input === "number";
-  const child = spawn(program, args, {
-    cwd,
-    env,
-    stdio: [isFile ? input : "pipe", "pipe", "pipe"],
-    timeout: 30_000,
-    killSignal: "SIGKILL",
-    windowsHide: true,
-  });
-  const printed: Buffer[] = [];
-  let size = 0;
-  let errors = "";
-  child.stdout?.on("data", (piece: Buffer) => {
-    printed.push(piece);
-    size += piece.length;
-    if (size > 256 * 1024 * 1024) child.kill("SIGKILL");
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    errors = (errors + text).slice(-10_000);
-  });
-  // A program need not read its input.
-  child.stdin?.on("error", () => {}).end(isFile ? undefined : input);
-  const end = await new Promise<string | undefined>((resolve) => {
-    child.once("error", (error) => resolve(errorMessage(error)));
-    child.once("close", (code, signal) =>
-      resolve(code === 0 ? undefined : `it ended with ${endText(code, signal)}`),
-    );
-  });
-  if (end === undefined) return Buffer.concat(printed);
-  throw new ProgramError(`${basename(program)}: ${errors.trim().slice(-500) || end}`, end);
-}
-
-/** The message quotes what the program has printed to stderr. */
-export class ProgramError extends Error {
-  /** How it ended, in our words. */
-  readonly end: string;
-
-  constructor(message: string, end: string) {
-    super(message);
-    this.end = end;
-  }
 }

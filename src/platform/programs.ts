@@ -1,10 +1,18 @@
 import { defined } from "../text/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
+import { basename } from "node:path";
 import { Readable, type Writable } from "node:stream";
-import { type Occasion, onAbort, readYielding, withGracePeriod, within } from "./waiting.ts";
+import {
+  onAbort,
+  readYielding,
+  startTimeLimit,
+  type Occasion,
+  withGracePeriod,
+  within,
+} from "./waiting.ts";
 import { systemClock } from "./system-clock.ts";
-import { signalGroup } from "./processes.ts";
+import { endText, signalGroup } from "./processes.ts";
 import { resolveCommand } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
@@ -26,8 +34,8 @@ export interface StartOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Files or named pipes that exist. Default: stdout is dropped, and the end of stderr is kept. */
   readonly output?: { readonly stdout: string; readonly stderr: string };
-  /** For standard input. A program that doesn't read it is no error. Default: it has no standard input. */
-  readonly input?: string;
+  /** For standard input, which a program need not read: a text, bytes or an open file. Default: it is empty. */
+  readonly input?: string | Uint8Array | number | undefined;
   /** Its standard input stays open after `input`, for `stdin` of the started program. */
   readonly conversation?: boolean;
   readonly sandbox?: { readonly enter: string } | undefined;
@@ -70,7 +78,8 @@ export function startProgram(
   const grouped = process.platform !== "win32";
   const files: number[] = [];
   const hasInput = conversation || input !== undefined;
-  const stdio: (number | "pipe" | "ignore")[] = [hasInput ? "pipe" : "ignore"];
+  const stdin0 = typeof input === "number" ? input : hasInput ? "pipe" : "ignore";
+  const stdio: (number | "pipe" | "ignore")[] = [stdin0];
   let child: ChildProcess;
   const { path = resolveCommand(command, cwd, env) } = options;
   if (path === undefined) return notStarted(Promise.resolve(notFound(command)));
@@ -125,8 +134,10 @@ export function startProgram(
   }
   // EPIPE of a program that has closed it, or that has ended.
   stdin?.on("error", () => {});
-  if (!conversation) stdin?.end(input);
-  else if (input !== undefined) stdin?.write(input);
+  if (typeof input !== "number") {
+    if (!conversation) stdin?.end(input);
+    else if (input !== undefined) stdin?.write(input);
+  }
   if (!keepsRunning) for (const part of [child, stdin, stdout, errors]) unref(part);
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
@@ -194,4 +205,48 @@ export async function runToEnd(
   const end = await withGracePeriod(program.ended, killed, graceMilliseconds, systemClock);
   if (end === undefined) return { kind: "aborted" };
   return signal.aborted && end.value.kind !== "not-started" ? { kind: "aborted" } : end.value;
+}
+
+const longestRunMs = 30_000;
+const longestOutput = 256 * 1024 * 1024;
+
+/** Returns what a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */
+export async function outputOf(
+  command: string,
+  args: readonly string[],
+  options: Omit<StartOptions, "output" | "onOutput">,
+): Promise<Buffer> {
+  const printed: Buffer[] = [];
+  let size = 0;
+  let errors = "";
+  const tooMuch = new AbortController();
+  const { signal, end } = startTimeLimit(systemClock, longestRunMs, tooMuch.signal);
+  const ended = await runToEnd(command, args, {
+    ...options,
+    signal,
+    onOutput(piece, stream) {
+      if (stream === "stderr") errors = (errors + piece.toString()).slice(-10_000);
+      else printed.push(piece);
+      size += piece.length;
+      if (size > longestOutput) tooMuch.abort();
+    },
+  });
+  end();
+  if (ended.kind === "exited" && ended.code === 0) return Buffer.concat(printed);
+  const how =
+    ended.kind === "not-started"
+      ? ended.reason
+      : `it ended with ${ended.kind === "exited" ? endText(ended.code, null) : "SIGKILL"}`;
+  throw new ProgramError(`${basename(command)}: ${errors.trim().slice(-500) || how}`, how);
+}
+
+/** The message quotes what the program has printed to stderr. */
+export class ProgramError extends Error {
+  /** The end of the program, in our words. */
+  readonly end: string;
+
+  constructor(message: string, end: string) {
+    super(message);
+    this.end = end;
+  }
 }

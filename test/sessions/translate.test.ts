@@ -143,17 +143,6 @@ describe("the order of the runtime", () => {
     );
   });
 
-  it("an abort leaves tools open: they end all the same", () => {
-    assert.deepEqual(translate(toolStart("t1"), delta("m1", "x"), idle(true)), [
-      "tool t1 view{} {",
-      "message m1 {",
-      "+x",
-      "} message m1 x",
-      "} tool t1 failed",
-      "idle",
-    ]);
-  });
-
   it("output that starts anew is told whole", () => {
     assert.deepEqual(
       translate(toolStart("t1"), output("t1", "abc"), output("t1", "xyz"), output("t1", "xyz")),

@@ -186,17 +186,6 @@ test("canceling a call ends its processes, also children that ignore SIGTERM or 
   assert.deepEqual(await leftovers(), []);
 });
 
-test("a call that takes too long is ended at its time limit", async (t) => {
-  const { start, leftovers, clock } = await toolsRig(t, {
-    slow: js(`console.error("started !"); setInterval(() => {}, 1000)`),
-  });
-  const call = await start("slow");
-  await call.said("started");
-  clock.pass(60_000);
-  assert.deepEqual(await call.ended, { kind: "timed_out" });
-  assert.deepEqual(await leftovers(), []);
-});
-
 test("a tool can end in an orderly way when it is canceled", async (t) => {
   const { start, workspace } = await toolsRig(
     t,
