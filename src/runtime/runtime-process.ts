@@ -13,7 +13,7 @@ import { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
-import { endOf } from "../text/truncate.ts";
+import { truncateStartUnredacted } from "../text/truncate.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
 import { bestEffort, onAbort, startTimer, unless, yieldToEventLoop } from "../platform/waiting.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
@@ -326,7 +326,7 @@ export class RuntimeProcess implements RuntimeLife {
     }
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
-      this.#errors = endOf(this.#errors + data.toString(), 4096);
+      this.#errors = truncateStartUnredacted(this.#errors + data.toString(), 4096);
     });
     const ended = (how: string): void => {
       void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`, false);
