@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { basename } from "node:path";
@@ -22,7 +21,7 @@ export type ProgramEnd =
   | {
       readonly kind: "not-started";
       readonly reason: string;
-      readonly code?: string;
+      readonly code?: string | undefined;
     };
 
 export type ProgramOutcome = ProgramEnd | { readonly kind: "aborted" };
@@ -56,7 +55,7 @@ export interface ProgramOptions extends StartOptions {
 export interface StartedProgram {
   readonly pid: number | undefined;
   readonly ended: Promise<ProgramEnd>;
-  readonly stdin?: Writable;
+  readonly stdin?: Writable | undefined;
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -94,7 +93,7 @@ export function startProgram(
       cwd,
       env,
       // A program may look at its own name, as the system would pass it on.
-      ...(sandbox === undefined ? { argv0: command } : {}),
+      argv0: sandbox === undefined ? command : undefined,
       detached: grouped,
       windowsHide: true,
       stdio,
@@ -156,7 +155,7 @@ export function startProgram(
   return {
     pid,
     ended,
-    ...(conversation && stdin !== null ? { stdin } : {}),
+    stdin: conversation && stdin !== null ? stdin : undefined,
     signal: (signal) => (grouped ? signalGroup(pid, signal) : void child.kill(signal)),
   };
 }
@@ -185,8 +184,7 @@ function notStarted(cause: Promise<unknown>): StartedProgram {
 }
 
 function failedStart(error: unknown): ProgramEnd {
-  const code = defined({ code: errorCode(error) });
-  return { kind: "not-started", reason: errorMessage(error), ...code };
+  return { kind: "not-started", reason: errorMessage(error), code: errorCode(error) };
 }
 
 /** Runs a program. An abort signal ends it, with all processes of its group. Never rejects. */

@@ -1,7 +1,6 @@
 /** A session that comes up too late, or after a cancel, is ended like any other: with its processes and files. */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
-import { defined } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { ModelLimits } from "../entry/model.ts";
@@ -140,10 +139,8 @@ export async function openCopilotSession(
     names,
     provider: provider && {
       ...provider,
-      ...defined({
-        maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
-        maxOutputTokens: outputTokens,
-      }),
+      maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
+      maxOutputTokens: outputTokens,
     },
     outputDirectory: runtime.outputDirectory,
     ...kind,
@@ -168,7 +165,8 @@ export async function openCopilotSession(
   const model = {
     modelId: request.modelId,
     baseUrl: provider?.baseUrl,
-    ...defined({ request: provider && requestOf(provider), ...limits }),
+    request: provider && requestOf(provider),
+    ...limits,
   };
   try {
     const created = await create(lease, config, clock, signal);

@@ -5,7 +5,6 @@ import type {
 } from "@github/copilot-sdk";
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { defined } from "../text/guards.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { PermissionDenied } from "../events/session-activity.ts";
 import { type PathContext, realLocation } from "../permissions/paths.ts";
@@ -162,7 +161,7 @@ function changedPaths(diff: string): string[] | undefined {
 
 function other(request: RuntimeRequest, refusal?: string): PermissionRequest {
   const target = describe(request);
-  return { kind: "other", operation: request.kind, target, ...defined({ refusal }) };
+  return { kind: "other", operation: request.kind, target, refusal };
 }
 
 function describe(request: RuntimeRequest): string {

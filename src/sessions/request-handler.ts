@@ -87,7 +87,7 @@ export class RequestHandler extends CopilotRequestHandler {
         headers: Object.fromEntries(headers),
         body: written,
         history: added,
-        ...defined({ toolNames: conversation?.toolNames }),
+        toolNames: conversation?.toolNames,
         signal: context.signal,
         killRuntime,
       });

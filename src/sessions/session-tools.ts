@@ -12,7 +12,7 @@ import type {
 } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
-import { defined, isRecord } from "../text/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { truncateUnredacted, wholeCharacters } from "../text/truncate.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { within } from "../platform/waiting.ts";
@@ -113,7 +113,7 @@ export function sdkTools(
     parameters: wholeValue(parameters),
     skipPermission: allowed === "always",
     defer: "never",
-    ...defined({ timeoutSeconds }),
+    timeoutSeconds,
     handler: async (given, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
       const { succeeded, text } = await run(given, {
         toolCallId,

@@ -109,7 +109,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const { outputTokens = provider && OUTPUT_TOKENS } = named;
       const asked = provider && (named.contextTokens ?? contexts.of(provider, modelId));
       const contextTokens = (await unlessAborted(Promise.resolve(asked), signal))?.value;
-      return defined({ contextTokens, outputTokens });
+      return { contextTokens, outputTokens };
     },
     kept: (options.kept ?? []).map((path) => resolve(path)),
     provider,

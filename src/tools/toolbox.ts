@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -111,7 +110,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       name,
       description,
       parameters,
-      ...defined({ readOnly, parallelSafe, timeoutSeconds }),
+      readOnly,
+      parallelSafe,
+      timeoutSeconds,
       startsPrograms: true,
       async run(call, context) {
         const prepared = await prepare(name, declaration, context);

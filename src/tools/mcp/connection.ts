@@ -313,7 +313,7 @@ export class Connection {
     let cursor: unknown;
     while (cursors.size <= mostPages) {
       const list = await this.#client.request(
-        { method: "tools/list", params: defined({ cursor }) },
+        { method: "tools/list", params: { cursor } },
         anything,
         { timeout: noTimeout },
       );
