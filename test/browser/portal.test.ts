@@ -112,10 +112,7 @@ describe("the portal", () => {
       // Pointing at a bar says what it is, clicking it opens that, and the keyboard does both.
       const timeline = page.getByRole("application", { name: /^Timeline/ });
       await page.locator(".bar-crash").first().hover();
-      await page
-        .locator(".timeline-tip")
-        .getByText(/crashed/)
-        .waitFor();
+      await page.locator(".timeline-tip").getByText("recover #3").waitFor();
       await page.locator(".bar-crash").first().click();
       await until(page, `location.hash.includes("/decision/")`);
       await timeline.press("Home");

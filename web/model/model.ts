@@ -53,6 +53,23 @@ export interface WorkModel {
   readonly iterations: Map<number, IterationModel>;
 }
 
+/** How something stands, as `parts/status.tsx` shows it. */
+export type Status =
+  | "pending"
+  | "running"
+  | "succeeded"
+  | "retried"
+  | "failed"
+  | "crashed"
+  | "canceled"
+  /** Its end is not known, and never will be. */
+  | "incomplete"
+  | "skipped"
+  | "answered-yes"
+  | "answered-no"
+  /** It waits for a person. */
+  | "asking";
+
 /** Anything that has a link of its own, and that a search or the timeline can lead to. */
 export type Place = IterationModel | Entry | Block;
 

@@ -2,7 +2,6 @@
 import type { ActionEnded } from "../../src/events/action.ts";
 import type { FlowChart } from "../../src/events/flow.ts";
 import { capitalized, purposeName } from "../../src/events/decision.ts";
-import type { Status } from "../parts/status.tsx";
 import type { RunPart } from "../routes.ts";
 import type {
   Block,
@@ -10,6 +9,7 @@ import type {
   IterationModel,
   Place,
   RunModel,
+  Status,
   TurnModel,
   WorkModel,
 } from "./model.ts";

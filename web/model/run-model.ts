@@ -111,7 +111,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "session.ended":
       return void (sessionOf(model, event, at).endedAt ??= at);
     case "turn.started":
-      return void startTurn(model, event, at);
+      return startTurn(model, event, at);
     case "turn.ended":
       return endTurn(turnOf(model, event, at), at, event.outcome);
     case "activity":
@@ -227,7 +227,7 @@ function placeIn(
   return { iteration, number: list.length + 1, task: delegateOf(model, ref), sending, at };
 }
 
-function startTurn(model: RunModel, event: EventOf<"turn.started">, at: number): void {
+function startTurn(model: RunModel, event: EventOf<"turn.started">, at: number): undefined {
   const iteration = iterationOf(model, event.work, at);
   if (event.purpose === "prompt" && delegateOf(model, event.work) === undefined) {
     const isDialogue = hasProtocol(model.view, event.work);
@@ -326,7 +326,12 @@ function actionOf(
   if (known !== undefined) return known;
   const { id, action, execution, group, inThought, requires, display } = event;
   const opened: ActionModel = {
-    ...{ action, execution, group, inThought, requires, display },
+    action,
+    execution,
+    group,
+    inThought,
+    requires,
+    display,
     kind: "action",
     ...placeIn(model, model.actions, iteration, ref, at),
     id,

@@ -1,7 +1,6 @@
 /** The bars of the timeline, made from the model: which lanes there are, what is on them, and where. Pure. */
 import type { Decision } from "../../src/events/decision.ts";
 import { formatDuration } from "../parts/format.ts";
-import type { Status } from "../parts/status.tsx";
 import type {
   Block,
   DecisionItem,
@@ -10,6 +9,7 @@ import type {
   Place,
   RunModel,
   SessionModel,
+  Status,
   TurnModel,
   WorkModel,
 } from "./model.ts";
