@@ -115,9 +115,8 @@ describe("the portal", () => {
       await page.locator(".timeline-tip").getByText("recover #3").waitFor();
       await page.locator(".bar-crash").first().click();
       await until(page, `location.hash.includes("/decision/")`);
-      await timeline.press("Home");
-      await timeline.press("Enter");
-      await until(page, `!location.hash.includes("/decision/")`);
+      for (const key of ["Home", "ArrowDown", "Enter"]) await timeline.press(key);
+      await until(page, `location.hash.includes("/work/0")`);
       await page.getByRole("tab", { name: /Decisions/ }).click();
       const decisions = page.getByRole("list", { name: "Decisions" });
       await decisions.getByText("nothing was changed").first().waitFor();
