@@ -80,7 +80,7 @@ function readRun(path: string): { readonly view: RunView; readonly digest: strin
   try {
     const read = readSmallFile(path, largestJournal);
     if (read === undefined)
-      throw new Error(`it is no regular file, or has more than ${largestJournal} bytes`);
+      throw new Error(`it is not a regular file, or has more than ${largestJournal} bytes`);
     bytes = read;
   } catch (error) {
     throw new JournalRefused(`Can't read the journal ${path}: ${errorMessage(error)}.`);

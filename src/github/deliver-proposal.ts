@@ -8,7 +8,7 @@ import { attempt, refused, skipped, write, type Delivering, type Delivery } from
 import type { GithubPort, Made, OwnItem } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
 import { safeTitle } from "../text/harmless-text.ts";
-import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comment-parts.ts";
+import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comments.ts";
 import { safeCell } from "./markdown.ts";
 
 interface Proposed extends CollectedProposal {

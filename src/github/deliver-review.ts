@@ -4,8 +4,17 @@ import type { DiffFile, Made, NewReview, OwnThread } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
 import { fenceOf } from "../text/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
-import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";
-import { countsText, findingsTable, severitySigns } from "./findings-table.ts";
+import {
+  bodyOf,
+  countsText,
+  findingsTable,
+  markerLine,
+  maxBody,
+  runLink,
+  safeText,
+  severitySigns,
+  type Publisher,
+} from "./comments.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import { codeText, safeCell } from "./markdown.ts";

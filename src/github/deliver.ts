@@ -21,7 +21,7 @@ import {
 import type { GithubPort, OwnComment } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
 import { readMarker } from "./markers.ts";
-import { reportComment } from "./report-comment.ts";
+import { reportComment } from "./comments.ts";
 
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
   return (

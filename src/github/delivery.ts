@@ -1,7 +1,7 @@
 import type { Outputs } from "../entry/outputs.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
-import type { Publisher } from "./comment-parts.ts";
+import type { Publisher } from "./comments.ts";
 import type { GithubPort, Made } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { Marker, MarkerKind } from "./markers.ts";

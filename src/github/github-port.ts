@@ -335,7 +335,7 @@ function queryOf(variables: string, part: string): string {
 function shaOf(value: unknown): string {
   const found = sha(at(value, "sha"));
   if (found !== undefined) return found;
-  throw new GithubFailure("GitHub names no commit where there must be one", 422);
+  throw new GithubFailure("GitHub's answer names no commit", 422);
 }
 
 /** A repository without any comments, for a rehearsal, which asks nobody and writes nothing. */

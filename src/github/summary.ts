@@ -11,7 +11,7 @@ import { chartOf } from "../reports/flow-chart.ts";
 import { memoryDiff } from "../events/memory.ts";
 import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
-import { countsText, findingsTable } from "./findings-table.ts";
+import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";

@@ -124,7 +124,7 @@ function namesOf(value: Given, name: string, allowed: readonly string[] | undefi
         `${JSON.stringify(one)} is not allowed in \`${name}\`. Use: ${allowed.join(", ")}.`,
       );
     if (!/^[\w.-]{1,100}(?:\/[\w.-]{1,100})?$/.test(one) && allowed === undefined)
-      throw new Refused(`${JSON.stringify(one)} is no login, and no org/team.`);
+      throw new Refused(`${JSON.stringify(one)} is not a login or an org/team.`);
   }
   return [...new Set(names)];
 }

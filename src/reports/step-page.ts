@@ -30,7 +30,7 @@ export function stepPage(record: StepRecord): string {
   const { step = 0, activity = "" } = started ?? ended ?? {};
   const way =
     ended &&
-    (ended.to === undefined ? "An end of the workflow" : `Goes on with ${inline(ended.to, 200)}`);
+    (ended.to === undefined ? "An end of the workflow" : `Continues with ${inline(ended.to, 200)}`);
   const facts = [
     `${inline(record.file, 300)}${node === undefined ? "" : `, line ${node.line}`}`,
     ...(node === undefined || node.label === "" ? [] : [`Text: ${inline(node.label, 1000)}`]),
