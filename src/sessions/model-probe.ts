@@ -164,7 +164,6 @@ export class ModelProbe {
 
 interface Problem {
   readonly address: string;
-  /** There was no connection at all. */
   readonly refused: boolean;
   readonly reason: string;
 }

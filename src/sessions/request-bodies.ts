@@ -20,11 +20,11 @@ const conversations: Readonly<
 /** `added`: messages of the history. A string: why it must not be sent, since it can't carry the history. */
 export function withHistory(
   request: WireRequest,
-  given: readonly PastMessage[],
+  past: readonly PastMessage[],
 ): { readonly body: string; readonly added: number } | string {
   const { method, body } = request;
   // Anthropic refuses a message without text, and no model learns anything from it.
-  const history = given.filter(({ text }) => text.trim() !== "").map(wellFormed);
+  const history = past.filter(({ text }) => text.trim() !== "").map(wellFormed);
   const unchanged = { body, added: 0 };
   if (history.length === 0 || method !== "POST" || body === "") return unchanged;
   const path = pathOf(request.url);

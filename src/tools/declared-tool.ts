@@ -39,7 +39,6 @@ export async function writeModulePrograms({ path }: RunFolder): Promise<ModulePr
 interface ModuleCall {
   readonly module: string;
   readonly export?: string | undefined;
-  /** For texts: `tools.search.module`. */
   readonly field: string;
   readonly place: Place;
 }

@@ -202,7 +202,6 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
   };
 }
 
-/** Builds write where they like in the working directory. */
 function forBuild(permissions: Permissions): Permissions {
   const task = typeof permissions === "string" ? { preset: permissions } : permissions;
   return task.preset === "all" ? task : { ...task, preset: "workspace", write: [] };
@@ -229,7 +228,6 @@ export type ServerTools =
   | {
       readonly kind: "ready";
       readonly tools: readonly Tool[];
-      /** In sentences, each once in a run: tools that can't be offered. */
       readonly problems?: readonly string[];
     }
   | { readonly kind: "failed"; readonly reason: string };

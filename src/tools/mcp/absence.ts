@@ -72,7 +72,7 @@ export function addressError(text: string, error: unknown): string {
   return `${url?.href ?? text}: ${how}${messageOf(error)}${old}`;
 }
 
-/** With its causes, where the reason is: `fetch failed` alone says nothing. */
+/** Includes the causes, because `fetch failed` alone gives no reason. */
 export function messageOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
   const cause = messageOf(error.cause, depth + 1);
