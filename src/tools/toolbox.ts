@@ -8,12 +8,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { isLocal } from "./mcp/variables.ts";
 import { Builds, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
-import {
-  type ModulePrograms,
-  runCommand,
-  runModule,
-  writeModulePrograms,
-} from "./declared-tool.ts";
+import { type ModulePrograms, runDeclared, writeModulePrograms } from "./declared-tool.ts";
 import { Programs } from "./tool-programs.ts";
 import { failed, type CallContext, type Relic, type Tool, type ToolOutcome } from "./tool.ts";
 
@@ -117,14 +112,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       async run(call, context) {
         const prepared = await prepare(name, declaration, context);
         if (prepared.kind !== "prepared") return prepared;
-        const { place } = prepared;
-        const field = `tools.${name}`;
-        if ("module" in declaration) {
-          const module = { ...declaration, place, field: `${field}.module` };
-          return runModule(programs, modulePrograms, module, call, context);
-        }
-        const command = { ...declaration, place, field: `${field}.command` };
-        return runCommand(programs, command, call, context);
+        const kind = "module" in declaration ? "module" : "command";
+        const at = { place: prepared.place, field: `tools.${name}.${kind}` };
+        return runDeclared(declaration, at, { programs, files: modulePrograms }, call, context);
       },
     };
   });
