@@ -13,8 +13,14 @@ import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
-import { Absence, absenceKind, addressError, messageOf } from "./absence.ts";
-import { folderHint, sandboxHint } from "./hints.ts";
+import {
+  folderHint,
+  sandboxHint,
+  Absence,
+  absenceKind,
+  addressError,
+  messageOf,
+} from "./absence.ts";
 import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
