@@ -265,11 +265,12 @@ function toolEnded(
     kind: "tool.ended",
     toolCallId,
     toolName: call.name,
-    arguments: call.arguments,
     succeeded: call.succeeded,
     ...(result && { result: { content, ...defined({ detailedContent }) } }),
     ...(exitCode > 0 ? { exitCode } : {}),
     ...(shown && { error: toolError(shown) }),
+    // They come last, because a long event is truncated.
+    arguments: call.arguments,
   };
 }
 
