@@ -3,7 +3,7 @@ import { newRunId, type Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
 import type { Environment } from "../platform/environment.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { isCollector, readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
+import { readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
 import { createTelemetry } from "../reports/otlp/telemetry.ts";
 import {
   callPlace,
@@ -12,10 +12,7 @@ import {
   type ParentContext,
 } from "../reports/otlp/trace-context.ts";
 import { providerTypeOf, withDefaults } from "../sessions/provider.ts";
-import { UsageError } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
-
-export { isCollector };
 
 export type TelemetryTarget = TelemetrySettings;
 
@@ -24,8 +21,6 @@ export function telemetryTarget(
   environment: Environment,
   otlp?: string,
 ): TelemetryTarget | undefined {
-  if (otlp !== undefined && !isCollector(otlp))
-    throw new UsageError("--otlp must be an http or https address, such as http://127.0.0.1:4318.");
   return readSettings(environment, otlp);
 }
 

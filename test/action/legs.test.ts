@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { zipSync } from "fflate";
-import { inputDefaults } from "../../src/action/inputs.ts";
+import { inputTable } from "../../src/action/inputs.ts";
+import { kebab } from "../../src/run/option-table.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
@@ -117,7 +118,7 @@ const others =
 
 test("it is decided of every input whether it tells the legs of a matrix apart", () => {
   const decided = [...Object.keys(telling), ...untried, ...ofParts, ...others];
-  assert.deepEqual(decided.sort(), Object.keys(inputDefaults).sort());
+  assert.deepEqual(decided.sort(), Object.keys(inputTable).map(kebab).sort());
 });
 
 describe("the name of the journal", () => {
