@@ -15,7 +15,7 @@ import {
 import { kebab, optionsOn, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
 
@@ -224,7 +224,7 @@ function readInput(
     for (const { line, add } of given === undefined ? [] : kind.several.lines(given)) {
       const read = add(value);
       if (read.kind === "value") ({ value } = read);
-      else wrong.push(`: the line ${JSON.stringify(clip(line, MAX_QUOTED))} ${read.problem}`);
+      else wrong.push(`: the line ${JSON.stringify(truncate(line, MAX_QUOTED, "…"))} ${read.problem}`);
     }
     return { value, wrong };
   }
