@@ -3,6 +3,7 @@ import { suggestion } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { defined } from "../text/guards.ts";
 import type { Inputs } from "./option-kinds.ts";
 
 export { ALL_MODELS, guessText } from "./option-kinds.ts";
@@ -49,7 +50,8 @@ export function limitsOf(
   write: WriteName,
 ): { readonly limits: Limits; readonly limitNames: LimitSources } {
   return {
-    limits: { parallel: maxParallel, jobMinutes: timeoutMinutes },
+    // Limits are spread over those of the entry.
+    limits: defined({ parallel: maxParallel, jobMinutes: timeoutMinutes }),
     limitNames: { parallel: write("max-parallel"), jobMinutes: write("timeout-minutes") },
   };
 }
