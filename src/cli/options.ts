@@ -1,6 +1,6 @@
 /** The options of each command: rows of the table of runs, and those that only a command has. */
 import { InvalidArgumentError, Option as Flag, type Command } from "commander";
-import { reporterNames, type ReporterName } from "../reports/rehearsals.ts";
+import type { ReporterName } from "../reports/rehearsals.ts";
 import {
   choice,
   count,
@@ -31,6 +31,14 @@ const withDefault = <T>(described: Row<T>, value: T): Row<T> & { readonly defaul
   ...described,
   default: value,
 });
+
+const reporterNames = [
+  "list",
+  "dot",
+  "json",
+  "junit",
+  "github",
+] as const satisfies readonly ReporterName[];
 
 interface ChosenReporter {
   readonly name: ReporterName;

@@ -4,8 +4,6 @@ import { ReadStream } from "node:tty";
 import { asFlag, type Inputs, UsageError } from "../run/options.ts";
 import type { RunOutcome } from "../events/event.ts";
 import { printLastLine } from "../reports/terminal/terminal-reporter.ts";
-import { runJson } from "../reports/run-json.ts";
-import { writtenRunJson } from "../run/output-directory.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
@@ -58,8 +56,13 @@ async function runPart(
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
-    if (given.format === "json" && more.plan !== true)
+    if (given.format === "json" && more.plan !== true) {
+      const [{ runJson }, { writtenRunJson }] = await Promise.all([
+        import("../reports/run-json.ts"),
+        import("../run/output-directory.ts"),
+      ]);
       output.printJson(writtenRunJson(options.outputDir) ?? runJson(view));
+    }
     if (judgement.kind === "passed" && judgement.warning !== undefined)
       output.printError(`agent-jobs: warning: ${judgement.warning}`);
     const missing = complete ? [] : reporterFailures.filter(({ essential }) => essential);

@@ -261,7 +261,7 @@ async function withTools<T>(
     mark,
     redact: redactor.stream,
     clock: systemClock,
-    servers: servers.forRun({ workingDirectory, variables }),
+    servers: async () => servers.forRun({ workingDirectory, variables }),
   });
   try {
     return await use((await tools.open()).toolbox, redactor.text);

@@ -13,7 +13,7 @@ import { unusedUserInput } from "../entry/warnings.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
 import { entryOfWorkflow, type FlowReading, loadFlow, loadFlows, type ReadEntry } from "./flows.ts";
-import { NONE_LISTED, type Offered, unofferedModels } from "./offered-models.ts";
+import type { Offered } from "./offered-models.ts";
 import { ALL_MODELS, guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
@@ -79,6 +79,7 @@ export async function checkModels(
   { offered, reason = "" }: Offered,
 ): Promise<readonly Diagnostic[]> {
   if (isRehearsal(file)) return [];
+  const { NONE_LISTED, unofferedModels } = await import("./offered-models.ts");
   const read = await readEntry(file);
   if (offered.length > 0) return unofferedModels(read, offered, read);
   const codePath = entryCheck.codePath(["models"]);

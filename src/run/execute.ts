@@ -14,14 +14,13 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { asksModels } from "./flows.ts";
 import { Host } from "./host.ts";
-import { NONE_LISTED, whyNoneListed, unofferedModel, unofferedModels } from "./offered-models.ts";
 import { ALL_MODELS, asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { writeMemory } from "./memory.ts";
-import { openRecords, orAbandon, recordFiles } from "./records.ts";
+import { closeOnError, openRecords, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
-import { startTrace, telemetryReporter, type RunTrace } from "./telemetry-target.ts";
+import { startTrace, type RunTrace } from "./telemetry-target.ts";
 import { claimedSecrets } from "./variables.ts";
 import { createVerdict } from "./rehearsal-verdict.ts";
 
@@ -99,6 +98,8 @@ async function requireModels(
   options: RunOptions,
 ): Promise<void> {
   const { models = {}, write = asFlag } = options;
+  const { NONE_LISTED, unofferedModel, unofferedModels, whyNoneListed } =
+    await import("./offered-models.ts");
   const offered = await host.listModels();
   if (offered.length === 0) {
     const reason = await whyNoneListed(options);
@@ -130,15 +131,16 @@ async function runOn(
   const { serversApart, asker: ask, honorExpectations = false } = options;
   const { redactor } = host;
   const verdict = script && model && createVerdict(script, model, redactor, honorExpectations);
-  const files = openRecords(options, { redactor, recorded: { prepared, options } });
+  const files = await openRecords(options, { redactor, recorded: { prepared, options } });
   const reporters: readonly (Reporter | undefined)[] = [
     ...files,
     options.terminal && createTerminalReporter({ ...options.terminal, clock: systemClock }),
     verdict?.reporter,
-    options.telemetry && telemetryReporter(options.telemetry, options, trace?.parent),
+    options.telemetry &&
+      (await import("./telemetry.ts")).telemetryReporter(options.telemetry, options, trace?.parent),
     ...(options.reporters ?? []),
   ];
-  const run = orAbandon(files, () =>
+  const run = await closeOnError(files, () =>
     host.run(
       {
         ...runSpec(host, {

@@ -38,7 +38,7 @@ import {
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
-import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
+import type { McpServers, McpServersOptions } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
@@ -143,12 +143,13 @@ export class Host {
   }
 
   /** The MCP servers of all runs. They are started when they are needed, and live as long as the host. */
-  get mcp(): McpServers {
+  async mcp(): Promise<McpServers> {
+    const { McpServers: Servers } = await import("../tools/mcp/servers.ts");
     const redactor: McpServersOptions["redactor"] = {
       text: (text) => this.redactor.text(text),
       stream: () => this.redactor.stream(),
     };
-    this.#mcp ??= new McpServers({ ...this.#options, redactor, version });
+    this.#mcp ??= new Servers({ ...this.#options, redactor, version });
     return this.#mcp;
   }
 

@@ -1,18 +1,12 @@
-import { urlOf } from "../text/guards.ts";
-import { newRunId, type Reporter } from "../events/sink.ts";
-import { version } from "../generated/version.ts";
+import { newRunId } from "../events/sink.ts";
 import type { Environment } from "../platform/environment.ts";
-import { systemClock } from "../platform/system-clock.ts";
 import { readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
-import { createTelemetry } from "../reports/otlp/telemetry.ts";
 import {
   callPlace,
   parseTraceparent,
   traceparentOf,
   type ParentContext,
 } from "../reports/otlp/trace-context.ts";
-import { providerTypeOf, withDefaults } from "../sessions/provider.ts";
-import type { ModelAccess } from "./options-provider.ts";
 
 export type TelemetryTarget = TelemetrySettings;
 
@@ -22,27 +16,6 @@ export function telemetryTarget(
   otlp?: string,
 ): TelemetryTarget | undefined {
   return readSettings(environment, otlp);
-}
-
-export function telemetryReporter(
-  target: TelemetryTarget,
-  { environment, provider }: Pick<ModelAccess, "environment" | "provider">,
-  parent = parseTraceparent(environment["TRACEPARENT"]),
-): Reporter {
-  return createTelemetry({
-    ...target,
-    environment,
-    version,
-    clock: systemClock,
-    content:
-      environment["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"]?.toLowerCase() === "true",
-    provider:
-      provider === undefined
-        ? "github.copilot"
-        : providerTypeOf[withDefaults(provider).type].telemetryName,
-    server: urlOf(provider?.baseUrl ?? ""),
-    parent,
-  });
 }
 
 /** A run that has telemetry: its programs belong to its trace. */
