@@ -24,7 +24,7 @@ import {
   permissionsOfTask,
 } from "../run/callers.ts";
 import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
-import { plainName } from "../run/output-directory.ts";
+import { plainName } from "../platform/output-folder.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/rehearsal-verdict.ts";
