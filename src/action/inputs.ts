@@ -221,10 +221,11 @@ function readInput(
   const wrong: string[] = [];
   if (kind.several !== undefined) {
     let value = kind.several.none;
-    for (const { line, add } of given === undefined ? [] : kind.several.lines(given)) {
-      const read = add(value);
+    for (const one of given === undefined ? [] : kind.several.lines(given)) {
+      const read = one.add(value);
+      const line = JSON.stringify(truncate(one.line, MAX_QUOTED, "…"));
       if (read.kind === "value") ({ value } = read);
-      else wrong.push(`: the line ${JSON.stringify(truncate(line, MAX_QUOTED, "…"))} ${read.problem}`);
+      else wrong.push(`: the line ${line} ${read.problem}`);
     }
     return { value, wrong };
   }
