@@ -3,7 +3,7 @@ import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { sayLine } from "./github.ts";
-import { limitsOf, type WriteName } from "../run/options.ts";
+import { asPlural, limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
@@ -313,12 +313,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
   }
 }
 
-const lists: ReadonlyMap<string, "params" | "answers" | "inputs"> = new Map([
-  ["param", "params"],
-  ["answer", "answers"],
-  ["input", "inputs"],
-]);
-const write: WriteName = (option) => asInput(lists.get(option) ?? option);
+const write: WriteName = (option) => asInput(asPlural(option));
 
 export function runOptions(
   setting: Setting,

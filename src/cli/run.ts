@@ -57,10 +57,8 @@ async function runPart(
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
     if (given.format === "json" && more.plan !== true) {
-      const [{ runJson }, { writtenRunJson }] = await Promise.all([
-        import("../reports/run-json.ts"),
-        import("../run/output-directory.ts"),
-      ]);
+      const { runJson } = await import("../reports/run-json.ts");
+      const { writtenRunJson } = await import("../run/output-directory.ts");
       output.printJson(writtenRunJson(options.outputDir) ?? runJson(view));
     }
     if (judgement.kind === "passed" && judgement.warning !== undefined)

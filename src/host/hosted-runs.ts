@@ -1,7 +1,7 @@
 /** Starts jobs, tasks and sessions of the installed entry on a host. The entry changes only while nothing runs. */
 import { defined } from "../text/guards.ts";
 import { noModelOfHost } from "../sessions/sessions.ts";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
@@ -24,15 +24,12 @@ import {
   permissionsOfTask,
 } from "../run/callers.ts";
 import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
-import { plainName } from "../platform/output-folder.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/rehearsal-verdict.ts";
 import type { WorkflowRunOptions } from "../run/workflow-run.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
-import { createJournal } from "../journal/write.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, type ICopilotSession, modelOfSession } from "../sessions/callbacks.ts";
 import { enter } from "../sessions/session-use.ts";
@@ -46,6 +43,7 @@ import type { JobHostOptions } from "./host-options.ts";
 import { asOption, type Inputs, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-callbacks.ts";
+import { openJournalIn } from "./job-journal.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
@@ -393,18 +391,4 @@ interface Owned extends Watch {
 
 export function warnOf(failure: ReporterFailure): void {
   process.emitWarning(incompleteText(failure), "AgentJobsWarning");
-}
-
-/** A journal that can't be written ends no run: it is reported as incomplete. */
-function openJournalIn(folder: string, jobName: string, runId: string, now: number): Reporter {
-  const name = plainName(jobName, 40);
-  const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
-  try {
-    return createJournal(join(folder, `${name}-${start}-${runId}.jsonl`));
-  } catch (error) {
-    const report = (): never => {
-      throw new Error(errorMessage(error), { cause: error });
-    };
-    return { name: "journal", essential: true, report };
-  }
 }

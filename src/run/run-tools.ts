@@ -122,12 +122,10 @@ export class RunTools implements ToolSource {
     const { entry, flows, env, environment, mark, servers, confinement, readable, ...options } =
       this.#options;
     const { resumed = false } = options;
-    const [{ createToolbox }, { createRelics }, { ModelCalls }, { RESULTS }] = await Promise.all([
-      import("../tools/toolbox.ts"),
-      import("../tools/relics.ts"),
-      import("../tools/model-calls.ts"),
-      import("../tools/tool-programs.ts"),
-    ]);
+    const { createToolbox } = await import("../tools/toolbox.ts");
+    const { createRelics } = await import("../tools/relics.ts");
+    const { ModelCalls: Calls } = await import("../tools/model-calls.ts");
+    const { RESULTS } = await import("../tools/tool-programs.ts");
     const hasServers = Object.keys(entry.mcpServers ?? {}).length > 0;
     const folder = await makeRunFolder("tools-", mark);
     const results = join(folder.path, "results");
@@ -154,7 +152,7 @@ export class RunTools implements ToolSource {
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });
     const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);
-    return { toolbox, folder, results, calls: new ModelCalls({ clock: options.clock, keep }) };
+    return { toolbox, folder, results, calls: new Calls({ clock: options.clock, keep }) };
   }
 
   async #close(): Promise<void> {
