@@ -159,7 +159,7 @@ const run = {
     "--resume-anyway",
     "with --resume: tasks that had not started may have changed",
   ),
-  rerun: option<true>("--rerun", "with --resume of a workflow: rerun the interrupted command"),
+  rerun: option<true>("--rerun", "with --resume: rerun the interrupted commands"),
   ...rehearsal,
   ...models,
   checkModels,

@@ -204,14 +204,14 @@ export class HostedRuns {
     const { environment } = this.host;
     const given = { ...start, environment, script, rehearses, write: asOption };
     const begun = await beginJob(installed, settled, jobName, given);
-    const { whole, userInput = start.userInput } = begun ?? {};
+    const { whole, past, userInput = start.userInput } = begun;
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     // Throws for a workflow without a model.
     asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
     const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);
-    const asked = { userInput, inputs, whole, ask };
+    const asked = { userInput, inputs, whole, past, ask };
     const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
     const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
     return this.#run(spec, { ...watch, folder: place.folder, play });

@@ -28,9 +28,9 @@ import type { Executor } from "../workflow/run/executor.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
-import type { Restored } from "../workflow/run/restore.ts";
+import { restoreRun } from "../workflow/run/restore.ts";
 import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
-import { ScriptRunner } from "../workflow/run/script-runner.ts";
+import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
 import { permissionsOfFlow } from "./callers.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
 import { UsageError } from "./options.ts";
@@ -190,7 +190,6 @@ interface FlowOptions extends FlowInputs, ProgramSettings {
 export interface WholeFlow {
   /** Those that are given, before any defaults. They are not prompts: a dollar is a dollar. */
   readonly params: Readonly<Record<string, string>>;
-  readonly restored?: Restored | undefined;
   readonly onResult?: ((result: FlowResult) => void) | undefined;
 }
 
@@ -221,7 +220,7 @@ function flowSpec(
     permissions,
     toolSource,
     chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
-    ...defined({ params: whole?.params, restoredSteps: whole?.restored?.ended.length }),
+    params: whole?.params,
     run: async (context) => {
       const { userInput } = context;
       const bound = bindParameters(workflow, given(context.params, userInput));
@@ -229,8 +228,23 @@ function flowSpec(
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
       }
+      const { executors } = options;
+      const { past, ports, work } = context;
+      const { variables } = bound;
+      const found =
+        past &&
+        restoreRun(
+          workflow,
+          { environment, limits, tags: scriptTags({ executors }) },
+          { ...past, variables, userInput },
+        );
+      if (found?.kind === "refused") {
+        const text = `The workflow starts again. ${found.reason}`;
+        ports.emit({ type: "decision", work, decision: { kind: "note", text } });
+      }
+      const restored = found?.kind === "restored" ? found.restored : undefined;
       // Executors of the host run scripts by themselves.
-      if (executes(workflow) && allowsCommands(permissions) && options.executors === undefined) {
+      if (executes(workflow) && allowsCommands(permissions) && executors === undefined) {
         const refusal = await options.confinement?.refusal(permissions);
         if (refusal !== undefined)
           return { kind: "failed", reason: refusal.message, answer: false };
@@ -250,7 +264,7 @@ function flowSpec(
           limits,
           clock: options.clock,
           redact: options.redact,
-          state: whole?.restored?.shell,
+          state: restored?.shell,
           confine:
             confinement &&
             ((own) =>
@@ -259,7 +273,7 @@ function flowSpec(
                 { workingDirectory: context.workingDirectory, readable },
                 { readable: [own] },
               )),
-          ...defined({ executors: options.executors }),
+          executors,
         });
         const flowRun = {
           workflow,
@@ -267,14 +281,14 @@ function flowSpec(
           permissions,
           toolSource,
           limits,
-          variables: bound.variables,
+          variables,
           environment,
           answers: { ...settings.answers, ...options.answers },
           ask: options.ask,
           scripts,
           read: (path: string, from: string) =>
             readValue(files.read(path, from), permissions, workingDirectory),
-          restored: whole?.restored,
+          restored,
           onResult: whole?.onResult,
           breath: new Breath(),
         };

@@ -1,30 +1,20 @@
-import { basename } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { bindParameters } from "../workflow/parameters.ts";
-import { type Restored, restoreRun } from "../workflow/run/restore.ts";
+import { restoreRun } from "../workflow/run/restore.ts";
 import { scriptTags } from "../workflow/run/script-runner.ts";
-import { workflowFingerprint } from "./fingerprint.ts";
 import { type FlowReading, given, leavesOfJob, type LoadedFlow, type WholeFlow } from "./flows.ts";
 import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
-import {
-  checkLeg,
-  type ContinueOptions,
-  readResumed,
-  refusing,
-  sameInput,
-  sameTexts,
-} from "./resume-job.ts";
+import type { ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { suggestion } from "../document/suggest.ts";
 import type { Asker } from "../workflow/run/ask.ts";
 import type { Executor } from "../workflow/run/executor.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { hasSecretName } from "./secrets.ts";
 import { isWorkflowFile } from "./workflow-files.ts";
-import type { Workflow } from "../workflow/model.ts";
 
 export function readingOf(
   {
@@ -36,99 +26,40 @@ export function readingOf(
   return { environment: env, permissions: permissions ?? script?.permissions };
 }
 
-export interface WorkflowStart {
-  readonly whole: WholeFlow;
-  readonly userInput?: string;
-  readonly warnings: readonly Diagnostic[];
-}
-
-export interface StartOptions extends AllowedVariables {
-  readonly params?: Params | undefined;
-  readonly resume?: string | undefined;
-  readonly leg?: string | undefined;
-  readonly rerun?: boolean | undefined;
+interface WorkflowStart extends AllowedVariables {
+  readonly params: Params;
+  readonly userInput: string;
+  readonly resumed: ResumedJob | undefined;
   readonly onResult?: WholeFlow["onResult"];
   readonly executors?: readonly Executor[] | undefined;
-  readonly userInput?: string | undefined;
-  readonly script: Script | undefined;
-  /** A script plays the model. */
-  readonly rehearses: boolean;
   /** With overridden models. */
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;
-  readonly write: WriteName;
+  readonly refuse: (reason: string) => UsageError;
 }
 
 /** Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
-export async function startOfWorkflow(
+export function startWorkflow(
   { workflow }: LoadedFlow,
-  options: StartOptions,
-): Promise<WorkflowStart> {
-  const { script, resume, onResult } = options;
-  const earlier = resume === undefined ? undefined : await readEarlier(resume, options);
-  const params = earlier?.params ?? { ...script?.params, ...options.params };
-  const userInput = earlier?.userInput ?? options.userInput ?? script?.userInput ?? "";
+  options: WorkflowStart,
+): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] } {
+  const { resumed, onResult, entry, limits, executors, refuse, userInput } = options;
+  const params = resumed?.params ?? options.params;
   const bound = bindParameters(workflow, given(params, userInput));
   if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
   const { variables, warnings } = bound;
-  const restored = earlier && restoredOf(workflow, { ...earlier, variables }, options);
-  return { whole: { params, restored, onResult }, ...(earlier && { userInput }), warnings };
-}
-
-interface Earlier extends Omit<Parameters<typeof restoreRun>[2], "variables"> {
-  readonly params: Params;
-  readonly fingerprint: string | undefined;
-  /** As the journal names it. */
-  readonly file: string;
-}
-
-async function readEarlier(resume: string, options: StartOptions): Promise<Earlier> {
-  const resuming = { ...options, resume };
-  const { started, steps: events, hasEnded } = await readResumed(resuming);
-  checkLeg({ started }, resuming);
-  const work = started?.work;
-  if (started === undefined || work?.kind !== "Flow")
-    throw refusing(resuming)("it is not the journal of a run of a workflow.");
-  const { file, chart, restoredSteps } = work;
-  return {
-    params: sameTexts("param", work.params, options.params ?? {}, resuming),
-    userInput: sameInput(started.userInput, resuming),
-    fingerprint: chart.fingerprint,
-    file,
-    events,
-    hasEnded,
-    restoredSteps,
-  };
-}
-
-function restoredOf(
-  workflow: Workflow,
-  earlier: Earlier & { readonly variables: Readonly<Record<string, string>> },
-  options: StartOptions,
-): Restored {
-  const { entry, limits, write, resume = "", rerun = false, executors } = options;
-  const refuse = refusing({ resume, write });
-  if (earlier.fingerprint !== workflowFingerprint(workflow)) {
-    const file = basename(workflow.file);
-    throw refuse(
-      earlier.file === file
-        ? `${workflow.file}, or a file that it uses, has changed since then.`
-        : `it is of ${earlier.file}, not of ${file}.`,
-    );
+  if (resumed?.isOver === true) {
+    const status = resumed.past.works.length > 0 ? "SUCCESS" : "FAILED";
+    throw refuse(`The run has ended: ${status}. There is nothing to resume.`);
   }
-  const environment = allowedForPrograms(entry, options);
-  const tags = scriptTags({ executors });
-  const found = restoreRun(workflow, { environment, limits, tags }, earlier);
-  if (found.kind === "refused") throw refuse(found.reason);
-  if (found.kind === "interrupted" && !rerun) {
-    const { activity, failed } = found;
-    const why =
-      failed === undefined
-        ? `${activity} was running commands when ${resume} was interrupted.`
-        : `The commands of ${activity} had begun when it failed: ${failed}`;
-    throw new UsageError(`${write("resume")}: ${why} Pass ${write("rerun")} to run them again.`);
+  const [underWay] = resumed?.past.underWay ?? [];
+  if (underWay !== undefined) {
+    const environment = allowedForPrograms(entry, options);
+    const machine = { environment, limits, tags: scriptTags({ executors }) };
+    const found = restoreRun(workflow, machine, { ...underWay, variables, userInput });
+    if (found.kind === "refused") throw refuse(found.reason);
   }
-  return found.restored;
+  return { whole: { params, onResult }, warnings };
 }
 
 export interface WorkflowRunOptions {
@@ -140,9 +71,9 @@ export interface WorkflowRunOptions {
   readonly env?: readonly string[];
   /** The journal of an earlier run of the job or workflow, which is to be continued. */
   readonly resume?: string;
-  /** With `resume`, of a job: tasks that had not started may have changed. */
+  /** With `resume`: tasks that had not started may have changed. */
   readonly resumeAnyway?: boolean;
-  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. */
+  /** With `resume`: reruns commands that were interrupted. */
   readonly rerun?: boolean;
   /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
   readonly asker?: Asker;
@@ -167,14 +98,10 @@ export function checkEntryOptions(
       !isWorkflow && Object.keys(params).length > 0,
       `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
     ],
-    [
-      !isWorkflow && rerun === true,
-      `${write("rerun")} is only for workflows (*.wf.md): in a job, what was interrupted runs again.`,
-    ],
     [rerun === true && resume === undefined, `${write("rerun")} requires ${write("resume")}.`],
     [
-      resumeAnyway === true && (resume === undefined || isWorkflow),
-      `${write("resume-anyway")} requires ${write("resume")} and an entry.`,
+      resumeAnyway === true && resume === undefined,
+      `${write("resume-anyway")} requires ${write("resume")}.`,
     ],
     [
       resume !== undefined && record !== undefined,
