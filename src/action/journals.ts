@@ -119,7 +119,8 @@ export async function prepareAttempt(
   const resume = setting.inputs.resume === AUTO ? await earlierJournal(setting, warn) : undefined;
   if (resume === undefined || !(await isOfPlan(resume, options))) return prepareRun(options);
   try {
-    return await prepareRun({ ...options, resume });
+    // From the beginning, the interrupted commands would run again, too.
+    return await prepareRun({ ...options, resume, rerun: true });
   } catch (error) {
     // What is wrong with more than the journal is wrong without it, too.
     if (!(error instanceof UsageError)) throw error;

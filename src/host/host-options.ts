@@ -158,7 +158,7 @@ export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
    * parameters and its user input. Default: none, so the workflow starts at its beginning.
    */
   readonly resume?: string;
-  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. Default: rejects. */
+  /** With `resume`: reruns commands that were interrupted. Default: rejects. */
   readonly rerun?: boolean;
 }
 

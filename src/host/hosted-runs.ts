@@ -27,7 +27,6 @@ import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/rehearsal-verdict.ts";
-import type { WorkflowRunOptions } from "../run/workflow-run.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
@@ -35,9 +34,9 @@ import { adoptSession, type ICopilotSession, modelOfSession } from "../sessions/
 import { enter } from "../sessions/session-use.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { type CheckedEntry, checkEntry, readEntry } from "../run/entry-files.ts";
+import { type CheckedEntry, checkEntry, flowsOf, readEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
-import { type FlowReading, asksModels } from "../run/flows.ts";
+import { type FlowReading, asksModels, type WorkflowRunOptions } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { asOption, type Inputs, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
@@ -120,9 +119,12 @@ export class HostedRuns {
   }
 
   /** Its workflows are read relative to the folder. Throws the diagnostics, or while anything runs. */
-  install(entry: Entry, folder: string): void {
+  async install(entry: Entry, folder: string): Promise<void> {
     const otherTools = (this.options.tools ?? []).map(({ name }) => name);
-    this.use(checkEntry(entry, folder, this.#reading, otherTools));
+    const { leaves, ...checked } = checkEntry(entry, otherTools);
+    if (leaves.length === 0) return this.use({ ...checked, flows: {} });
+    const { flows, warnings } = await flowsOf({ ...checked, leaves }, folder, this.#reading);
+    this.use({ ...checked, flows, warnings: [...checked.warnings, ...warnings] });
   }
 
   async read(file: string, withModels: boolean): Promise<CheckedEntry> {
@@ -205,14 +207,14 @@ export class HostedRuns {
     const { environment } = this.host;
     const given = { ...start, environment, script, rehearses, write: asOption };
     const begun = await beginJob(installed, settled, jobName, given);
-    const { whole, userInput = start.userInput } = begun ?? {};
+    const { whole, past, userInput = start.userInput } = begun;
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     // Throws for a workflow without a model.
     asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
     const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);
-    const asked = { userInput, inputs, whole, ask };
+    const asked = { userInput, inputs, whole, past, ask };
     const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
     const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
     return this.#run(spec, { ...watch, folder: place.folder, play });

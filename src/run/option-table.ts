@@ -152,9 +152,9 @@ export const optionTable = {
   },
   rerun: {
     kind: kind.flag,
-    help: "With `--resume` of a workflow: reruns the interrupted command.",
+    help: "With `--resume`: reruns commands that were interrupted.",
     input:
-      "With `resume` of a workflow that was interrupted in a command: `true` reruns it, `false` refuses the run.",
+      "With `resume` of a run that was interrupted in a command: `true` reruns it, `false` refuses the run. With `resume: auto`, it always runs again.",
     group: "Continuing and splitting",
     flag: "--rerun",
     on: ["run", "action", "workflow"],

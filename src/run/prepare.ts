@@ -23,7 +23,17 @@ import {
   readRehearsal,
   userInputWarnings,
 } from "./entry-files.ts";
-import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
+import {
+  checkEntryOptions,
+  checkFlowOptions,
+  environmentWarnings,
+  type Flows,
+  hasFlow,
+  type ReadEntry,
+  readingOf,
+  withModelOfFlows,
+  type WorkflowRunOptions,
+} from "./flows.ts";
 import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
@@ -39,24 +49,13 @@ import {
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/lock-file.ts";
-import { continueJob, type ContinueOptions } from "./resume-job.ts";
+import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import type { SpecOptions } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
 import { checkVariablesOfJob, claimedNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
-import {
-  checkEntryOptions,
-  checkFlowOptions,
-  environmentWarnings,
-  hasFlow,
-  readingOf,
-  startOfWorkflow,
-  type StartOptions,
-  type WorkflowRunOptions,
-  type WorkflowStart,
-} from "./workflow-run.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
 export interface RunOptions
@@ -140,19 +139,55 @@ export function settleEntry(
   };
 }
 
-/** Undefined if it is no workflow. Throws `UsageError` or `DiagnosticsError` if it can't begin like this. */
+interface BegunJob extends Pick<PreparedRun, "past" | "fanOut"> {
+  readonly userInput: string | undefined;
+  readonly resumed?: ResumedJob | undefined;
+  readonly notes: readonly string[];
+  /** Of a workflow that is the whole job. */
+  readonly whole?: PreparedRun["whole"];
+  readonly warnings?: readonly Diagnostic[];
+}
+
+/** Throws `UsageError` or `DiagnosticsError` if the job can't begin, or can't continue, like this. */
 export async function beginJob(
-  loaded: Pick<ReadEntry, "flows" | "whole">,
+  { flows, whole = "" }: Pick<ReadEntry, "flows" | "whole">,
   settled: SettledEntry,
   jobName: string,
-  start: Omit<StartOptions, keyof SettledEntry>,
-): Promise<WorkflowStart | undefined> {
-  const { whole = "", flows } = loaded;
+  options: Parameters<typeof continueJob>[2] &
+    Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
+): Promise<BegunJob> {
+  const { script, onResult, environment, write = asFlag } = options;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
-  const options = { ...start, ...settled };
-  const begun = flow && (await startOfWorkflow(flow, options));
-  checkVariablesOfJob(options, jobName, start.write);
-  return begun;
+  const job = {
+    entry: settled.fingerprintOf ?? settled.entry,
+    jobName,
+    flows,
+    whole: flow && whole,
+  };
+  const { plan, resume, shard, journals } = options;
+  const continues = plan === true || (resume ?? shard ?? journals) !== undefined;
+  const {
+    resumed,
+    fanOut,
+    warnings: notes = [],
+  }: Awaited<ReturnType<typeof continueJob>> = continues
+    ? await (await import("./resume-job.ts")).continueJob(job, script, options)
+    : {};
+  const userInput = resumed?.userInput ?? options.userInput ?? script?.userInput;
+  const started =
+    flow &&
+    flow.code.startWorkflow(flow, {
+      ...settled,
+      environment,
+      resume,
+      write,
+      params: { ...script?.params, ...options.params },
+      userInput: userInput ?? "",
+      resumed,
+      onResult,
+    });
+  checkVariablesOfJob({ ...settled, environment }, jobName, write);
+  return { ...started, resumed, past: resumed?.past, fanOut, userInput, notes };
 }
 
 /** Checked input, which can no longer be refused. */
@@ -212,23 +247,9 @@ async function prepareLoaded(
   checkFlowOptions(loaded.entry, jobName, options, write);
   const settled = settleEntry(loaded, options, script);
   const { entry, permissions, flows } = settled;
-  const start = await beginJob(loaded, settled, jobName, {
-    ...options,
-    script,
-    rehearses,
-    write,
-  });
+  const begun = await beginJob(loaded, settled, jobName, { ...options, script, rehearses, write });
+  const { resumed, past, fanOut, userInput, whole } = begun;
   checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
-  const continued =
-    start === undefined
-      ? await continueJob({ entry: loaded.entry, jobName, flows }, script, {
-          ...options,
-          rehearses,
-        })
-      : undefined;
-  const { resumed } = continued ?? {};
-  const userInput =
-    resumed?.userInput ?? start?.userInput ?? options.userInput ?? script?.userInput;
   const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
   if (noInput !== undefined)
     throw new UsageError(
@@ -273,7 +294,7 @@ async function prepareLoaded(
     release = lockJournal(options);
     resumed?.checkHead(change?.head);
     const { remembers = true } = options;
-    const isWhole = continued?.fanOut?.kind !== "part";
+    const isWhole = fanOut?.kind !== "part";
     const isKept = remembers && isWhole && !rehearses;
     memory = readMemory(entry, jobName, workspace.path, isKept);
   } catch (error) {
@@ -285,10 +306,10 @@ async function prepareLoaded(
     loaded,
     jobName,
     change,
-    past: resumed?.past,
-    fanOut: continued?.fanOut,
+    past,
+    fanOut,
     memory,
-    ...filledIn({ userInput: userInput ?? "", inputs, whole: start?.whole }, script, {
+    ...filledIn({ userInput: userInput ?? "", inputs, whole }, script, {
       given: { ...options, ...resumed },
       workingDirectory: workspace.path,
     }),
@@ -297,12 +318,12 @@ async function prepareLoaded(
     script,
     warnings: [
       ...loaded.warnings,
-      ...[...(continued?.warnings ?? []), ...changeWarnings].map((reason): Diagnostic => ({
+      ...[...begun.notes, ...changeWarnings].map((reason): Diagnostic => ({
         codePath: "",
         severity: "warning",
         reason,
       })),
-      ...(start?.warnings ?? userInputWarnings(loaded, jobName, userInput)),
+      ...(begun.warnings ?? userInputWarnings(loaded, jobName, userInput)),
       ...environmentWarnings(
         env,
         environment,

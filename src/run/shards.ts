@@ -87,7 +87,7 @@ interface Leg extends EarlierJob {
   readonly digest: string;
 }
 
-export interface MergedJob extends Pick<EarlierJob, "started" | "past" | "begun"> {
+export interface MergedJob extends Omit<EarlierJob, "outcome" | "wasStopped"> {
   readonly fanOut: (work: Work<number>) => FanOut;
   readonly warnings: readonly string[];
 }
@@ -143,6 +143,7 @@ export async function mergeJournals(
   return {
     started: plan.started,
     begun: new Set([plan, ...legs.values()].flatMap(({ begun }) => [...begun])),
+    isIncomplete: false,
     past: together(plan, [...legs.values()]),
     warnings,
     fanOut: (work) => mergedFanOut(work, plan.past, legs, count, onMissing),
@@ -206,6 +207,7 @@ function together(plan: Leg, legs: readonly Leg[]): PastRun {
     runId: started?.runId ?? "",
     traceparent: started?.traceparent,
     works: [...past.works, ...own.flatMap(({ works }) => works)],
+    underWay: [],
     lists: [...past.lists, ...own.flatMap(({ lists }) => lists)],
     tokens: sum("tokens"),
     cost: sum("cost"),

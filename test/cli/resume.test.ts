@@ -159,7 +159,7 @@ describe("agent-jobs run --resume", () => {
     assert.equal(refused.code, 2);
     assert.match(
       refused.stderr,
-      /--resume: EXECUTE_B was running commands when 1\.jsonl was interrupted\. Pass --rerun to run them again\./,
+      /--resume: EXECUTE_B was running when 1\.jsonl was interrupted\. Pass --rerun to run it again\./,
     );
     await assert.rejects(workspace.read("2.jsonl"));
     await rm(`${workspace.path}/wait`);
