@@ -8,7 +8,7 @@ import { asFlag, UsageError } from "../run/options.ts";
 import { checkRuntime, missingModel } from "../run/execute.ts";
 import { claimedNames } from "../run/variables.ts";
 import { gitRoot } from "../run/workflow-files.ts";
-import { environmentWarnings } from "../run/flows.ts";
+import { environmentWarnings } from "../run/entry-options.ts";
 import { diagnosticLine, DiagnosticsError } from "../document/diagnostic.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { exampleEntry } from "../generated/example-entry.ts";

@@ -1,8 +1,8 @@
 /** The workflows of a run. What reads and runs them is in `workflow-run.ts`, which is loaded with the first one. */
 import type { Diagnostic } from "../document/diagnostic.ts";
-import { suggestion } from "../document/suggest.ts";
 import type { FlowSpec } from "../engine/flow.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
+import type { PastRun } from "../engine/past.ts";
 import type { ToolSource } from "../engine/ports.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
 import {
@@ -16,7 +16,6 @@ import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
-import type { Script } from "../rehearsal/format/script.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
@@ -24,11 +23,7 @@ import type { Answers, Asker } from "../workflow/run/ask.ts";
 import type { Executor } from "../workflow/run/executor.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { type Params, UsageError, type WriteName } from "./options.ts";
-import type { ContinueOptions } from "./resume-job.ts";
-import { hasSecretName } from "./secrets.ts";
-import { allowedForPrograms } from "./variables.ts";
-import { isWorkflowFile } from "./workflow-files.ts";
-import type * as WorkflowRun from "./workflow-run.ts";
+import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 
 export type Flows = Readonly<Record<string, LoadedFlow>>;
 
@@ -39,10 +34,38 @@ export interface LoadedFlow {
   /** In place of the model that it names. */
   readonly modelOverride?: string;
   /** What runs it. */
-  readonly code: Pick<
-    typeof WorkflowRun,
-    "flowSpec" | "modelOfParameters" | "promptsModels" | "startWorkflow"
-  >;
+  readonly code: FlowCode;
+}
+
+interface FlowCode {
+  flowSpec(
+    this: void,
+    flow: LoadedFlow,
+    environment: Readonly<Record<string, string>>,
+    options: FlowOptions,
+  ): FlowSpec;
+  modelOfParameters(this: void, workflow: Workflow, params?: Params): string;
+  promptsModels(this: void, workflow: Workflow): boolean;
+  startWorkflow(
+    this: void,
+    flow: LoadedFlow,
+    options: WorkflowStart,
+  ): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] };
+}
+
+export interface WorkflowStart extends AllowedVariables {
+  readonly params: Params;
+  readonly userInput: string;
+  readonly resumed:
+    | { readonly params: Params | undefined; readonly isOver: boolean; readonly past: PastRun }
+    | undefined;
+  readonly onResult?: WholeFlow["onResult"];
+  readonly executors?: readonly Executor[] | undefined;
+  /** With overridden models. */
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  readonly resume?: string | undefined;
+  readonly write?: WriteName | undefined;
 }
 
 export interface FlowReading {
@@ -158,100 +181,4 @@ export function asksModels(
 export function leavesOfJob(entry: PreparedEntry, jobName: string): readonly LeafWork<number>[] {
   const work = entry.jobs[jobName]?.work;
   return work === undefined ? [] : leafWorks(work);
-}
-
-export function readingOf(
-  {
-    env,
-    permissions,
-  }: { readonly env?: readonly string[]; readonly permissions?: PermissionPreset },
-  script: Script | undefined,
-): FlowReading {
-  return { environment: env, permissions: permissions ?? script?.permissions };
-}
-
-export interface WorkflowRunOptions {
-  /** For an entry that is a workflow. */
-  readonly params?: Params;
-  /** Come before those of a rehearsal and of the front matter. */
-  readonly answers?: Answers;
-  /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
-  readonly env?: readonly string[];
-  /** The journal of an earlier run of the job or workflow, which is to be continued. */
-  readonly resume?: string;
-  /** With `resume`: tasks that had not started may have changed. */
-  readonly resumeAnyway?: boolean;
-  /** With `resume`: reruns commands that were interrupted. */
-  readonly rerun?: boolean;
-  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
-  readonly asker?: Asker;
-  /** Run code fences of further tags, or those that there are in another way. */
-  readonly executors?: readonly Executor[];
-  readonly onResult?: (result: FlowResult) => void;
-}
-
-export function checkEntryOptions(
-  entryFile: string,
-  options: WorkflowRunOptions &
-    ContinueOptions & { readonly jobName?: string; readonly record?: string | undefined },
-  write: WriteName,
-): void {
-  const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
-  const isPart = options.plan === true || (options.shard ?? options.journals) !== undefined;
-  const isWorkflow = isWorkflowFile(entryFile);
-  const problems: readonly (readonly [applies: boolean, problem: string])[] = [
-    [isWorkflow && isPart, `${entryFile} is a workflow, which can't be split into shards.`],
-    [isWorkflow && jobName !== undefined, "A workflow has no jobs. Name only the file."],
-    [
-      !isWorkflow && Object.keys(params).length > 0,
-      `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
-    ],
-    [rerun === true && resume === undefined, `${write("rerun")} requires ${write("resume")}.`],
-    [
-      resumeAnyway === true && resume === undefined,
-      `${write("resume-anyway")} requires ${write("resume")}.`,
-    ],
-    [
-      resume !== undefined && record !== undefined,
-      `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
-    ],
-  ];
-  const [, problem] = problems.find(([applies]) => applies) ?? [];
-  if (problem !== undefined) throw new UsageError(problem);
-}
-
-export function checkFlowOptions(
-  entry: PreparedEntry,
-  jobName: string,
-  { answers = {}, history }: WorkflowRunOptions & { readonly history?: string | undefined },
-  write: WriteName,
-): void {
-  const option = Object.keys(answers).length > 0 ? "answer" : "history";
-  if ((option === "history" && history === undefined) || hasFlow(entry, jobName)) return;
-  throw new UsageError(
-    `${write(option)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
-  );
-}
-
-export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
-  return leavesOfJob(entry, jobName).some(({ kind }) => kind === "Flow");
-}
-
-/** `unread`: those that no workflow reads, so that they can't end up in prompts. */
-export function environmentWarnings(
-  names: readonly string[] = [],
-  environment: Readonly<Record<string, string | undefined>>,
-  unread: readonly string[],
-): readonly Diagnostic[] {
-  return names.flatMap((name): Diagnostic[] => {
-    const warning = { codePath: "", severity: "warning" } as const;
-    if (environment[name] === undefined) {
-      const set = Object.keys(environment).filter((other) => environment[other] !== undefined);
-      const reason = `The environment has no variable ${JSON.stringify(name)}.`;
-      return [{ ...warning, reason, ...suggestion(name, set) }];
-    }
-    if (unread.includes(name) || !hasSecretName(name)) return [];
-    const reason = `Workflows may read ${name}, which has the name of a secret. A prompt that contains it goes to the model.`;
-    return [{ ...warning, reason }];
-  });
 }

@@ -27,13 +27,11 @@ import {
   checkEntryOptions,
   checkFlowOptions,
   environmentWarnings,
-  type Flows,
   hasFlow,
-  type ReadEntry,
   readingOf,
-  withModelOfFlows,
   type WorkflowRunOptions,
-} from "./flows.ts";
+} from "./entry-options.ts";
+import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
 import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {

@@ -3,7 +3,7 @@ import { defined } from "../text/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowSpec } from "../engine/flow.ts";
-import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
+import { partLimits } from "../engine/limits.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { allowsCommands } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";
@@ -19,7 +19,6 @@ import {
   type LoadOptions,
   loadWorkflow as loadFrom,
 } from "../workflow/read/load-workflow.ts";
-import type { Executor } from "../workflow/run/executor.ts";
 import { restoreRun } from "../workflow/run/restore.ts";
 import { runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
@@ -33,13 +32,11 @@ import {
   modelOfFlow,
   type ReadEntry,
   type WholeFlow,
+  type WorkflowStart,
 } from "./flows.ts";
-import type { Params, WriteName } from "./options.ts";
-import { refusing, type ResumedJob } from "./resume-job.ts";
-import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
+import { refusing } from "./resume-job.ts";
+import { allowedForPrograms } from "./variables.ts";
 import { filesAround, readValue, warningChecks } from "./workflow-files.ts";
-
-export { modelOfParameters, promptsModels };
 
 export type WorkflowOptions = Pick<
   LoadOptions,
@@ -169,7 +166,7 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   };
 }
 
-export function flowSpec(
+function flowSpec(
   flow: LoadedFlow,
   environment: Readonly<Record<string, string>>,
   options: FlowOptions,
@@ -269,21 +266,8 @@ export function flowSpec(
   };
 }
 
-interface WorkflowStart extends AllowedVariables {
-  readonly params: Params;
-  readonly userInput: string;
-  readonly resumed: ResumedJob | undefined;
-  readonly onResult?: WholeFlow["onResult"];
-  readonly executors?: readonly Executor[] | undefined;
-  /** With overridden models. */
-  readonly entry: PreparedEntry;
-  readonly limits: ResolvedLimits;
-  readonly resume?: string | undefined;
-  readonly write?: WriteName | undefined;
-}
-
 /** Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
-export function startWorkflow(
+function startWorkflow(
   { workflow }: LoadedFlow,
   options: WorkflowStart,
 ): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] } {
