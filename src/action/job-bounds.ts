@@ -10,7 +10,7 @@ import { commandName, commandsOf } from "../entry/work.ts";
 import { allowsCommands, ruleSet } from "../permissions/rules.ts";
 import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
-import { callersOfJob, type Caller } from "../run/callers.ts";
+import { permissionScopes, type Caller } from "../run/callers.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
 import type { Sources, WorkTree } from "./preparation.ts";
@@ -137,5 +137,5 @@ export function mayRunCommands(job: PreparedJob): boolean {
 }
 
 export function callersOf({ entry, jobName, permissions, loaded }: PreparedJob): readonly Caller[] {
-  return callersOfJob(entry, jobName, permissions, loaded.flows);
+  return permissionScopes(entry, jobName, permissions, loaded.flows);
 }

@@ -6,7 +6,7 @@ import type { Rehearsal } from "../host/host-options.ts";
 import { JobHost } from "../host/job-host.ts";
 import { asFlag, UsageError } from "../run/options.ts";
 import { checkRuntime, missingModel } from "../run/execute.ts";
-import { claimedNames } from "../run/variables.ts";
+import { reservedEnvNames } from "../run/variables.ts";
 import { gitRoot } from "../run/workflow-files.ts";
 import { environmentWarnings } from "../run/entry-options.ts";
 import { diagnosticLine, DiagnosticsError } from "../document/diagnostic.ts";
@@ -83,7 +83,7 @@ async function start(given: Given, { output }: Io): Promise<Served> {
   if (test !== true && file !== undefined) {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });
-    const unread = claimedNames(read.entry, read.flows);
+    const unread = reservedEnvNames(read.entry, read.flows);
     for (const warning of [...read.warnings, ...environmentWarnings(env, environment, unread)])
       output.printError(diagnosticLine(warning));
     if (rehearsal !== undefined) checkNames(rehearsal, read);

@@ -17,7 +17,7 @@ import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import {
   allowChanges,
-  callersOfJob,
+  permissionScopes,
   checkSandboxOption,
   gitSandbox,
   mayChangeFiles,
@@ -48,7 +48,7 @@ import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
 import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
-import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
+import { checkServersOfTask, reservedSecrets } from "../run/variables.ts";
 import { feedCallbacks, type FeedSource, SessionFeeds } from "./session-feeds.ts";
 
 export interface Watch extends FeedSource {
@@ -144,10 +144,10 @@ export class HostedRuns {
     const settled = this.#settled(checked);
     const { entry, permissions, flows } = settled;
     const callers = Object.keys(entry.jobs).flatMap((name) =>
-      callersOfJob(entry, name, permissions, flows),
+      permissionScopes(entry, name, permissions, flows),
     );
     checkSandboxOption(this.options.sandbox, callers, (option) => `The option ${option}`);
-    this.host.addSecrets(claimedSecrets({ ...settled, environment: this.host.environment }));
+    this.host.addSecrets(reservedSecrets({ ...settled, environment: this.host.environment }));
     this.#installed = { ...checked, settled };
   }
 

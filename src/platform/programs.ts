@@ -2,7 +2,7 @@ import { defined } from "../text/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
-import { onAbort, unlessStuck, within, type Occasion } from "./waiting.ts";
+import { onAbort, withGracePeriod, within, type Occasion } from "./waiting.ts";
 import { readCalmly } from "./breath.ts";
 import { systemClock } from "./system-clock.ts";
 import { signalGroup } from "./processes.ts";
@@ -192,7 +192,7 @@ export async function runToEnd(
       program.signal("SIGKILL");
       listener();
     });
-  const end = await unlessStuck(program.ended, killed, graceMilliseconds, systemClock);
+  const end = await withGracePeriod(program.ended, killed, graceMilliseconds, systemClock);
   if (end === undefined) return { kind: "aborted" };
   return signal.aborted && end.value.kind !== "not-started" ? { kind: "aborted" } : end.value;
 }

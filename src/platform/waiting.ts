@@ -79,7 +79,7 @@ export function unlessAborted<T>(
 }
 
 /** For something that ends by itself when it is stopped, and may not do it: undefined `graceMs` after the stop. */
-export function unlessStuck<T>(
+export function withGracePeriod<T>(
   promise: Promise<T>,
   stop: Occasion,
   graceMs: number,

@@ -70,7 +70,7 @@ function callerWith(
   };
 }
 
-export function callersOfJob(
+export function permissionScopes(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
@@ -150,7 +150,7 @@ export function mayChangeFiles(
 ): boolean {
   const job = entry.jobs[jobName];
   if (job !== undefined && commandsOf([job], entry.tasks).length > 0) return true;
-  return callersOfJob(entry, jobName, option, flows).some(({ permissions }) =>
+  return permissionScopes(entry, jobName, option, flows).some(({ permissions }) =>
     allowChanges(permissions),
   );
 }

@@ -21,7 +21,7 @@ import { writeMemory } from "./memory.ts";
 import { closeOnError, openRecords, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
 import { startTrace, type RunTrace } from "./telemetry-target.ts";
-import { claimedSecrets } from "./variables.ts";
+import { reservedSecrets } from "./variables.ts";
 import { createVerdict } from "./rehearsal-verdict.ts";
 
 export interface RunSignals {
@@ -77,7 +77,7 @@ export async function executeRun(
       sandbox: options.sandbox,
       kept: recordFiles(options, options.environment),
     });
-    host.addSecrets(claimedSecrets({ ...prepared, environment: options.environment }));
+    host.addSecrets(reservedSecrets({ ...prepared, environment: options.environment }));
     const release = onAbort(signals.lastCall, () => host.kill());
     try {
       if (options.checkModels === true && model === undefined)

@@ -14,7 +14,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
-import { callersOfJob, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
+import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
 import {
   checkNames,
   chooseJob,
@@ -52,7 +52,7 @@ import { readMemory } from "./memory.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";
 import type { SpecOptions } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
-import { checkVariablesOfJob, claimedNames } from "./variables.ts";
+import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
@@ -247,7 +247,7 @@ async function prepareLoaded(
   const { entry, permissions, flows } = settled;
   const begun = await beginJob(loaded, settled, jobName, { ...options, script, rehearses, write });
   const { resumed, past, fanOut, userInput, whole } = begun;
-  checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
+  checkSandboxOption(options.sandbox, permissionScopes(entry, jobName, permissions, flows), write);
   const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
   if (noInput !== undefined)
     throw new UsageError(
@@ -325,7 +325,7 @@ async function prepareLoaded(
       ...environmentWarnings(
         env,
         environment,
-        hasFlow(entry, jobName) ? claimedNames(entry, flows) : env,
+        hasFlow(entry, jobName) ? reservedEnvNames(entry, flows) : env,
       ),
     ],
     cleanUp,

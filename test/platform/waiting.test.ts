@@ -10,7 +10,7 @@ import {
   startTimer,
   unless,
   unlessAborted,
-  unlessStuck,
+  withGracePeriod,
   within,
   type Occasion,
 } from "../../src/platform/waiting.ts";
@@ -98,14 +98,14 @@ describe("a wait for something that was stopped", () => {
     const clock = new FakeClock();
     const controller = new AbortController();
     const stop: Occasion = (listener) => onAbort(controller.signal, listener);
-    const slow = unlessStuck(
+    const slow = withGracePeriod(
       later(clock, 5000, () => "slow"),
       stop,
       100,
       clock,
     );
     assert.deepEqual(await clock.runUntil(slow), { value: "slow" });
-    const stuck = unlessStuck(never, stop, 100, clock);
+    const stuck = withGracePeriod(never, stop, 100, clock);
     startTimer(clock, 1000, () => controller.abort());
     assert.equal(await clock.runUntil(stuck), undefined);
     assert.equal(clock.now(), 6100);
@@ -115,7 +115,7 @@ describe("a wait for something that was stopped", () => {
   test("returns what ends within the grace period, also if the stop came before the wait", async () => {
     const clock = new FakeClock();
     const stop: Occasion = (listener) => onAbort(AbortSignal.abort(), listener);
-    const ending = unlessStuck(
+    const ending = withGracePeriod(
       later(clock, 50, () => "ended"),
       stop,
       100,
