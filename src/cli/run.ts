@@ -14,8 +14,6 @@ import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
-import { checkShards, matrixOf } from "../run/shards.ts";
-import { readEarlierJob } from "../run/past-run.ts";
 
 type Given = Omit<OptionsOf<"run">, "shard">;
 
@@ -158,6 +156,7 @@ export async function plan(
   io: Io,
 ): Promise<ExitCode> {
   const { journal } = given;
+  const { checkShards, matrixOf } = await import("../run/shards.ts");
   checkShards(shards, "--shards");
   if (journal === undefined)
     throw new UsageError("--journal is missing: the shards go on from the journal of the plan.");
@@ -173,6 +172,7 @@ export async function merge(
   io: Io,
 ): Promise<ExitCode> {
   const [first = ""] = journals;
+  const { readEarlierJob } = await import("../run/past-run.ts");
   const { started } = await readEarlierJob(first).catch(() => ({ started: undefined }));
   const entryFile = entry ?? started?.entryFile;
   if (entryFile === undefined || started === undefined)
