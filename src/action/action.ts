@@ -285,7 +285,7 @@ class Step {
   }
 
   async endAtOnce(error: unknown): Promise<never> {
-    // What reports an error may cause the next one.
+    // Reporting an error may cause the next one.
     if (this.#endsAtOnce) process.exit(1);
     this.#endsAtOnce = true;
     try {

@@ -144,7 +144,7 @@ async function userInputOf(
   if (userInputFile === undefined) return userInput;
   const input =
     userInputFile === "-" ? await text(io.stdin) : await readUserInputFile(userInputFile, asFlag);
-  // As a shell's $(…) does: the line break at the end of a file is not part of the input.
+  // The line break at the end of a file is not part of the input, as in a shell's $(…).
   return input.replace(/\r?\n$/, "");
 }
 

@@ -76,7 +76,7 @@ async function start(given: Given, { output }: Io): Promise<Served> {
   const { rehearse, environment, env, otlp, ...options } = access;
   const target = telemetryTarget(environment, otlp);
   const rehearsal = rehearse === undefined ? undefined : await readRehearsal(rehearse);
-  // Without the option a folder that may come later.
+  // The default folder may be created later.
   const entriesFolder =
     test === true ? ((await folder(entriesDir, "--entries-dir")) ?? resolve("test")) : undefined;
   const file = entry ?? rehearsal?.entryFile;

@@ -21,7 +21,7 @@ import { UsageError, type WriteName } from "./options.ts";
 
 type Workflows = Readonly<Record<string, { readonly workflow: Workflow }>>;
 
-/** What a task may do, under the option that is a ceiling. */
+/** The permissions of a task. `option` is their upper bound. */
 export function permissionsOfTask(
   entry: PreparedEntry,
   taskId: string,
@@ -86,7 +86,7 @@ export function permissionScopes(
   return [...tasks, ...ofFlows];
 }
 
-/** What the agents of a workflow may call: its own declarations come before those of the entry. */
+/** Declarations that the agents of a workflow may call: its own override those of the entry. */
 export function declaredFor(
   { settings }: Pick<Workflow, "settings">,
   { tools, mcpServers }: DeclaredTools,

@@ -111,7 +111,7 @@ export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
     const loaded = await readEntry(script.entryFile);
     return userInputWarnings(loaded, chooseJob(loaded.entry, script.job), script.userInput);
   } catch (error) {
-    // What is wrong with the entry is said where the entry is checked.
+    // The check of the entry itself reports its problems.
     if (error instanceof DiagnosticsError || error instanceof UsageError) return [];
     throw error;
   }

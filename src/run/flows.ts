@@ -33,7 +33,6 @@ export interface LoadedFlow {
   readonly warnings: readonly Diagnostic[];
   /** In place of the model that it names. */
   readonly modelOverride?: string;
-  /** What runs it. */
   readonly code: FlowCode;
 }
 
@@ -69,7 +68,7 @@ export interface WorkflowStart extends AllowedVariables {
 }
 
 export interface FlowReading {
-  /** What the run may read of the environment, by name. */
+  /** Names of environment variables that the run may read. */
   readonly environment?: readonly string[] | undefined;
   /** Default permissions, and an upper bound for all others. */
   readonly permissions?: PermissionPreset | undefined;
@@ -108,7 +107,7 @@ export interface FlowOptions extends FlowInputs, ProgramSettings {
 }
 
 export interface WholeFlow {
-  /** Those that are given, before any defaults. They are not prompts: a dollar is a dollar. */
+  /** The given parameters, before any defaults. They are not prompts: a dollar is a dollar. */
   readonly params: Readonly<Record<string, string>>;
   readonly onResult?: ((result: FlowResult) => void) | undefined;
 }
@@ -177,7 +176,6 @@ export function asksModels(
   return asking.length > 0;
 }
 
-/** None of a job that isn't there. */
 export function leavesOfJob(entry: PreparedEntry, jobName: string): readonly LeafWork<number>[] {
   const work = entry.jobs[jobName]?.work;
   return work === undefined ? [] : leafWorks(work);

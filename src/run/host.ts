@@ -1,5 +1,5 @@
 /**
- * What runs share: the runtime, its sessions, the slots for turns, the rate limit, the secrets to mask, the reporters.
+ * Owns everything that runs share: the runtime, its sessions, the slots for turns, the rate limit, the secrets to mask, the reporters.
  * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens to it is an
  * event of every run under way; after `close()` nothing runs or starts, and every reporter has been closed once.
  */
@@ -85,7 +85,7 @@ export interface HostRun {
 
 export interface RunEnd {
   readonly outcome: RunOutcome;
-  /** Of the reporters of this run; those of the host go to `onReporterFailure`. */
+  /** Failures of the run's own reporters; `onReporterFailure` gets those of the host. */
   readonly reporterFailures: readonly ReporterFailure[];
 }
 

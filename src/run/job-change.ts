@@ -27,7 +27,7 @@ export interface ChangeOptions {
 }
 
 export interface JobChange extends Change {
-  /** Of the run. It holds `diffFile` and nothing else. */
+  /** A folder of the run, which holds only `diffFile`. */
   readonly folder: string;
   readonly diffFile: string;
   readonly remove: () => Promise<void>;

@@ -23,7 +23,7 @@ export interface JobWorkspaceOptions extends AllowedVariables {
   readonly records?: readonly string[] | undefined;
 }
 
-/** As GitHub runs a step with `shell: bash`: a command that fails in a script or in a pipeline fails the whole. */
+/** GitHub runs a step with `shell: bash` like this: a failing command in a script or pipeline fails the whole. */
 const bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"];
 const graceMs = 2_000;
 

@@ -9,11 +9,11 @@ export type Parsed<T> =
   /** A phrase that follows the name, such as `must be a number greater than 0, not "soon"`. */
   | { readonly kind: "wrong"; readonly problem: string };
 
-/** What is wrong with a value of the library, as a phrase that follows its name. Undefined: nothing. */
+/** Returns the problem of a library value, as a phrase that follows its name, or undefined. */
 export type Check = (value: unknown) => string | undefined;
 
 export interface Kind<T> {
-  /** Of one argument. `earlier` is what the arguments before it gave, if the option may be repeated. */
+  /** Reads one argument. `earlier` is the value of the arguments before it, if the option may be repeated. */
   parse(text: string, earlier?: T): Parsed<T>;
   readonly check: Check;
   readonly values?: readonly string[];

@@ -19,18 +19,18 @@ export interface Option<T = unknown> {
   readonly help: string;
   /** Heading in the help of the command line. */
   readonly group?: string;
-  /** As the command line writes it. */
+  /** The flag of the command line, with its argument. */
   readonly flag?: string;
   /** The variable of the environment that replaces the flag. */
   readonly env?: string;
   /** The option that can't be used beside it. */
   readonly conflicts?: string;
   readonly implies?: Readonly<Record<string, unknown>>;
-  /** What happens without the option, where that is not a value. */
+  /** The default, described in words. */
   readonly without?: { readonly cli?: string; readonly action?: string };
   /** The description of the input, if it differs from `help`. */
   readonly input?: string;
-  /** What the user of the input should be aware of. */
+  /** A warning about the input. */
   readonly risk?: string;
   /** The default of the input. */
   readonly preset?: string;

@@ -1,4 +1,4 @@
-/** What every edge needs of options: how their mistakes are reported, and the inputs of an entry. */
+/** Shared by all edges: how mistakes in options are reported, and the inputs of an entry. */
 import { suggestion } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";

@@ -16,7 +16,7 @@ const longestRunJson = 200_000_000;
 
 export function openOutputDirectory(folder: string): Reporter {
   const output = new OutputFolder(folder);
-  // What an earlier run has left there would be taken for that of this one.
+  // Readers would take files of an earlier run for those of this one.
   for (const name of [reportFile, "index.md", runFile]) output.remove(name);
   const files = new Map<string, string>();
   /** Reports as they were handed in; the view cuts long ones. */

@@ -141,7 +141,7 @@ interface BegunJob extends Pick<PreparedRun, "past" | "fanOut"> {
   readonly userInput: string | undefined;
   readonly resumed?: ResumedJob | undefined;
   readonly notes: readonly string[];
-  /** Of a workflow that is the whole job. */
+  /** Set if the whole job is a workflow. */
   readonly whole?: PreparedRun["whole"];
   readonly warnings?: readonly Diagnostic[];
 }
@@ -218,7 +218,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   return prepareLoaded(options, loaded, jobName, script);
 }
 
-/** As `prepareRun`, for a rehearsal that names its entry and job itself. `change` is made to the entry that was read. */
+/** Like `prepareRun`, for a rehearsal that names its entry and job itself. `change` edits the entry that was read. */
 export async function prepareRehearsal(
   options: RunOptions,
   script: Script,

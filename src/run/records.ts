@@ -1,4 +1,4 @@
-/** What a run writes about itself into files that the user names: a row of the table each. */
+/** Files that a run writes about itself where the user names them: each is a row of the table. */
 import type { Reporter } from "../events/sink.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
@@ -33,7 +33,7 @@ export type RunRecord = Reporter & {
 
 interface RecordContext {
   readonly redactor: Redactor;
-  /** What a recording says about the run. Without it, nothing can be recorded. */
+  /** Describes the run for a recording. If absent, nothing can be recorded. */
   readonly recorded?: RecordedRun;
 }
 

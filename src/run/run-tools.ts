@@ -1,4 +1,4 @@
-/** What the entry of a run offers to its tasks: made with the first session that asks for it, and ended with the run. */
+/** Tools that the entry of a run offers to its tasks: made for the first session that needs them, ended with the run. */
 import { defined } from "../text/guards.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -103,7 +103,7 @@ export class RunTools implements ToolSource {
       startsPrograms,
       description,
       parameters: { ...parameters },
-      // Of its own, which begins when the call does.
+      // The call has a limit of its own, which begins when the call does.
       timeoutSeconds: Infinity,
       run: (given, { toolCallId: id, sessionId, signal, onProgress }) => {
         const traceparent = this.#options.trace?.traceparentOf(sessionId, id);

@@ -23,7 +23,7 @@ export interface RunTrace {
   readonly runId: string;
   readonly parent: ParentContext | undefined;
   readonly traceparent: string;
-  /** Of the span of a tool call in one of its sessions. */
+  /** The context of the span of a tool call. */
   readonly traceparentOf: (sessionId: string, toolCallId: string) => string;
 }
 

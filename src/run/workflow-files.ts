@@ -88,7 +88,7 @@ export function filesAround(
   }
 }
 
-/** Without links; of a file that doesn't exist, those of its folder are resolved. */
+/** Resolves links; for a missing file, those of its folder. */
 function real(path: string): string {
   try {
     return realpathSync(path);

@@ -1,4 +1,4 @@
-/** What reads, starts and runs workflows. It is loaded with the first workflow of a process. */
+/** Reads, starts and runs workflows. Loaded with the first workflow of a process. */
 import { defined } from "../text/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
@@ -177,7 +177,7 @@ function flowSpec(
   const modelId = modelOfFlow(flow, entry, whole?.params);
   const permissions = permissionsOfFlow(workflow, entry, options.permissions);
   const toolSource = options.toolSourceOf(flow);
-  // Those of a workflow that is the whole job are limits of the job.
+  // If the whole job is a workflow, its limits are those of the job.
   const own = whole === undefined ? settings.limits : undefined;
   const limits = partLimits(options.limits, own, workflow.file);
   return {

@@ -65,7 +65,7 @@ async function world(t: TestContext) {
         },
         env: { GITHUB_RUN_ATTEMPT: String(number), GITHUB_JOB: "work", ...env },
       }),
-    /** As actions/upload-artifact does after a step. */
+    /** Does what actions/upload-artifact does after a step. */
     upload: async ({ outputs }: StepResult): Promise<void> => {
       const name = outputs["journal-artifact"] ?? "";
       const bytes = await readFile(join(workspace.path, "out.jsonl"));

@@ -155,7 +155,6 @@ jobs: { review: { work: { kind: Ref, taskId: look } } }
       assert.deepEqual(named(result, "notice"), []);
       assert.match(result.log.trimEnd().split("\n").at(-1) ?? "", end);
       assert.match(result.log.trimEnd(), /Verdict: Rejected: It leaks the key\.$/);
-      // Without a report, there is no file of it.
       assert.equal(result.outputs["report-file"], "");
       assert.equal(result.outputs["rehearsed"], "false");
     }
