@@ -1,7 +1,5 @@
 /** One run on a host: executed, shown and reported. What is checked beforehand is in `prepare.ts`. */
-import { resolve } from "node:path";
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import { defined } from "../text/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";
@@ -70,7 +68,9 @@ export async function executeRun(
     const traced = trace && { TRACEPARENT: trace.traceparent };
     const host = new Host({
       environment: { ...options.environment, ...traced },
-      ...defined({ provider, gitHubToken, runtimePath }),
+      provider,
+      gitHubToken,
+      runtimePath,
       mark,
       transport: model,
       runtimes: options.runtimes,
@@ -126,9 +126,9 @@ async function runOn(
   { signal, onStarted }: RunSignals,
   trace: RunTrace | undefined,
 ): Promise<RunReport> {
-  const { loaded, jobName } = prepared;
+  const { jobName } = prepared;
   const script = model && prepared.script;
-  const { serversApart, asker: ask, honorExpectations = false } = options;
+  const { honorExpectations = false } = options;
   const { redactor } = host;
   const verdict = script && model && createVerdict(script, model, redactor, honorExpectations);
   const files = await openRecords(options, { redactor, recorded: { prepared, options } });
@@ -142,19 +142,7 @@ async function runOn(
   ];
   const run = await closeOnError(files, () =>
     host.run(
-      {
-        ...runSpec(host, {
-          ...prepared,
-          entryFile: options.entryName ?? loaded.file,
-          ask,
-          serversApart,
-          origin: options.origin,
-          trace,
-          records: recordFiles(options, options.environment).map((path) => resolve(path)),
-          outputDirectory: options.outputDir && resolve(options.outputDir),
-        }),
-        jobName,
-      },
+      { ...runSpec(host, { ...prepared, origin: options.origin, trace }), jobName },
       {
         signal,
         runId: trace?.runId,

@@ -3,8 +3,6 @@ import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
-import type { FanOut } from "../engine/fan-out.ts";
-import type { PastRun } from "../engine/past.ts";
 import type { Way } from "../engine/ports.ts";
 import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
@@ -32,7 +30,7 @@ import {
   type WorkflowRunOptions,
 } from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
-import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
+import { changeOfJob, type ChangeOptions } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
   ALL_MODELS,
@@ -49,8 +47,8 @@ import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/lock-file.ts";
 import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
-import { checkRecords, type RecordPaths } from "./records.ts";
-import type { SpecOptions } from "./run-spec.ts";
+import { checkRecords, recordFiles, type RecordPaths } from "./records.ts";
+import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
@@ -103,11 +101,9 @@ export interface RunOptions
 }
 
 export type SettledEntry = Pick<
-  SpecOptions,
+  Run,
   "entry" | "fingerprintOf" | "limits" | "permissions" | "env" | "answers" | "executors"
-> & {
-  readonly flows: Flows;
-};
+> & { readonly flows: Flows };
 
 export function settleEntry(
   { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
@@ -189,21 +185,15 @@ export async function beginJob(
 }
 
 /** Checked input, which can no longer be refused. */
-export interface PreparedRun extends SettledEntry {
+export interface PreparedRun extends Run {
+  readonly flows: Flows;
   readonly loaded: ReadEntry;
   readonly jobName: string;
-  readonly userInput: string;
   readonly inputs: Inputs;
-  readonly workingDirectory: string;
-  /** The folder that it is a copy of; else the same. */
+  /** The folder that `workingDirectory` is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
-  readonly change: JobChange | undefined;
-  readonly past: PastRun | undefined;
-  readonly fanOut: FanOut | undefined;
-  readonly memory: PlannedMemory | undefined;
   readonly warnings: readonly Diagnostic[];
-  readonly whole: SpecOptions["whole"];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
@@ -303,6 +293,11 @@ async function prepareLoaded(
     ...settled,
     loaded,
     jobName,
+    ask: options.asker,
+    entryFile: options.entryName ?? loaded.file,
+    serversApart: options.serversApart,
+    records: recordFiles(options, environment).map((path) => resolve(path)),
+    outputDirectory: options.outputDir && resolve(options.outputDir),
     change,
     past,
     fanOut,

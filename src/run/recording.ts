@@ -30,7 +30,7 @@ export interface RecordedRun {
     readonly namedDirectory: string;
     readonly permissions: PermissionPreset | undefined;
     readonly script: Script | undefined;
-    readonly change: Change | undefined;
+    readonly change?: Change | undefined;
   };
   readonly options: {
     readonly workingDirectory?: string;

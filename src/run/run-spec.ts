@@ -44,7 +44,8 @@ export interface SpecHost {
   readonly mcp?: () => Promise<Pick<McpServers, "forRun">>;
 }
 
-export interface SpecOptions extends FlowInputs {
+/** A run that has been checked: `prepareRun` makes it from options, and a host for its installed entry. */
+export interface Run extends FlowInputs {
   /** The entry before its models were overridden. Default: the same. */
   readonly fingerprintOf?: PreparedEntry;
   readonly entryFile?: string;
@@ -68,11 +69,11 @@ export interface SpecOptions extends FlowInputs {
   readonly trace?: RunTrace | undefined;
 }
 
-export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
-  const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
-  const { permissions, flows = {}, env, serversApart = false, change } = options;
-  const { outputDirectory, memory, trace } = options;
-  const inputs = withDefaults(entry, options.inputs ?? {});
+export function runSpec(host: SpecHost, run: Run): RunSpec {
+  const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = run;
+  const { permissions, flows = {}, env, serversApart = false, change } = run;
+  const { outputDirectory, memory, trace } = run;
+  const inputs = withDefaults(entry, run.inputs ?? {});
   const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
@@ -82,7 +83,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
       variables: allowedOf({ environment, env }),
     });
   const readable = change === undefined ? [] : [change.folder];
-  const resumed = options.past !== undefined && options.fanOut === undefined;
+  const resumed = run.past !== undefined && run.fanOut === undefined;
   const common = { environment, env, mark, confinement, redact, clock, readable, trace, resumed };
   const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
     runTools({ ...common, servers, entry: callable, flows, workingDirectory });
@@ -106,7 +107,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     clock,
     mark: mark ?? randomUUID(),
     outputDirectory,
-    records: options.records,
+    records: run.records,
   });
   return {
     entry,
@@ -121,7 +122,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     resultChecks: resultChecks(entry),
     outputChecks: outputChecks(
       host,
-      options,
+      run,
       gitSandbox(entry, permissions),
       onlyTasksWrite(entry) ? Object.keys(entry.tasks).map(permissionsOf) : undefined,
     ),
@@ -132,17 +133,15 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     version,
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),
-    flows: flowSpecs(flows, { ...options, ...common, toolSourceOf }),
-    ...defined({
-      entryFile,
-      origin: options.origin,
-      dialogues,
-      memory,
-      traceparent: trace?.traceparent,
-      past: options.past,
-      fanOut: options.fanOut,
-      toolSource: tools,
-    }),
+    flows: flowSpecs(flows, { ...run, ...common, toolSourceOf }),
+    entryFile,
+    origin: run.origin,
+    dialogues,
+    memory,
+    traceparent: trace?.traceparent,
+    past: run.past,
+    fanOut: run.fanOut,
+    toolSource: tools,
     workspace,
     permissionsOf,
   };
@@ -190,7 +189,7 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
 /** `writers`: what the tasks may do, if only they can have changed files. Where there is a sandbox, it sees to that already. */
 function outputChecks(
   { environment, redactor, rehearses }: SpecHost,
-  { entry, workingDirectory: folder, change, origin, records = [] }: SpecOptions,
+  { entry, workingDirectory: folder, change, origin, records = [] }: Run,
   sandbox: "off" | undefined,
   writers: readonly Permissions[] | undefined,
 ): OutputChecks {
