@@ -23,7 +23,7 @@ import {
   mayChangeFiles,
   permissionsOfTask,
 } from "../run/callers.ts";
-import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
+import { beginJob, type RunOptions, type SettledEntry, settleEntry } from "../run/prepare.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/rehearsal-verdict.ts";
@@ -37,7 +37,6 @@ import type { Workflow } from "../workflow/model.ts";
 import { type CheckedEntry, checkEntry, flowsOf, readEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
 import { type FlowReading, asksModels } from "../run/flows.ts";
-import type { WorkflowRunOptions } from "../run/entry-options.ts";
 import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { asOption, type Inputs, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
@@ -56,7 +55,7 @@ export interface Watch extends FeedSource {
 }
 
 export interface JobStartOptions extends Pick<
-  WorkflowRunOptions,
+  RunOptions,
   "params" | "asker" | "resume" | "rerun" | "onResult"
 > {
   readonly jobName: string;

@@ -1,51 +1,27 @@
 /** Whether the options of a run fit its entry. */
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { suggestion } from "../document/suggest.ts";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { PreparedEntry } from "../entry/model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { Asker } from "../workflow/run/ask.ts";
-import type { Executor } from "../workflow/run/executor.ts";
-import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { type FlowReading, leavesOfJob } from "./flows.ts";
-import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
+import type { FieldsOn } from "./option-table.ts";
+import { UsageError, type WriteName } from "./options.ts";
 import type { ContinueOptions } from "./resume-job.ts";
 import { hasSecretName } from "./secrets.ts";
 import { isWorkflowFile } from "./workflow-files.ts";
 
+type Fields = FieldsOn<"run">;
+
 export function readingOf(
-  {
-    env,
-    permissions,
-  }: { readonly env?: readonly string[]; readonly permissions?: PermissionPreset },
+  { env, permissions }: Pick<Fields, "env" | "permissions">,
   script: Script | undefined,
 ): FlowReading {
   return { environment: env, permissions: permissions ?? script?.permissions };
 }
 
-export interface WorkflowRunOptions {
-  /** For an entry that is a workflow. */
-  readonly params?: Params;
-  /** Come before those of a rehearsal and of the front matter. */
-  readonly answers?: Answers;
-  /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
-  readonly env?: readonly string[];
-  /** The journal of an earlier run of the job or workflow, which is to be continued. */
-  readonly resume?: string;
-  /** With `resume`: tasks that had not started may have changed. */
-  readonly resumeAnyway?: boolean;
-  /** With `resume`: reruns commands that were interrupted. */
-  readonly rerun?: boolean;
-  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
-  readonly asker?: Asker;
-  /** Run code fences of further tags, or those that there are in another way. */
-  readonly executors?: readonly Executor[];
-  readonly onResult?: (result: FlowResult) => void;
-}
-
 export function checkEntryOptions(
   entryFile: string,
-  options: WorkflowRunOptions &
-    ContinueOptions & { readonly jobName?: string; readonly record?: string | undefined },
+  options: Fields & ContinueOptions & { readonly jobName?: string },
   write: WriteName,
 ): void {
   const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
@@ -75,7 +51,7 @@ export function checkEntryOptions(
 export function checkFlowOptions(
   entry: PreparedEntry,
   jobName: string,
-  { answers = {}, history }: WorkflowRunOptions & { readonly history?: string | undefined },
+  { answers = {}, history }: Pick<Fields, "answers" | "history">,
   write: WriteName,
 ): void {
   const option = Object.keys(answers).length > 0 ? "answer" : "history";

@@ -345,7 +345,11 @@ export const optionTable = {
   },
 } as const satisfies Table;
 
-export type Value<O> = O extends { readonly kind: kind.Kind<infer T> } ? T : never;
+export type Value<O> = O extends { readonly kind: kind.Flag }
+  ? boolean
+  : O extends { readonly kind: kind.Kind<infer T> }
+    ? T
+    : never;
 
 type OptionsOn<E extends Edge> = {
   readonly [
@@ -355,10 +359,27 @@ type OptionsOn<E extends Edge> = {
   ]: (typeof optionTable)[Name];
 };
 
+/** The values of the options on an edge. */
+export type FieldsOn<E extends Edge> = {
+  readonly [Name in keyof OptionsOn<E>]?: Value<OptionsOn<E>[Name]> | undefined;
+};
+
 export function optionsOn<E extends Edge>(edge: E): OptionsOn<E>;
 export function optionsOn(edge: Edge): Options {
   const rows: Table = optionTable;
   return Object.fromEntries(Object.entries(rows).filter(([, { on }]) => on.includes(edge)));
+}
+
+/** Picks the values of options that exist on the edge. */
+export function valuesOn<E extends Edge, V extends object>(
+  edge: E,
+  values: V,
+): Pick<V, keyof V & keyof OptionsOn<E>>;
+export function valuesOn(edge: Edge, values: object): object {
+  const options = optionsOn(edge);
+  return Object.fromEntries(
+    Object.entries(values).filter(([name]) => Object.hasOwn(options, name)),
+  );
 }
 
 /** `max-parallel` for `maxParallel`. */

@@ -5,13 +5,16 @@ import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { Way } from "../engine/ports.ts";
 import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
-import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
+import type { Limits } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
+import type { Asker } from "../workflow/run/ask.ts";
+import type { Executor } from "../workflow/run/executor.ts";
+import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
 import {
   checkNames,
@@ -27,7 +30,6 @@ import {
   environmentWarnings,
   hasFlow,
   readingOf,
-  type WorkflowRunOptions,
 } from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
 import { changeOfJob, type ChangeOptions } from "./job-change.ts";
@@ -43,43 +45,31 @@ import {
   type WriteName,
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
+import type { FieldsOn } from "./option-table.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/lock-file.ts";
 import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
-import { checkRecords, recordFiles, type RecordPaths } from "./records.ts";
+import { checkRecords, recordFiles } from "./records.ts";
 import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions
-  extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions, ContinueOptions {
+export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions, ContinueOptions {
   readonly entryFile: string;
   /** Names the entry in the journal and reports, if its file is only a copy. */
   readonly entryName?: string;
   readonly jobName?: string;
-  readonly userInput?: string;
-  readonly inputs?: Inputs;
-  readonly workingDirectory?: string;
   readonly origin?: Origin | undefined;
   /** The leg of a matrix. With `resume`, that of the journal must be the same. */
   readonly leg?: string | undefined;
-  readonly models?: Models;
-  /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */
-  readonly checkModels?: boolean;
-  readonly permissions?: PermissionPreset;
-  /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
-  readonly sandbox?: SandboxMode | undefined;
   readonly limits?: Limits;
   /** The option or input that set each of them, as the user wrote it. */
   readonly limitNames?: LimitSources;
   /** How to write an option's name in an error. Default: as the command line does, `--user-input`. */
   readonly write?: WriteName;
-  readonly rehearse?: string;
-  /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
-  readonly inPlace?: boolean;
   /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
   readonly checkFolder?: (folder: string) => Promise<void>;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
@@ -90,6 +80,11 @@ export interface RunOptions
   readonly live?: boolean | undefined;
   /** Whether what tasks note is kept for later runs. Default: true; never of a rehearsal, or of a part of a job. */
   readonly remembers?: boolean;
+  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
+  readonly asker?: Asker;
+  /** Run code fences of further tags, or those that there are in another way. */
+  readonly executors?: readonly Executor[];
+  readonly onResult?: (result: FlowResult) => void;
   readonly gateTurns?: RunOnHostOptions["gateTurns"];
   readonly terminal?: Omit<TerminalOptions, "clock">;
   readonly reporters?: readonly Reporter[];
