@@ -47,7 +47,7 @@ import {
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { FieldsOn } from "./option-table.ts";
 import type { ModelAccess } from "./options-provider.ts";
-import { lockFile } from "../platform/lock-file.ts";
+import { lockFile } from "../platform/own-file.ts";
 import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
 import { checkRecords, recordFiles } from "./records.ts";

@@ -6,9 +6,9 @@ import type { FlowSpec } from "../engine/flow.ts";
 import { partLimits } from "../engine/limits.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { allowsCommands } from "../permissions/rules.ts";
-import { Breath } from "../platform/breath.ts";
 import { realPathOf, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
@@ -255,7 +255,7 @@ function flowSpec(
             readValue(files.read(path, from), permissions, workingDirectory),
           restored,
           onResult: whole?.onResult,
-          breath: new Breath(),
+          yielder: new EventLoopYielder(),
         };
         return await runFlow(flowRun, context);
       } finally {

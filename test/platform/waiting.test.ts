@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import { getEventListeners } from "node:events";
+import { getEventListeners, once } from "node:events";
+import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import {
   bestEffort,
+  EventLoopYielder,
   linkSignals,
   onAbort,
+  readYielding,
   startTimeLimit,
   startTimer,
   unless,
@@ -208,5 +211,38 @@ describe("a time limit", () => {
     await settled();
     assert.deepEqual([clock.waiting, listenersOf(outer.signal)], [0, 0]);
     assert.deepEqual([limit.signal.aborted, limit.isOver], [false, false]);
+  });
+});
+
+describe("the event loop", () => {
+  test("runs between the pieces of a stream that always has more", async () => {
+    let made = 0;
+    const stream = new Readable({
+      read() {
+        made += 1;
+        this.push(made > 200 ? null : Buffer.alloc(1024, made));
+      },
+    });
+    let waiting = 0;
+    const read: number[] = [];
+    readYielding(stream, (piece) => {
+      assert.equal(waiting, 0);
+      waiting += 1;
+      setImmediate(() => (waiting -= 1));
+      read.push(piece[0] ?? 0);
+    });
+    await once(stream, "end");
+    const all = Array.from({ length: 200 }, (_, index) => (index + 1) % 256);
+    assert.deepEqual(read, all);
+  });
+
+  test("runs within long work", async () => {
+    const yielder = new EventLoopYielder();
+    const others: number[] = [];
+    setImmediate(() => others.push(1));
+    for (let parts = 0; others.length === 0; parts += 1) {
+      assert.ok(parts < 1e9);
+      await yielder.yieldIfDue();
+    }
   });
 });
