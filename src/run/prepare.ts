@@ -145,7 +145,7 @@ export async function beginJob(
   options: Parameters<typeof continueJob>[2] &
     Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
 ): Promise<BegunJob> {
-  const { script, onResult, environment, write = asFlag } = options;
+  const { script, onResult, environment, rehearses, write = asFlag } = options;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
   const job = {
     entry: settled.fingerprintOf ?? settled.entry,
@@ -175,7 +175,7 @@ export async function beginJob(
       resumed,
       onResult,
     });
-  checkVariablesOfJob({ ...settled, environment }, jobName, write);
+  checkVariablesOfJob({ ...settled, environment, rehearses }, jobName, write);
   return { ...started, resumed, past: resumed?.past, fanOut, userInput, notes };
 }
 

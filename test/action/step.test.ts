@@ -238,8 +238,8 @@ describe("a step that can't run a job", () => {
     assert.deepEqual(
       named(result, "error").map(({ message }) => message),
       [
-        '`max-parallel` must be a whole number greater than 0, not "0".',
         '`summary` must be one of full, compact, off, not "ful" (did you mean "full"?).',
+        '`max-parallel` must be a whole number greater than 0, not "0".',
       ],
     );
   });
