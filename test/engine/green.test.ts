@@ -28,7 +28,7 @@ const checked = (retryTimes = 0): Task => ({
 const guarded: Task = { model, prompt: "go", availability: { condition: "job_boolean_true?" } };
 const CUT = "the answer was cut at the model's output limit";
 /** What the runtime itself asks after an answer that was cut, twice at most. */
-const GO_ON = "continue from where you left off";
+const CONTINUE_PROMPT = "continue from where you left off";
 /** What the model says when nothing else is scripted. */
 const done: Reply = { text: "done" };
 
@@ -50,7 +50,7 @@ before(async (t) => {
     const { replies, given, requests } = script;
     requests.push(request);
     const prompt = request.messages.findLast(
-      ({ role, content }) => role === "user" && !content.includes(GO_ON),
+      ({ role, content }) => role === "user" && !content.includes(CONTINUE_PROMPT),
     )?.content;
     const key = Object.keys(replies).find((one) => prompt?.includes(one)) ?? "";
     const index = given.get(key) ?? 0;
