@@ -203,7 +203,7 @@ class JobRun {
     if (stopped.kind === "limit") this.#limitExceeded(stopped, { kind: "job" });
     const advice =
       stopped.kind === "task-crashed" ? crashAdvice(stopped.crash, { lent }) : undefined;
-    return { kind: "failed", reason: stopText(stopped), advice };
+    return { kind: "failed", reason: stopText(stopped), ...(advice && { advice }) };
   }
 
   async #leaf(
