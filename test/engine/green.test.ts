@@ -1,4 +1,4 @@
-/** What must not be green, on the real runtime: the attacks as they were found, and their brothers. */
+/** Runs that must not be green, on the real runtime: known false successes and variants of them. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Task, Work } from "../../src/entry/model.ts";
@@ -27,9 +27,7 @@ const checked = (retryTimes = 0): Task => ({
 });
 const guarded: Task = { model, prompt: "go", availability: { condition: "job_boolean_true?" } };
 const CUT = "the answer was cut at the model's output limit";
-/** What the runtime itself asks after an answer that was cut, twice at most. */
 const CONTINUE_PROMPT = "continue from where you left off";
-/** What the model says when nothing else is scripted. */
 const done: Reply = { text: "done" };
 
 interface Scripted {
