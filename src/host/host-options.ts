@@ -201,7 +201,7 @@ export function withTelemetry<O extends JobHostOptions>(options: O): O {
   const { otlp, provider, reporters = [], environment = processEnvironment() } = options;
   const target = otlp === undefined ? undefined : telemetryTarget(environment, otlp);
   if (target === undefined) return options;
-  const telemetry = telemetryReporter(target, { environment, ...defined({ provider }) });
+  const telemetry = telemetryReporter(target, { environment, provider });
   return { ...options, reporters: [...reporters, telemetry] };
 }
 
