@@ -43,7 +43,7 @@ export function Frame({
         </a>
         <header class="frame-header">
           <div class="frame-bar">
-            <a class="brand" href="#/">
+            <a class="brand row" href="#/">
               <Logo />
               <span class="brand-name">agent-jobs</span>
             </a>
@@ -54,7 +54,7 @@ export function Frame({
                 </a>
               ))}
             </nav>
-            <div class="frame-actions">
+            <div class="row tight">
               {actions}
               <ThemeSwitch />
             </div>

@@ -108,12 +108,12 @@ describe("the portal", () => {
       }
       await page.getByRole("application", { name: /^Timeline/ }).waitFor();
       for (const kind of ["iteration", "turn", "model", "tool", "crash", "retry"])
-        await page.locator(`.bar-${kind}`).first().waitFor();
+        await page.locator(`.lanes .bar-${kind}`).first().waitFor();
       // Pointing at a bar says what it is, clicking it opens that, and the keyboard does both.
       const timeline = page.getByRole("application", { name: /^Timeline/ });
-      await page.locator(".bar-crash").first().hover();
+      await page.locator(".lanes .bar-crash").first().hover();
       await page.locator(".timeline-tip").getByText("recover #3").waitFor();
-      await page.locator(".bar-crash").first().click();
+      await page.locator(".lanes .bar-crash").first().click();
       await until(page, `location.hash.includes("/decision/")`);
       for (const key of ["Home", "ArrowDown", "Enter"]) await timeline.press(key);
       await until(page, `location.hash.includes("/work/0")`);

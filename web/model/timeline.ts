@@ -290,7 +290,7 @@ export function ticks({ from, to }: Range, start: number, count: number): readon
   return list;
 }
 
-export function isMark({ kind }: Bar): boolean {
+export function isMark({ kind }: Pick<Bar, "kind">): boolean {
   return markKinds.has(kind);
 }
 

@@ -34,7 +34,7 @@ export function Field({
     ...(error === undefined ? [] : [`${id}-error`]),
   ];
   return (
-    <div class="field">
+    <div class="field lines">
       <label for={id}>{label}</label>
       {children({
         id,
@@ -42,13 +42,13 @@ export function Field({
         "aria-invalid": error !== undefined,
       })}
       {error === undefined ? null : (
-        <p class="field-error" id={`${id}-error`} role="alert">
+        <p class="row field-error small" id={`${id}-error`} role="alert">
           <Icon name="cross" />
           {error}
         </p>
       )}
       {hint === undefined ? null : (
-        <p class="field-hint" id={`${id}-hint`}>
+        <p class="muted small" id={`${id}-hint`}>
           {hint}
         </p>
       )}

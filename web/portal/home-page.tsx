@@ -49,7 +49,7 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
           ) : null}
         </section>
         <section class="home-runs" aria-labelledby="recent-runs">
-          <div class="section-heading">
+          <div class="section-heading row">
             <h2 id="recent-runs">Recent runs</h2>
             <span class="muted small">of the last hour</span>
           </div>
@@ -110,13 +110,13 @@ function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
   if (chosen === undefined || graph === undefined) return null;
   return (
     <section class="card job-chart" aria-labelledby="job-chart">
-      <header class="job-chart-head">
+      <header class="pane-bar">
         <h2 id="job-chart">Flowchart</h2>
         {names.length === 1 ? (
           <span class="muted">{chosen}</span>
         ) : (
           <select
-            class="input"
+            class="input input-small"
             aria-label="Job"
             value={chosen}
             onChange={({ currentTarget }) => setChosen(currentTarget.value)}

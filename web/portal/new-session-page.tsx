@@ -30,7 +30,7 @@ export function NewSessionPage() {
       {failed === undefined && (config.kind === "loading" || models.kind === "loading") ? (
         <Loading what="the models" />
       ) : null}
-      <div class="session-others">
+      <div class="narrow">
         <OpenSessions />
       </div>
     </>
@@ -55,7 +55,7 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
   const field = fieldOf(error);
   return (
     <form
-      class="card session-form"
+      class="card stack box narrow"
       onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();

@@ -22,12 +22,12 @@ export function OpenSessions() {
     <>
       {open.length === 0 ? null : (
         <section class="earlier" aria-labelledby="open-sessions">
-          <div class="section-heading">
+          <div class="section-heading row">
             <h2 id="open-sessions">Open sessions</h2>
           </div>
-          <ul class="recent-list card">
+          <ul class="list card">
             {open.map((session) => (
-              <li key={session.sessionId} class="recent-item">
+              <li key={session.sessionId} class="recent-item row">
                 <SessionRow session={session} onStop={() => setStopping(session)} />
               </li>
             ))}
@@ -53,14 +53,14 @@ function SessionRow({ session, onStop }: { session: SessionListItem; onStop: () 
   const title = prompts[0]?.text ?? modelId;
   return (
     <>
-      <a class="recent-link" href={hrefOf({ page: "session", sessionId })}>
-        <span class="recent-name">{title.slice(0, LONGEST_TITLE)}</span>
-        <span class="recent-facts session-facts">
+      <a class="recent-link lines grow" href={hrefOf({ page: "session", sessionId })}>
+        <span class="strong truncate">{title.slice(0, LONGEST_TITLE)}</span>
+        <span class="row muted small">
           {prompts.length === 0 ? null : <span>{modelId}</span>}
           <span class="mono truncate">{workingDirectory}</span>
         </span>
       </a>
-      <span class="recent-duration">
+      <span class="muted small">
         <RelativeTime at={Date.parse(startTime)} />
       </span>
       <button

@@ -38,9 +38,9 @@ export function RecentRuns({
   const hidden = sorted.length - shown.length;
   return (
     <>
-      <ul class="recent-list card">
+      <ul class="list card">
         {shown.map((run) => (
-          <li key={run.jobId} class="recent-item">
+          <li key={run.jobId} class="recent-item row">
             <RunRow
               run={run}
               onStop={() => setStopping(run)}
@@ -50,7 +50,7 @@ export function RecentRuns({
         ))}
       </ul>
       {hidden === 0 ? null : (
-        <button type="button" class="button recent-list-more" onClick={() => setAll(true)}>
+        <button type="button" class="button show-more" onClick={() => setAll(true)}>
           Show {hidden} more
         </button>
       )}
@@ -86,9 +86,9 @@ function RunRow({
   const done = run.tasks.filter(({ status }) => !["Waiting", "Running"].includes(status)).length;
   return (
     <>
-      <a class="recent-link" href={runHref(run.jobId)}>
-        <span class="recent-name">{run.jobName}</span>
-        <span class="recent-facts">
+      <a class="recent-link lines grow" href={runHref(run.jobId)}>
+        <span class="strong truncate">{run.jobName}</span>
+        <span class="row muted small">
           <StatusBadge status={asks ? "asking" : statusOf(run.status)} quiet />
           <RehearsalMark rehearsed={rehearsed} />
           {isRunning ? (
@@ -100,7 +100,7 @@ function RunRow({
           )}
         </span>
       </a>
-      <span class="recent-duration">
+      <span class="muted small">
         {run.endTime === undefined ? (
           <RunningDuration from={from} />
         ) : (
@@ -134,24 +134,24 @@ export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
   if (runs.length === 0) return null;
   return (
     <section class="earlier" aria-labelledby="earlier-runs">
-      <div class="section-heading">
+      <div class="section-heading row">
         <h2 id="earlier-runs">Earlier runs</h2>
         <a class="small" href="#/journals">
           All journals
         </a>
       </div>
-      <ul class="recent-list card">
+      <ul class="list card">
         {runs.slice(0, EARLIER_SHOWN).map((run) => (
-          <li key={run.runId} class="recent-item">
-            <a class="recent-link" href={runHref(run.runId)}>
-              <span class="recent-name">{run.jobName}</span>
-              <span class="recent-facts">
+          <li key={run.runId} class="recent-item row">
+            <a class="recent-link lines grow" href={runHref(run.runId)}>
+              <span class="strong truncate">{run.jobName}</span>
+              <span class="row muted small">
                 <StatusBadge status={run.status === "running" ? "incomplete" : run.status} quiet />
                 <RehearsalMark rehearsed={run.rehearsed} />
                 <RelativeTime at={Date.parse(run.startTime ?? "")} />
               </span>
             </a>
-            <span class="recent-duration">
+            <span class="muted small">
               <Duration ms={run.durationMs} />
             </span>
           </li>

@@ -18,7 +18,7 @@ export function RehearsalNote() {
   if (rehearsal === undefined) return null;
   const { file, userInput } = rehearsal;
   return (
-    <p class="rehearsal-note" data-tone="warn">
+    <p class="note row" data-tone="warn">
       <Icon name="alert" size={16} />
       <span>
         This is a rehearsal: the script <code>{file}</code> plays the models, and anew for each run

@@ -66,7 +66,7 @@ export function StartDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       {prepared === undefined ? (
-        <div class="dialog-fields">
+        <div class="stack dialog-part">
           <Loading what="the defaults" />
         </div>
       ) : (
@@ -190,7 +190,7 @@ function StartForm({
         void start();
       }}
     >
-      <div class="dialog-fields">
+      <div class="stack dialog-part">
         {needs.parameters.map((one) => (
           <ParameterField
             key={one.name}
@@ -222,7 +222,7 @@ function StartForm({
         />
         {error !== undefined && field === undefined ? <ErrorNote>{error.reason}</ErrorNote> : null}
       </div>
-      <footer class="dialog-footer">
+      <footer class="row dialog-footer">
         <button type="button" class="button" onClick={onClose}>
           Cancel
         </button>

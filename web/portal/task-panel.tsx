@@ -21,11 +21,11 @@ export function TaskPanel({ session }: { session: OpenSession }) {
   const started = session.known?.tasks ?? [];
   if (started.length === 0 && session.state.kind !== "open") return null;
   return (
-    <section aria-labelledby="tasks-heading" class="task-panel">
+    <section aria-labelledby="tasks-heading" class="stack">
       <h2 id="tasks-heading">Tasks</h2>
       {session.state.kind === "open" ? <StartTask session={session} /> : null}
       {started.length === 0 ? null : (
-        <ol class="task-runs">
+        <ol class="stack">
           {started.toReversed().map(({ taskId, taskName }) => (
             <li key={taskId}>
               <TaskRun taskId={taskId} taskName={taskName} />
@@ -54,7 +54,7 @@ function StartTask({ session }: { session: OpenSession }) {
   };
   return (
     <form
-      class="card task-form"
+      class="card stack box"
       onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
@@ -106,8 +106,8 @@ function TaskRun({ taskId, taskName }: { taskId: string; taskName: string }) {
     [taskId],
   );
   return (
-    <article class="card task-run">
-      <h3 class="task-run-name">
+    <article class="card box">
+      <h3 class="row between">
         <span class="truncate">{taskName}</span>
         {task.status === "unknown" ? null : <StatusBadge status={task.status} />}
       </h3>
@@ -116,7 +116,7 @@ function TaskRun({ taskId, taskName }: { taskId: string; taskName: string }) {
       ) : (
         <>
           {task.decisions.length === 0 ? null : (
-            <ol class="chat-decisions" aria-label={`Decisions of ${taskName}`}>
+            <ol class="task-decisions stack muted small" aria-label={`Decisions of ${taskName}`}>
               {task.decisions.map((reason, index) => (
                 // Decisions are only added.
                 <li key={index}>
@@ -136,7 +136,7 @@ function DecisionText({ reason }: { reason: string }) {
   const { kind, text } = splitDecision(reason);
   return (
     <>
-      {kind === "" ? null : <strong class="decision-kind">{kind}</strong>} {text}
+      {kind === "" ? null : <strong>{kind}</strong>} {text}
     </>
   );
 }

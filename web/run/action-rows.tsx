@@ -51,11 +51,11 @@ function Note({
   children: ComponentChildren;
 }) {
   return (
-    <div class="row-entry row-note" data-tone={tone ?? "skip"}>
+    <div class="row-entry note" data-tone={tone ?? "skip"}>
       <span class="row-icon">
         <Icon name={tone === undefined ? "dot" : "alert"} size={14} />
       </span>
-      <div class="row-body">{children}</div>
+      <div class="grow">{children}</div>
       <PlaceLink place={document} />
     </div>
   );
@@ -81,29 +81,29 @@ function AcceptedRow({
   const heading = (
     <>
       <Icon name="list" size={14} />
-      <strong class="document-title">{documentTitle(document)}</strong>
+      <strong>{documentTitle(document)}</strong>
       <span class="tag">{plural(actions, "action")}</span>
       {stop ? <span class="tag">stop</span> : null}
       {first === undefined ? null : (
         <>
-          <span class="muted small document-thoughts">{plural(thoughts.length, "thought")}</span>
+          <span class="muted small">{plural(thoughts.length, "thought")}</span>
           {open ? null : (
-            <span class="muted truncate preview document-preview">{oneLine(first.content)}</span>
+            <span class="muted truncate grow wide-only">{oneLine(first.content)}</span>
           )}
         </>
       )}
     </>
   );
   return (
-    <div class="row-entry row-document">
-      <div class="row-body">
+    <div class="row-entry">
+      <div class="grow">
         <Heading thing={document} opened={opened} isOpen={open} isEmpty={isEmpty}>
           {heading}
         </Heading>
         {open ? (
-          <div class="reasoning">
+          <div class="indented muted details">
             {thoughts.map(({ type, content }, index) => (
-              <div key={index} class="thought">
+              <div key={index}>
                 <h4>{type}</h4>
                 <Prose text={content} />
               </div>
@@ -112,7 +112,7 @@ function AcceptedRow({
           </div>
         ) : null}
         {response.trim() === "" ? null : (
-          <div class="document-response">
+          <div class="indented">
             <Prose text={response} />
           </div>
         )}
@@ -136,7 +136,7 @@ function RejectedRow({
       <p>
         {documentTitle(document)}: {plural(problems.length, "problem")}
       </p>
-      <ul class="problems small">
+      <ul class="small">
         {problems.slice(0, MAX_PROBLEMS).map(({ path, message }, index) => (
           <li key={index}>
             {path === "" ? null : <code>{path}</code>} {message}
@@ -172,21 +172,21 @@ export function ActionRow({ action, opened }: { action: ActionModel; opened: Ope
   const heading = (
     <>
       <StatusMark status={status} />
-      <span class="mono call-name truncate">{id}</span>
+      <span class="mono strong truncate">{id}</span>
       {name === undefined || name === id ? null : (
         <span class="tag">{of === "group" ? `group ${name}` : name}</span>
       )}
-      {action.execution === "ASYNC" ? <span class="tag action-detail">background</span> : null}
-      {action.inThought === true ? <span class="tag action-detail">in a thought</span> : null}
-      {replayed === true ? <span class="tag action-detail">earlier result</span> : null}
+      {action.execution === "ASYNC" ? <span class="tag wide-only">background</span> : null}
+      {action.inThought === true ? <span class="tag wide-only">in a thought</span> : null}
+      {replayed === true ? <span class="tag wide-only">earlier result</span> : null}
       {label === undefined ? (
-        <span class="muted mono truncate preview">{oneLine(params ?? "")}</span>
+        <span class="muted mono truncate grow">{oneLine(params ?? "")}</span>
       ) : (
-        <span class="muted truncate preview">{label}</span>
+        <span class="muted truncate grow">{label}</span>
       )}
       <span class="hidden-text">{wordOf(action, status)}</span>
       {status === "succeeded" || status === "running" ? null : (
-        <span class="muted small action-word" aria-hidden="true">
+        <span class="muted small" aria-hidden="true">
           {wordOf(action, status)}
         </span>
       )}
@@ -196,19 +196,19 @@ export function ActionRow({ action, opened }: { action: ActionModel; opened: Ope
     </>
   );
   return (
-    <div class={`row-entry row-call row-action ${group === undefined ? "" : "row-nested"}`}>
-      <div class="row-body">
+    <div class={`row-entry ${group === undefined ? "" : "nested"}`}>
+      <div class="grow">
         <Heading thing={action} opened={opened} isOpen={open} isEmpty={isEmpty}>
           {heading}
         </Heading>
         {status === "running" ? <ActionProgress action={action} /> : null}
         {reason === undefined ? null : (
-          <p class="call-error small" data-tone={status === "failed" ? "fail" : "skip"}>
+          <p class="indented call-error small" data-tone={status === "failed" ? "fail" : "skip"}>
             {reason}
           </p>
         )}
         {open && !isEmpty ? (
-          <div class="call-details">
+          <div class="indented details">
             {requires.length === 0 ? null : <p class="small">Needs {requires.join(", ")}</p>}
             {params === undefined ? null : (
               <>
@@ -240,7 +240,7 @@ export function ActionProgress({ action }: { action: ActionModel }) {
   const { percent, message, display, id } = action;
   if (percent === undefined && message === undefined) return null;
   return (
-    <div class="action-progress small">
+    <div class="row indented action-progress small">
       {percent === undefined ? null : (
         <>
           <progress max={100} value={percent} aria-label={`Progress of ${display?.label ?? id}`} />

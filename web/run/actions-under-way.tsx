@@ -28,13 +28,13 @@ export function ActionsUnderWay({
     <section class="under-way" aria-label="Actions under way">
       <ul>
         {shown.map((action) => (
-          <li key={action.number}>
+          <li key={action.number} class="row wrap">
             <StatusMark status="running" />
             <a class="truncate" href={placeHref(runId, action)}>
               {action.display?.label ?? action.id}
             </a>
             <ActionProgress action={action} />
-            <span class="muted small number under-way-time">
+            <span class="muted small number push">
               {formatDuration(Math.max(0, now - (action.since ?? now)))}
             </span>
           </li>

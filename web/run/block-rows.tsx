@@ -60,7 +60,7 @@ function SessionRow({
         {first ? null : <span class="muted">continued</span>}
         {modelId === "" ? null : <span class="tag">{modelId}</span>}
         {attempt > 1 ? <span class="tag">attempt {attempt}</span> : null}
-        <span class="muted small mono truncate session-id">{sessionId}</span>
+        <span class="muted small mono truncate push wide-only">{sessionId}</span>
         {endedAt === undefined ? <span class="muted small">open</span> : null}
       </Heading>
     </div>
@@ -76,7 +76,7 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
   const open = opened.isOpen(turn, !isLong);
   return (
     <div class="row-turn">
-      <div class="row-heading">
+      <div class="row">
         <Icon name="person" size={14} />
         <h3>{turnTitle(turn)}</h3>
         {turn.start === undefined ? null : <span class="muted small">{turn.start.modelId}</span>}
@@ -116,7 +116,7 @@ function EndRow({ turn }: { turn: TurnModel }) {
   const status: Status =
     outcome === undefined ? "incomplete" : outcome === "completed" ? "succeeded" : outcome;
   return (
-    <div class="row-end">
+    <div class="row wrap row-line">
       <StatusBadge
         status={status}
         word={outcome === "completed" ? "Completed" : looks[status].word}
@@ -172,7 +172,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     case "denial": {
       const { operation, target, reason } = block.denial;
       return (
-        <Entry icon="shield" block={block} class="row-note" tone="warn">
+        <Entry icon="shield" block={block} class="note" tone="warn">
           <p>
             Denied {operation} <code>{target}</code>
           </p>
@@ -183,7 +183,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     case "model-failure": {
       const { statusCode, message, modelId } = block.failure;
       return (
-        <Entry icon="bolt" block={block} class="row-note" tone="fail">
+        <Entry icon="bolt" block={block} class="note" tone="fail">
           <p>
             Model call failed{statusCode === undefined ? "" : ` (${statusCode})`}
             {modelId === undefined ? "" : `: ${modelId}`}
@@ -194,7 +194,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     }
     case "agent-failure":
       return (
-        <Entry icon="cross" block={block} class="row-note" tone="warn">
+        <Entry icon="cross" block={block} class="note" tone="warn">
           <p>A tool call of a sub-agent failed</p>
           <Cut text={block.failure.error.message} label="the error" />
         </Entry>
@@ -206,15 +206,15 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
 function AnswerRow({ block, opened }: { block: TextBlock; opened: Opened }) {
   const open = opened.isOpen(block, false);
   return (
-    <div class="row-entry row-reasoning">
-      <div class="row-body">
+    <div class="row-entry">
+      <div class="grow">
         <Heading thing={block} opened={opened} isOpen={open}>
           <Icon name="spark" size={14} />
           <span class="muted">Answer</span>
-          {open ? null : <span class="muted mono truncate preview">{oneLine(block.text)}</span>}
+          {open ? null : <span class="muted mono truncate grow">{oneLine(block.text)}</span>}
         </Heading>
         {open ? (
-          <div class="call-details">
+          <div class="indented details">
             <Cut text={pretty(block.text)} label="the answer" />
           </div>
         ) : null}
@@ -228,15 +228,15 @@ function AnswerRow({ block, opened }: { block: TextBlock; opened: Opened }) {
 function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
   const open = opened.isOpen(block, false);
   return (
-    <div class="row-entry row-reasoning">
-      <div class="row-body">
+    <div class="row-entry">
+      <div class="grow">
         <Heading thing={block} opened={opened} isOpen={open}>
           <Icon name="thought" size={14} />
           <span class="muted">Reasoning</span>
-          {open ? null : <span class="muted truncate preview">{oneLine(block.text)}</span>}
+          {open ? null : <span class="muted truncate grow">{oneLine(block.text)}</span>}
         </Heading>
         {open ? (
-          <div class="reasoning">
+          <div class="indented muted details">
             <Prose text={block.text} />
             {block.complete ? null : <Writing block={block} />}
           </div>
@@ -260,8 +260,8 @@ function UsageRow({ used }: { used: ModelUsed }) {
     ...(used.subAgent ? ["sub-agent"] : []),
   ];
   return (
-    <p class="row-usage small muted" title={title}>
-      <span class="key key-model" aria-hidden="true" /> {words.join(" · ")}
+    <p class="row wrap row-line small muted" title={title}>
+      {words.join(" · ")}
       {used.finish === undefined ? null : (
         <span class="tag" data-tone="warn">
           {finishText[used.finish]}
@@ -281,10 +281,10 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
   const { decision: made } = decision;
   const detail = made.kind === "session-crashed" ? made.crash.detail : undefined;
   return (
-    <div class="row-decision">
+    <div class="row-entry row-decision row-line">
       <DecisionMark decision={decision} />
       <CategoryLabel decision={decision} />
-      <span class="decision-message">
+      <span class="grow">
         {decision.text}
         {detail === undefined ? null : <Details text={detail} />}
       </span>

@@ -15,12 +15,12 @@ export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
   const { error } = call.end ?? {};
   const isDenied = error?.code === "denied" || error?.code === "rejected";
   return (
-    <div class={`row-entry row-call ${call.parentCallId === undefined ? "" : "row-nested"}`}>
-      <div class="row-body">
+    <div class={`row-entry ${call.parentCallId === undefined ? "" : "nested"}`}>
+      <div class="grow">
         <Heading thing={call} opened={opened} isOpen={open}>
           <StatusMark status={status} />
-          <span class="mono call-name">{call.toolName}</span>
-          <span class="muted mono truncate preview">{briefArguments(call.arguments)}</span>
+          <span class="mono strong">{call.toolName}</span>
+          <span class="muted mono truncate grow">{briefArguments(call.arguments)}</span>
           <span class="hidden-text">{status}</span>
           {isDenied ? (
             <span class="tag" data-tone="warn">
@@ -33,7 +33,7 @@ export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
         </Heading>
         {open ? <CallDetails call={call} /> : null}
         {!open && status === "failed" && error !== undefined && !isDenied ? (
-          <p class="call-error small">{oneLine(error.message)}</p>
+          <p class="indented call-error small">{oneLine(error.message)}</p>
         ) : null}
       </div>
       <PlaceLink place={call} />
@@ -46,7 +46,7 @@ function CallDetails({ call }: { call: CallBlock }) {
   const given = argumentText(call.arguments);
   const result = end?.result?.detailedContent ?? end?.result?.content;
   return (
-    <div class="call-details">
+    <div class="indented details">
       {given === "" ? null : (
         <>
           <h4>Arguments</h4>

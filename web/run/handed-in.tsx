@@ -43,7 +43,7 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
   return (
     <section class="card handed-in" aria-label="What the agents handed in">
       {verdict === undefined ? null : (
-        <div class="run-reason" data-tone={verdictTones[verdict.verdict]}>
+        <div class="note reason" data-tone={verdictTones[verdict.verdict]}>
           <h2>{verdictTitle(verdict)}</h2>
           <p>{verdict.reason}</p>
         </div>
@@ -118,7 +118,7 @@ function Findings({
       <h2 role={wanted === "" ? undefined : "status"}>
         {wanted === "" ? all : `${formatCount(found.length)} of ${all} match the search`}
       </h2>
-      <ul ref={list} class="findings" aria-label="Findings">
+      <ul ref={list} class="findings stack" aria-label="Findings">
         {shown.map((finding) => (
           <FindingRow
             key={finding.fingerprint + finding.rule}
@@ -160,7 +160,7 @@ function FindingRow({ finding, href }: { finding: Finding; href: string | undefi
   const place = `${path}:${line}${endLine > line ? `–${endLine}` : ""}`;
   return (
     <li data-tone={tone}>
-      <p class="finding-head">
+      <p class="row wrap">
         <span class="badge" data-tone={tone}>
           {word}
         </span>
@@ -187,11 +187,7 @@ function FindingRow({ finding, href }: { finding: Finding; href: string | undefi
 const LONG = 1_000;
 
 function Text({ text }: { text: string }) {
-  return text.length > LONG ? (
-    <CodeBlock text={text} label="message" />
-  ) : (
-    <p class="handed-text">{text}</p>
-  );
+  return text.length > LONG ? <CodeBlock text={text} label="message" /> : <p class="pre">{text}</p>;
 }
 
 function Proposals({
@@ -202,10 +198,10 @@ function Proposals({
   return (
     <>
       <h2>{plural(proposals.length, "proposal")}</h2>
-      <ul class="findings" aria-label="Proposals">
+      <ul class="findings stack" aria-label="Proposals">
         {proposals.slice(0, STEP).map(({ task, proposal }, index) => (
           <li key={index}>
-            <p class="finding-head">
+            <p class="row wrap">
               <span class="badge" data-tone="skip">
                 {kinds[proposal.kind]}
               </span>

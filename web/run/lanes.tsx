@@ -17,7 +17,7 @@ import {
   type Lane,
   type Range,
 } from "../model/timeline.ts";
-import { looks } from "../parts/status.tsx";
+import { looks, type Tone } from "../parts/status.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { useRunContext } from "./context.ts";
 
@@ -149,7 +149,7 @@ export function Lanes({
     event.preventDefault();
   };
   return (
-    <div class="lanes-place">
+    <div class="lanes-place column">
       <div
         ref={scroller}
         class="lanes fill"
@@ -269,24 +269,45 @@ function Bars({
         const before = drawn.get(look) ?? -Infinity;
         if (!isStrong && right <= before) return null;
         drawn.set(look, Math.max(right, before));
-        const shared = {
-          class: `bar bar-${bar.kind}`,
-          "data-tone": tone,
-          "data-state": isFocused ? "focused" : isStrong ? "hovered" : undefined,
-        };
-        const middle = height / 2;
-        if (isMark(bar)) {
-          const d = shapes[bar.kind] ?? circle;
-          return <path key={index} {...shared} d={d} transform={`translate(${left} ${middle})`} />;
-        }
-        if (bar.kind === "queue" || bar.kind === "wait")
-          return <path key={index} {...shared} d={`M${left} ${middle}H${right}`} />;
-        const [top, bottom] = edges[bar.kind]?.(height) ?? [5, height - 5];
-        const size = { x: left, y: top, width: right - left, height: bottom - top };
-        return <rect key={index} {...shared} {...size} rx={right - left < 4 ? 0 : 2} />;
+        return (
+          <BarShape
+            key={index}
+            {...{ kind: bar.kind, tone, from: left, to: right, height }}
+            state={isFocused ? "focused" : isStrong ? "hovered" : undefined}
+          />
+        );
       })}
     </>
   );
+}
+
+/** In a lane of that height. */
+export function BarShape({
+  kind,
+  tone,
+  from,
+  to,
+  height,
+  state,
+}: {
+  kind: Bar["kind"];
+  tone: Tone;
+  from: number;
+  to: number;
+  height: number;
+  state?: "focused" | "hovered" | undefined;
+}) {
+  const shared = { class: `bar bar-${kind}`, "data-tone": tone, "data-state": state };
+  const middle = height / 2;
+  if (isMark({ kind }))
+    return (
+      <path {...shared} d={shapes[kind] ?? circle} transform={`translate(${from} ${middle})`} />
+    );
+  if (kind === "queue" || kind === "wait")
+    return <path {...shared} d={`M${from} ${middle}H${to}`} />;
+  const [top, bottom] = edges[kind]?.(height) ?? [5, height - 5];
+  const size = { x: from, y: top, width: to - from, height: bottom - top };
+  return <rect {...shared} {...size} rx={to - from < 4 ? 0 : 2} />;
 }
 
 const diamond = "M0 -5L5 0L0 5L-5 0Z";

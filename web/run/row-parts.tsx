@@ -14,14 +14,6 @@ export interface Opened {
   readonly toggle: (thing: object, open: boolean) => void;
 }
 
-function Chevron() {
-  return (
-    <span class="chevron">
-      <Icon name="chevron" size={14} />
-    </span>
-  );
-}
-
 /** The line of a row, which opens and closes what is below it. With nothing below it, it is only a line. */
 export function Heading({
   thing,
@@ -36,7 +28,7 @@ export function Heading({
   isEmpty?: boolean;
   children: ComponentChildren;
 }) {
-  if (isEmpty) return <div class="row-toggle row-plain">{children}</div>;
+  if (isEmpty) return <div class="row-toggle">{children}</div>;
   return (
     <button
       type="button"
@@ -44,7 +36,7 @@ export function Heading({
       aria-expanded={isOpen}
       onClick={() => opened.toggle(thing, !isOpen)}
     >
-      <Chevron />
+      <Icon name="chevron" size={14} />
       {children}
     </button>
   );
@@ -68,20 +60,20 @@ export function Entry({
       <span class="row-icon">
         <Icon name={icon} size={14} />
       </span>
-      <div class="row-body">{children}</div>
+      <div class="grow">{children}</div>
       <PlaceLink place={block} />
     </div>
   );
 }
 
 export function Plain({ text }: { text: string }) {
-  return <div class="plain">{text}</div>;
+  return <div class="pre">{text}</div>;
 }
 
 export function Writing({ block }: { block: TextBlock }) {
   const { live } = useRunContext();
   return live && block.turn.endedAt === undefined ? (
-    <span class="muted small writing">
+    <span class="muted small row">
       <Spinner size={12} /> writing
     </span>
   ) : (

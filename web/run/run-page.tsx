@@ -96,12 +96,12 @@ function RunParts({
       </div>
       <div class="run-pictures">
         {isNarrow ? null : (
-          <section class="card run-flowchart" aria-label="Flowchart">
+          <section class="card" aria-label="Flowchart">
             <h2 class="card-title">Flowchart</h2>
             {flowchart}
           </section>
         )}
-        <section class="card run-time" aria-label="Timeline and decisions">
+        <section class="card" aria-label="Timeline and decisions">
           <Pictures
             model={model}
             version={version}
@@ -112,7 +112,7 @@ function RunParts({
       </div>
       <section ref={detail} class="card run-work" aria-label="Works">
         <WorksList model={model} selected={selected} />
-        <div class="run-detail">
+        <div class="column run-detail">
           {target.missing ? <Missing route={route} target={target} /> : null}
           <WithoutRow place={target.place} />
           {target.missing && target.work === undefined ? null : (
@@ -162,7 +162,7 @@ function Pictures({
 function WithoutRow({ place }: { place: Place | undefined }) {
   if (place?.kind !== "decision" || place.iteration?.entries.includes(place)) return null;
   return (
-    <p class="run-reason" data-tone="skip">
+    <p class="note reason" data-tone="skip">
       {place.category}: {place.text}
     </p>
   );
@@ -181,7 +181,7 @@ function Missing({ route, target }: { route: RunPart; target: Target }) {
     activity: "activity",
   };
   return (
-    <p class="run-reason" data-tone="warn" role="status">
+    <p class="note reason" data-tone="warn" role="status">
       The run has no such {what[route.kind]}.
     </p>
   );
@@ -244,15 +244,16 @@ function WorksList({ model, selected }: { model: RunModel; selected: number | un
           return (
             <li key={workId}>
               <a
+                class="list-link"
                 href={runHref(runId, { kind: "work", workId, iteration: undefined })}
                 aria-current={workId === selected ? "true" : undefined}
               >
                 <StatusMark status={status} />
-                <span class="works-text">
+                <span class="lines grow">
                   <span class="truncate">
                     {taskId} <span class="muted number">#{workId}</span>
                   </span>
-                  <span class="works-facts truncate">{facts.join(" · ")}</span>
+                  <span class="muted small truncate">{facts.join(" · ")}</span>
                 </span>
               </a>
             </li>

@@ -21,13 +21,13 @@ export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
     <>
       <StatusMark status={status} />
       <span class="number muted">{step.step}</span>
-      <span class="mono step-name">{activity}</span>
+      <span class="mono strong">{activity}</span>
       {start !== undefined && start.hit > 1 ? <span class="tag">run {start.hit}</span> : null}
       {start?.restored === true ? <span class="tag">from the earlier run</span> : null}
-      <span class="muted mono truncate preview">{oneLine(stepSubject(contents))}</span>
+      <span class="muted mono truncate grow">{oneLine(stepSubject(contents))}</span>
       <span class="hidden-text">{status === "answered-no" ? "does not hold" : status}</span>
       {end?.to === undefined ? null : (
-        <span class="muted small truncate step-way">to {end.to}</span>
+        <span class="muted small truncate wide-only">to {end.to}</span>
       )}
       {endedAt === undefined || endedAt === at ? null : (
         <span class="muted small number">{formatDuration(endedAt - at)}</span>
@@ -35,14 +35,14 @@ export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
     </>
   );
   return (
-    <div class={`row-entry row-call row-step ${(start?.depth ?? 0) > 0 ? "row-nested" : ""}`}>
-      <div class="row-body">
+    <div class={`row-entry ${(start?.depth ?? 0) > 0 ? "nested" : ""}`}>
+      <div class="grow">
         <Heading thing={step} opened={opened} isOpen={open} isEmpty={isEmpty}>
           {heading}
         </Heading>
-        {end?.reason === undefined ? null : <p class="call-error small">{end.reason}</p>}
+        {end?.reason === undefined ? null : <p class="indented call-error small">{end.reason}</p>}
         {open && !isEmpty ? (
-          <div class="call-details">
+          <div class="indented details">
             {parts.map(({ title, text }, index) => (
               <div key={index}>
                 <h4>{title}</h4>

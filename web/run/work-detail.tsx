@@ -39,8 +39,8 @@ export function WorkDetail({
   const usage = usageOf(iteration?.entries ?? []);
   const reason = outcome === undefined ? view?.reason : outcomeReason(outcome);
   return (
-    <div class="work-detail">
-      <header class="work-heading">
+    <div class="column">
+      <header class="row wrap work-part">
         <h2>
           {work.taskId} <span class="muted number">#{work.workId}</span>
         </h2>
@@ -50,9 +50,9 @@ export function WorkDetail({
         )}
         {usage.modelCalls === 0 ? null : <span class="muted small">{usageText(usage)}</span>}
       </header>
-      {reason === undefined ? null : <p class="work-reason">{reason}</p>}
+      {reason === undefined ? null : <p class="work-part muted work-reason">{reason}</p>}
       {target.activity === undefined ? null : (
-        <p class="work-filter">
+        <p class="row wrap work-part">
           <span>
             Only <code>{target.activity.activity}</code>
           </span>
@@ -66,7 +66,7 @@ export function WorkDetail({
         </p>
       )}
       {view?.flow === undefined || model.view.plan?.work.kind === "Flow" ? null : (
-        <Collapsible summary="Flowchart" class="work-result">
+        <Collapsible summary="Flowchart" class="work-part">
           <FlowPath
             model={model}
             workId={work.workId}
@@ -77,7 +77,7 @@ export function WorkDetail({
       )}
       {view === undefined || view.items.size === 0 ? null : <Items view={view} />}
       {view?.report === undefined ? null : (
-        <Collapsible summary={reportTitle(view)} class="work-result">
+        <Collapsible summary={reportTitle(view)} class="work-part">
           <Cut text={view.report} label={reportTitle(view)} />
         </Collapsible>
       )}
