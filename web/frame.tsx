@@ -4,7 +4,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcer } from "./parts/announcer.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
 import { Navigated } from "./parts/notes.tsx";
-import { applyTheme, storedTheme, type Theme } from "./theme.ts";
 
 export interface NavigationItem {
   readonly href: string;
@@ -117,4 +116,29 @@ function ThemeSwitch() {
       <Icon name={icon} />
     </button>
   );
+}
+
+/** The system's, unless the reader chose one. The browser keeps the choice, where it allows that. */
+type Theme = "system" | "light" | "dark";
+
+const key = "agent-jobs-theme";
+
+export function storedTheme(): Theme {
+  try {
+    const stored = localStorage.getItem(key);
+    return stored === "light" || stored === "dark" ? stored : "system";
+  } catch {
+    return "system";
+  }
+}
+
+export function applyTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+  try {
+    if (theme === "system") localStorage.removeItem(key);
+    else localStorage.setItem(key, theme);
+  } catch {
+    // Not kept.
+  }
 }

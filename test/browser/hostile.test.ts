@@ -125,7 +125,7 @@ describe("a hostile journal", () => {
       const address = await writeReport(t, { "run.jsonl": hostileRun() });
       const { page } = await open({ bypassPolicy });
       await page.goto(address);
-      const works = page.getByRole("navigation", { name: "Works" }).getByRole("link");
+      const works = page.getByRole("navigation", { name: "Steps" }).getByRole("link");
       await works.first().waitFor();
       const flowchart = page.getByRole("region", { name: "Flowchart" });
       await flowchart.getByRole("button", { name: /#0/ }).first().waitFor();

@@ -30,7 +30,7 @@ const panel = "[role=tabpanel]";
 const title = (page: Page, name: RegExp | string): Locator =>
   page.getByRole("heading", { level: 1, name });
 
-const works = (page: Page): Locator => page.getByRole("navigation", { name: "Works" });
+const works = (page: Page): Locator => page.getByRole("navigation", { name: "Steps" });
 
 const work = (page: Page, name: RegExp): Locator => works(page).getByRole("link", { name });
 

@@ -45,9 +45,7 @@ const week = Object.fromEntries(
 const shared = useStarted((owner) =>
   writeReport(owner, {
     ...week,
-    "killed.jsonl": renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" }).map(
-      (event) => (event.type === "run.started" ? { ...event, rehearsed: true as const } : event),
-    ),
+    "killed.jsonl": killed(),
     "handed-in.jsonl": handsIn(),
     "large.jsonl": renamed(largeRun({ events: nightly ? 26_000 : 8_000 }), { runId: "large" }),
   }),
@@ -61,7 +59,7 @@ async function openShared(hash: string): Promise<Page> {
 }
 
 const worksOf = (page: Page): Locator =>
-  page.getByRole("navigation", { name: "Works" }).getByRole("link");
+  page.getByRole("navigation", { name: "Steps" }).getByRole("link");
 
 describe("a report", () => {
   it(
@@ -102,6 +100,8 @@ describe("a report", () => {
       await page.getByText("1 of 10 runs").waitFor();
       await row.getByRole("link").first().click();
       await page.getByRole("heading", { level: 1, name: /Incomplete/ }).waitFor();
+      // Nobody takes the verdict of a script for that of a model.
+      await page.getByRole("heading", { level: 2, name: /Reject.*rehearsal/ }).waitFor();
       await worksOf(page)
         .filter({ hasText: /Incomplete/ })
         .first()
@@ -268,6 +268,19 @@ describe("a report", () => {
     },
   );
 });
+
+/** The beginning of a rehearsal, with a verdict. */
+function killed(): readonly RunEvent[] {
+  const events = renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" });
+  const verdict = { verdict: "reject", reason: "It loses errors." } as const;
+  const work = { workId: 0, taskId: "gather", iteration: 1 };
+  return [
+    ...events.map((event) =>
+      event.type === "run.started" ? { ...event, rehearsed: true as const } : event,
+    ),
+    { type: "verdict.given", at: events.at(-1)?.at ?? 0, runId: "killed", work, verdict },
+  ];
+}
 
 /** Agents that handed in all that they may. */
 function handsIn(): readonly RunEvent[] {

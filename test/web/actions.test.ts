@@ -26,15 +26,16 @@ const [iteration = assert.fail()] = model.works.get(0)?.iterations.values() ?? [
 const start = told.events[0]?.at ?? 0;
 
 test("documents and their actions are rows below the turn that wrote them", () => {
-  const rows = rowsOf(iteration, undefined, () => false);
+  const rows = rowsOf(iteration);
   const texts = rows.flatMap((row) => {
-    switch (row.kind) {
+    const place = row.kind === "place" ? row.place : undefined;
+    switch (place?.kind) {
       case "turn":
-        return [turnTitle(row.turn)];
+        return [turnTitle(place)];
       case "document":
-        return [titleOf(row.document)];
+        return [titleOf(place)];
       case "action":
-        return [`${row.action.id} ${row.action.end?.status}`];
+        return [`${place.id} ${place.end?.status}`];
       default:
         return [];
     }
@@ -174,7 +175,7 @@ test("any events in any order make a page", async (t) => {
         );
         assert.equal(shown.unusable, 0);
         for (const one of shown.works.get(0)?.iterations.values() ?? []) {
-          const rows = rowsOf(one, undefined, () => false);
+          const rows = rowsOf(one);
           assert.equal(rows.length, shown.actions.length + shown.documents.length);
         }
         for (const { bars } of lanesOf(shown, true))

@@ -8,7 +8,7 @@ import { Markdown } from "../parts/markdown.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
 import { StatusBadge, type Status } from "../parts/status.tsx";
 import type { Entry, Streamed, ToolCall } from "./conversation.ts";
-import { prettyJson, summaryOf } from "./tool-text.ts";
+import { argumentText, parsed, summaryOf } from "../parts/tool-text.ts";
 
 export function ConversationView({
   entries,
@@ -120,7 +120,7 @@ const toolStatus: Readonly<Record<ToolCall["state"]["kind"], readonly [Status, s
 
 function ToolView({ tool }: { tool: ToolCall }) {
   const [status, word] = toolStatus[tool.state.kind];
-  const summary = summaryOf(tool.arguments);
+  const summary = summaryOf(parsed(tool.arguments));
   return (
     <Collapsible
       class={tool.nested ? "nested" : ""}
@@ -137,7 +137,10 @@ function ToolView({ tool }: { tool: ToolCall }) {
         {tool.arguments === "" || tool.arguments === "{}" ? null : (
           <div>
             <p class="muted small">Arguments</p>
-            <CodeBlock text={prettyJson(tool.arguments)} label={`arguments of ${tool.name}`} />
+            <CodeBlock
+              text={argumentText(parsed(tool.arguments))}
+              label={`arguments of ${tool.name}`}
+            />
           </div>
         )}
         {tool.state.kind === "failed" || tool.state.kind === "denied" ? (

@@ -1,7 +1,7 @@
 /** A server on which a script plays the models: the reader must know, and what it expects is filled in. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { PortalBoot } from "../data/boot.ts";
+import type { PortalBoot } from "../../src/reports/html/boot.ts";
 import { Icon } from "../parts/icon.tsx";
 
 export const Rehearsal = createContext<PortalBoot["rehearsal"]>(undefined);

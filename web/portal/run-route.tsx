@@ -1,8 +1,7 @@
 /** A run in the portal: its page, and what can be done with it. */
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../data/api.ts";
-import { keptRun } from "../data/journal-source.ts";
-import type { RunSource } from "../data/run-source.ts";
+import { keptRun, type RunSource } from "../data/run-source.ts";
 import type { RunPart } from "../routes.ts";
 import { RunPage, type RunActions } from "../run/run-page.tsx";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";

@@ -9,11 +9,10 @@ import {
   type ParameterFacts,
 } from "../data/api.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { submitOnCtrlEnter } from "../parts/field.tsx";
+import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { proposedDirectory, runHref } from "../routes.ts";
-import { DirectoryField, ParameterField, UserInputField } from "./fields.tsx";
 import { useRehearsedInput } from "./rehearsal.tsx";
 
 export interface StartRequest {
@@ -192,9 +191,12 @@ function StartForm({
     >
       <div class="stack dialog-part">
         {needs.parameters.map((one) => (
-          <ParameterField
+          <Field
             key={one.name}
-            {...one}
+            label={one.name}
+            hint={[one.description ?? "", isRequired(one) ? "Required." : ""].join(" ").trim()}
+            kind="code"
+            options={one.options?.map((option) => [option, option])}
             required={isRequired(one)}
             error={error?.parameters?.includes(one.name) === true ? "Enter a value." : undefined}
             value={values[one.name] ?? ""}
@@ -202,7 +204,8 @@ function StartForm({
           />
         ))}
         {needs.input === "none" ? null : (
-          <UserInputField
+          <Field
+            label="Input"
             required={needs.input === "required"}
             hint={
               needs.input === "required"
@@ -214,8 +217,10 @@ function StartForm({
             onValue={setUserInput}
           />
         )}
-        <DirectoryField
-          hint="The agents work in this folder."
+        <Field
+          label="Working directory"
+          hint="An absolute path on the server. The agents work in this folder."
+          kind="path"
           error={field === "directory" ? error?.reason : undefined}
           value={workingDirectory}
           onValue={setWorkingDirectory}

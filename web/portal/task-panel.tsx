@@ -7,7 +7,6 @@ import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
-import { UserInputField } from "./fields.tsx";
 import type { OpenSession } from "./use-session.ts";
 import {
   progress,
@@ -61,24 +60,20 @@ function StartTask({ session }: { session: OpenSession }) {
         void start();
       }}
     >
-      <Field label="Task" hint="Runs in this conversation. Its availability is not checked.">
-        {(props) => (
-          <select
-            {...props}
-            class="input"
-            value={task.name}
-            onChange={({ currentTarget }) => setChosen(currentTarget.value)}
-          >
-            {tasks.value.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Field
+        label="Task"
+        hint="Runs in this conversation. Its availability is not checked."
+        options={tasks.value.map(({ name }) => [name, name])}
+        value={task.name}
+        onValue={setChosen}
+      />
       {task.requireUserInput ? (
-        <UserInputField hint="Ctrl+Enter runs the task." value={userInput} onValue={setUserInput} />
+        <Field
+          label="Input"
+          hint="Ctrl+Enter runs the task."
+          value={userInput}
+          onValue={setUserInput}
+        />
       ) : null}
       <div>
         <button type="submit" class="button" disabled={busy || session.conversation.working}>

@@ -6,8 +6,8 @@ import { formatCount, formatDuration, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { StatusMark, type Status } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
-import { PlaceLink } from "./place-link.tsx";
-import { Heading, Cut, oneLine, Prose, type Opened } from "./row-parts.tsx";
+import { PlaceLink, Heading, Cut, Prose, type Opened } from "./row-parts.tsx";
+import { oneLine } from "../parts/tool-text.ts";
 
 type EventOf<Type extends DocumentModel["event"]["type"]> = Extract<
   DocumentModel["event"],

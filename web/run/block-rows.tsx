@@ -7,7 +7,6 @@ import { roleName } from "../../src/events/decision.ts";
 import { usageOf } from "../model/contents.ts";
 import { turnTitle } from "../model/places.ts";
 import type { Row } from "../model/rows.ts";
-import { argumentText } from "../model/search.ts";
 import { formatCost, formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { looks, StatusBadge, type Status } from "../parts/status.tsx";
@@ -15,28 +14,37 @@ import { ClockTime } from "../parts/time.tsx";
 import { ActionRow, DocumentRow } from "./action-rows.tsx";
 import { CallRow } from "./call-row.tsx";
 import { CategoryLabel, DecisionMark } from "./decisions.tsx";
-import { PlaceLink } from "./place-link.tsx";
+import {
+  PlaceLink,
+  Heading,
+  Cut,
+  Entry,
+  Plain,
+  Prose,
+  Writing,
+  type Opened,
+} from "./row-parts.tsx";
 import { StepRow } from "./step-row.tsx";
-import { Heading, Cut, Entry, oneLine, Plain, Prose, Writing, type Opened } from "./row-parts.tsx";
+import { argumentText, oneLine } from "../parts/tool-text.ts";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
-  switch (row.kind) {
-    case "session":
-      return <SessionRow session={row.session} first={row.first} opened={opened} />;
+  if (row.kind === "session")
+    return <SessionRow session={row.session} first={row.first} opened={opened} />;
+  if (row.kind === "end") return <EndRow turn={row.turn} />;
+  const { place } = row;
+  switch (place.kind) {
     case "turn":
-      return <TurnRow turn={row.turn} opened={opened} />;
-    case "block":
-      return <BlockRow block={row.block} opened={opened} />;
-    case "end":
-      return <EndRow turn={row.turn} />;
+      return <TurnRow turn={place} opened={opened} />;
     case "decision":
-      return <DecisionRow decision={row.decision} />;
+      return <DecisionRow decision={place} />;
     case "step":
-      return <StepRow step={row.step} opened={opened} />;
+      return <StepRow step={place} opened={opened} />;
     case "document":
-      return <DocumentRow document={row.document} opened={opened} />;
+      return <DocumentRow document={place} opened={opened} />;
     case "action":
-      return <ActionRow action={row.action} opened={opened} />;
+      return <ActionRow action={place} opened={opened} />;
+    default:
+      return <BlockRow block={place} opened={opened} />;
   }
 }
 

@@ -1,12 +1,11 @@
 /** A tool call: its name and the most telling argument, and if it is open, all of it. */
 import type { CallBlock } from "../model/model.ts";
 import { stateOf } from "../model/places.ts";
-import { argumentText } from "../model/search.ts";
+import { argumentText, oneLine, summaryOf } from "../parts/tool-text.ts";
 import { formatDuration } from "../parts/format.ts";
 import { StatusMark } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
-import { PlaceLink } from "./place-link.tsx";
-import { Heading, Cut, oneLine, type Opened } from "./row-parts.tsx";
+import { PlaceLink, Heading, Cut, type Opened } from "./row-parts.tsx";
 
 export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
   const { over } = useRunContext();
@@ -20,7 +19,7 @@ export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
         <Heading thing={call} opened={opened} isOpen={open}>
           <StatusMark status={status} />
           <span class="mono strong">{call.toolName}</span>
-          <span class="muted mono truncate grow">{briefArguments(call.arguments)}</span>
+          <span class="muted mono truncate grow">{summaryOf(call.arguments)}</span>
           <span class="hidden-text">{status}</span>
           {isDenied ? (
             <span class="tag" data-tone="warn">
@@ -73,14 +72,4 @@ function CallDetails({ call }: { call: CallBlock }) {
       )}
     </div>
   );
-}
-
-/** The most telling of the arguments: the first text, or all of them on a line. */
-function briefArguments(given: unknown): string {
-  if (typeof given === "object" && given !== null) {
-    const texts = Object.values(given).filter((value) => typeof value === "string");
-    const [first] = texts;
-    if (first !== undefined) return oneLine(first);
-  }
-  return oneLine(argumentText(given));
 }

@@ -5,9 +5,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
-import { Loading } from "../parts/notes.tsx";
+import { Loading, EmptyState } from "../parts/notes.tsx";
 import { MANY_NODES } from "../parts/flowchart.ts";
-import { EmptyState } from "../parts/notes.tsx";
 import { runHref, type RunPart } from "../routes.ts";
 import { useRunContext } from "./context.ts";
 

@@ -11,7 +11,7 @@ import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { formatCount, plural } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
-import type { Tone } from "../parts/status.tsx";
+import { RehearsalMark, type Tone } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { useMarkedText } from "./marked-text.ts";
 
@@ -44,7 +44,9 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
     <section class="card handed-in" aria-label="What the agents handed in">
       {verdict === undefined ? null : (
         <div class="note reason" data-tone={verdictTones[verdict.verdict]}>
-          <h2>{verdictTitle(verdict)}</h2>
+          <h2 class="row">
+            {verdictTitle(verdict)} <RehearsalMark rehearsed={view.rehearsed} />
+          </h2>
           <p>{verdict.reason}</p>
         </div>
       )}

@@ -1,11 +1,12 @@
 /** What the rows of a work are made of. */
 import type { ComponentChildren } from "preact";
-import type { Block, TextBlock } from "../model/model.ts";
+import type { Block, Place, TextBlock } from "../model/model.ts";
+import { titleOf } from "../model/places.ts";
+import { useAnnounce } from "../parts/announcer.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Icon, Spinner, type IconName } from "../parts/icon.tsx";
 import { Markdown } from "../parts/markdown.tsx";
-import { useRunContext } from "./context.ts";
-import { PlaceLink } from "./place-link.tsx";
+import { placeHref, useRunContext } from "./context.ts";
 
 /** What the reader has opened and closed. Rows that are not visible are not rendered, so they can't keep it. */
 export interface Opened {
@@ -90,8 +91,28 @@ export function Prose({ text }: { text: string }) {
   return <Markdown text={text} find={useRunContext().query} />;
 }
 
-const LINE = 300;
-
-export function oneLine(text: string): string {
-  return text.slice(0, LINE).replace(/\s+/g, " ");
+/** Leads to a place of the run, and copies its address. */
+export function PlaceLink({ place }: { place: Place }) {
+  const { runId } = useRunContext();
+  const announce = useAnnounce();
+  const href = placeHref(runId, place);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(new URL(href, location.href).href);
+      announce("Link copied.");
+    } catch {
+      // The address bar has it.
+    }
+  };
+  return (
+    <a
+      class="place-link"
+      href={href}
+      aria-label={`Link to this: ${titleOf(place)}`}
+      title="Link to this"
+      onClick={() => void copy()}
+    >
+      <Icon name="link" size={14} />
+    </a>
+  );
 }

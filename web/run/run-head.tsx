@@ -15,8 +15,7 @@ import { PageHeading } from "../parts/notes.tsx";
 import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { RelativeTime } from "../parts/time.tsx";
 import { targetOf } from "../model/places.ts";
-import { placeHref, useRunContext, useRunTime } from "./context.ts";
-import { runState } from "./status-of.ts";
+import { placeHref, useRunContext, useRunTime, runState } from "./context.ts";
 import type { Feed } from "./use-run.ts";
 
 /** What can be done with a run. A rejection is shown. */

@@ -11,7 +11,7 @@ import { looks, StatusMark } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { navigate } from "../router.ts";
 import { runHref, type RunPart } from "../routes.ts";
-import { RunContext, useRunContext, useRunTime } from "./context.ts";
+import { RunContext, useRunContext, useRunTime, workStatus } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
 import { HandedIn } from "./handed-in.tsx";
@@ -19,7 +19,6 @@ import { Questions } from "./questions.tsx";
 import { RunHead, type RunActions } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { Timeline } from "./timeline.tsx";
-import { workStatus } from "./status-of.ts";
 import { useRun, type Run } from "./use-run.ts";
 import { WorkDetail } from "./work-detail.tsx";
 
@@ -110,7 +109,7 @@ function RunParts({
           />
         </section>
       </div>
-      <section ref={detail} class="card run-work" aria-label="Works">
+      <section ref={detail} class="card run-work" aria-label="Steps">
         <WorksList model={model} selected={selected} />
         <div class="column run-detail">
           {target.missing ? <Missing route={route} target={target} /> : null}
@@ -171,7 +170,7 @@ function WithoutRow({ place }: { place: Place | undefined }) {
 function Missing({ route, target }: { route: RunPart; target: Target }) {
   const what = {
     overview: "part",
-    work: target.work === undefined ? "work" : "iteration",
+    work: target.work === undefined ? "step" : "iteration",
     turn: "turn",
     call: "tool call",
     decision: "decision",
@@ -228,7 +227,7 @@ function WorksList({ model, selected }: { model: RunModel; selected: number | un
       box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
   }, [selected]);
   return (
-    <nav ref={list} class="works" aria-label="Works">
+    <nav ref={list} class="works" aria-label="Steps">
       <ul>
         {[...model.works.values()].map(({ workId, taskId, iterations }) => {
           const view = model.view.works.get(workId);

@@ -5,8 +5,8 @@ import { stateOf } from "../model/places.ts";
 import { formatDuration } from "../parts/format.ts";
 import { StatusMark } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
-import { PlaceLink } from "./place-link.tsx";
-import { Heading, Cut, oneLine, type Opened } from "./row-parts.tsx";
+import { PlaceLink, Heading, Cut, type Opened } from "./row-parts.tsx";
+import { oneLine } from "../parts/tool-text.ts";
 
 export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
   const { live, over } = useRunContext();
