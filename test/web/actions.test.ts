@@ -4,9 +4,9 @@ import * as fc from "fast-check";
 import type { RunEvent } from "../../src/events/event.ts";
 import { partOf, stateOf, targetOf, titleOf, turnTitle } from "../../web/model/places.ts";
 import { rowsOf } from "../../web/model/rows.ts";
-import { applyToModel, createRunModel } from "../../web/model/run-model.ts";
+import { applyToModel } from "../../web/model/run-model.ts";
 import { search } from "../../web/model/search.ts";
-import { barText, focusable, lanesOf, MAX_LANES } from "../../web/model/timeline.ts";
+import { barText, focusable, lanesOf } from "../../web/model/timeline.ts";
 import { hrefOf, parseRoute } from "../../web/routes.ts";
 import {
   actionEvent,
@@ -139,24 +139,6 @@ test("progress comes as it happens, and stays below its end", async () => {
   applyToModel(running, { at, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
   assert.equal(running.actions[0] && stateOf(running.actions[0], false), "canceled");
   assert.equal(running.works.get(0)?.iterations.get(1)?.openActions.size, 0);
-});
-
-test("a thousand actions at once share some lanes", () => {
-  const many = createRunModel();
-  const acted = (n: number, type: "action.waiting" | "action.started"): RunEvent => {
-    const ref = { id: `a${n}`, iteration: 1 };
-    const kind = { action: "t", kind: "tool", execution: "ASYNC" } as const;
-    const action = type === "action.started" ? { type, ...ref } : { type, ...ref, ...kind };
-    return { at: n, runId: "run", type: "action", work, action };
-  };
-  for (let n = 1; n <= 1000; n += 1) {
-    applyToModel(many, acted(n, "action.waiting"));
-    applyToModel(many, acted(n, "action.started"));
-  }
-  const lanes = lanesOf(many, false).filter(({ isInner }) => isInner);
-  assert.equal(lanes.length, MAX_LANES);
-  const counts = lanes.map(({ bars }) => bars().length);
-  assert.ok(Math.max(...counts) <= Math.min(...counts) + 1, counts.join());
 });
 
 test("any events in any order make a page", async (t) => {

@@ -140,34 +140,14 @@ function failureOf({ view }: RunModel, iteration: IterationModel | undefined): P
 }
 
 export function iterationOfPlace(place: Place): IterationModel | undefined {
-  switch (place.kind) {
-    case "iteration":
-      return place;
-    case "turn":
-    case "decision":
-    case "step":
-    case "document":
-    case "action":
-      return place.iteration;
-    default:
-      return place.turn.iteration;
-  }
+  if (place.kind === "iteration") return place;
+  return ("turn" in place ? place.turn : place).iteration;
 }
 
-/** The sending of the prompt that a place belongs to; undefined for a whole iteration. */
+/** The sending of the prompt that a place belongs to; undefined for a whole iteration, and for steps. */
 export function sendingOf(place: Place): number | undefined {
-  switch (place.kind) {
-    case "iteration":
-    case "step":
-      return undefined;
-    case "turn":
-    case "decision":
-    case "document":
-    case "action":
-      return place.sending;
-    default:
-      return place.turn.sending;
-  }
+  const owner = "turn" in place ? place.turn : place;
+  return "sending" in owner ? owner.sending : undefined;
 }
 
 /** The address of a place. The shortest one: `call/{id}` where the id leads there. */

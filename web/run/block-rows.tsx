@@ -19,13 +19,13 @@ import {
   Heading,
   Cut,
   Entry,
-  Plain,
+  FoldRow,
   Prose,
   Writing,
   type Opened,
 } from "./row-parts.tsx";
 import { StepRow } from "./step-row.tsx";
-import { argumentText, oneLine } from "../parts/tool-text.ts";
+import { argumentText, oneLine, parsed } from "../parts/tool-text.ts";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
   if (row.kind === "session")
@@ -100,7 +100,7 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
           {open && prompt.length > MAX_PLAIN ? (
             <Cut text={prompt} label="prompt" />
           ) : (
-            <Plain text={open ? prompt : prompt.slice(0, LONG_PROMPT)} />
+            <div class="pre">{open ? prompt : prompt.slice(0, LONG_PROMPT)}</div>
           )}
           {isLong ? (
             <button
@@ -212,46 +212,43 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
 
 /** A document of the action protocol as the model wrote it. Its own row says what is in it. */
 function AnswerRow({ block, opened }: { block: TextBlock; opened: Opened }) {
-  const open = opened.isOpen(block, false);
   return (
-    <div class="row-entry">
-      <div class="grow">
-        <Heading thing={block} opened={opened} isOpen={open}>
+    <FoldRow
+      place={block}
+      opened={opened}
+      heading={(isOpen) => (
+        <>
           <Icon name="spark" size={14} />
           <span class="muted">Answer</span>
-          {open ? null : <span class="muted mono truncate grow">{oneLine(block.text)}</span>}
-        </Heading>
-        {open ? (
-          <div class="indented details">
-            <Cut text={pretty(block.text)} label="the answer" />
-          </div>
-        ) : null}
-        {block.complete ? null : <Writing block={block} />}
-      </div>
-      <PlaceLink place={block} />
-    </div>
+          {isOpen ? null : <span class="muted mono truncate grow">{oneLine(block.text)}</span>}
+        </>
+      )}
+      details={() => <Cut text={argumentText(parsed(block.text))} label="the answer" />}
+    >
+      {block.complete ? null : <Writing block={block} />}
+    </FoldRow>
   );
 }
 
 function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
-  const open = opened.isOpen(block, false);
   return (
-    <div class="row-entry">
-      <div class="grow">
-        <Heading thing={block} opened={opened} isOpen={open}>
+    <FoldRow
+      place={block}
+      opened={opened}
+      heading={(isOpen) => (
+        <>
           <Icon name="thought" size={14} />
           <span class="muted">Reasoning</span>
-          {open ? null : <span class="muted truncate grow">{oneLine(block.text)}</span>}
-        </Heading>
-        {open ? (
-          <div class="indented muted details">
-            <Prose text={block.text} />
-            {block.complete ? null : <Writing block={block} />}
-          </div>
-        ) : null}
-      </div>
-      <PlaceLink place={block} />
-    </div>
+          {isOpen ? null : <span class="muted truncate grow">{oneLine(block.text)}</span>}
+        </>
+      )}
+      details={() => (
+        <div class="muted">
+          <Prose text={block.text} />
+          {block.complete ? null : <Writing block={block} />}
+        </div>
+      )}
+    />
   );
 }
 
@@ -309,15 +306,7 @@ function Details({ text }: { text: string }) {
       <button type="button" class="text-button" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? "Hide details" : "Details"}
       </button>
-      {open ? <Cut text={pretty(text)} label="details of the crash" /> : null}
+      {open ? <Cut text={argumentText(parsed(text))} label="details of the crash" /> : null}
     </>
   );
-}
-
-function pretty(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
 }

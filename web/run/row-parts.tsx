@@ -15,21 +15,18 @@ export interface Opened {
   readonly toggle: (thing: object, open: boolean) => void;
 }
 
-/** The line of a row, which opens and closes what is below it. With nothing below it, it is only a line. */
+/** The line of a row, which opens and closes what is below it. */
 export function Heading({
   thing,
   opened,
   isOpen,
-  isEmpty = false,
   children,
 }: {
   thing: object;
   opened: Opened;
   isOpen: boolean;
-  isEmpty?: boolean;
   children: ComponentChildren;
 }) {
-  if (isEmpty) return <div class="row-toggle">{children}</div>;
   return (
     <button
       type="button"
@@ -40,6 +37,65 @@ export function Heading({
       <Icon name="chevron" size={14} />
       {children}
     </button>
+  );
+}
+
+/** A row with a line that opens and closes its details; without any, it is only a line. */
+export function FoldRow({
+  place,
+  opened,
+  normally = false,
+  nested = false,
+  heading,
+  details,
+  children,
+}: {
+  place: Place;
+  opened: Opened;
+  /** Whether it is open until the reader touches it. */
+  normally?: boolean;
+  nested?: boolean;
+  heading: (isOpen: boolean) => ComponentChildren;
+  details: (() => ComponentChildren) | undefined;
+  /** Shown in any case, below the line. */
+  children?: ComponentChildren;
+}) {
+  const isOpen = details !== undefined && opened.isOpen(place, normally);
+  return (
+    <div class={`row-entry ${nested ? "nested" : ""}`}>
+      <div class="grow">
+        {details === undefined ? (
+          <div class="row-toggle">{heading(false)}</div>
+        ) : (
+          <Heading thing={place} opened={opened} isOpen={isOpen}>
+            {heading(isOpen)}
+          </Heading>
+        )}
+        {children}
+        {isOpen ? <div class="indented details">{details()}</div> : null}
+      </div>
+      <PlaceLink place={place} />
+    </div>
+  );
+}
+
+/** A text of the details of a row, with its title; nothing if there is none. */
+export function Detail({
+  title,
+  text = "",
+  ...others
+}: {
+  title: string;
+  text: string | undefined;
+  label: string;
+  atEnd?: boolean;
+}) {
+  if (text === "") return null;
+  return (
+    <>
+      <h4>{title}</h4>
+      <Cut text={text} {...others} />
+    </>
   );
 }
 
@@ -65,10 +121,6 @@ export function Entry({
       <PlaceLink place={block} />
     </div>
   );
-}
-
-export function Plain({ text }: { text: string }) {
-  return <div class="pre">{text}</div>;
 }
 
 export function Writing({ block }: { block: TextBlock }) {
