@@ -1,4 +1,4 @@
-/** What is around every page: header, navigation, theme, messages. It moves the focus when the page changes. */
+/** The frame of every page: header, navigation, theme, messages. It moves the focus when the page changes. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcer } from "./parts/announcer.tsx";
@@ -28,7 +28,7 @@ export function Frame({
   const navigated = useFocusOnNavigation(main, place);
   return (
     <Announcer>
-      <div class="frame">
+      <div>
         <a
           class="skip-link"
           href="#main"

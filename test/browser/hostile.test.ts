@@ -42,7 +42,7 @@ const words = new Set(
 let count = 0;
 const replaced = new Map<string, string>();
 
-/** The same text for the same text, so that ids still match. */
+/** Equal texts stay equal, so that ids still match. */
 function attacked(text: string): string {
   const known = replaced.get(text);
   if (known !== undefined) return known;

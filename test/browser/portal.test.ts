@@ -24,7 +24,7 @@ const open = useBrowser();
 const question = "Why is the sky blue?";
 const portal = usePortal(["--journals", "journals"], { job: "ask", userInput: question });
 
-/** What a tab shows, for axe. */
+/** The panel of a tab, for axe. */
 const panel = "[role=tabpanel]";
 
 const title = (page: Page, name: RegExp | string): Locator =>

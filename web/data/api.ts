@@ -31,7 +31,6 @@ export interface Jobs {
   readonly chart: Readonly<Record<string, ChartGraph>>;
   /** By the name of the job that is one. */
   readonly workflows?: Readonly<Record<string, WorkflowFacts>>;
-  /** Of the entry. */
   readonly inputs?: Readonly<Record<string, InputFacts>>;
 }
 
@@ -40,7 +39,7 @@ export interface WorkflowFacts {
   readonly parameters: readonly ParameterFacts[];
 }
 
-/** Without a default, it must be given, unless it is optional. */
+/** A parameter must be given if it has no default, unless it is optional. */
 export interface ParameterFacts {
   readonly name: string;
   readonly default?: string;
@@ -50,7 +49,7 @@ export interface ParameterFacts {
   readonly options?: readonly string[];
 }
 
-/** What an entry declares as input. */
+/** An input that an entry declares. */
 export interface InputFacts {
   readonly description: string;
   readonly required?: boolean;
@@ -73,14 +72,13 @@ export interface RunListItem {
   /** ISO 8601; absent while it runs. */
   readonly endTime?: string;
   readonly status: RunStatus;
-  /** As it was started. */
   readonly workingDirectory: string;
   readonly userInput: string;
-  /** Of a workflow. */
+  /** The parameters of a workflow. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Of the entry. */
+  /** The inputs of the entry. */
   readonly inputs?: Readonly<Record<string, string>>;
-  /** Those that wait for an answer. */
+  /** The questions that wait for an answer. */
   readonly questions?: readonly { readonly id: string }[];
   readonly tasks: readonly {
     readonly workIdInJob: number;
@@ -92,7 +90,6 @@ export interface RunListItem {
 export interface SessionListItem {
   readonly sessionId: string;
   readonly modelId: string;
-  /** As it was started. */
   readonly workingDirectory: string;
   /** ISO 8601. */
   readonly startTime: string;
@@ -109,13 +106,13 @@ export interface SessionListItem {
 
 export type { JournalSummary };
 
-/** What a job is started with. */
+/** The inputs that a job is started with. */
 export interface JobInputs {
   readonly workingDirectory: string;
   readonly userInput: string;
-  /** Of a workflow. */
+  /** The parameters of a workflow. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Of the entry. */
+  /** The inputs of the entry. */
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
@@ -203,7 +200,7 @@ async function request<T extends object>(path: string, options: RequestInit): Pr
   return { ok: true, value };
 }
 
-/** What a JSON answer reports instead of what was asked for. */
+/** The error that a JSON answer reports. */
 export function errorIn(text: string): ApiError | undefined {
   let value: unknown;
   try {

@@ -14,15 +14,15 @@ import type {
   WorkModel,
 } from "./model.ts";
 
-/** What an address shows. */
+/** The part of a run that an address shows. */
 export interface Target {
   /** Undefined: the run has no works, or not this one. */
   readonly work: WorkModel | undefined;
   /** Undefined: the work has not started. */
   readonly iteration: IterationModel | undefined;
-  /** What is marked and brought into view. */
+  /** The place that is marked and brought into view. */
   readonly place: Place | undefined;
-  /** Of a workflow: only what happened in it is listed. */
+  /** An activity of a workflow: only its steps are listed. */
   readonly activity?: FlowPlace;
   /** The run has no such part; it may still come. */
   readonly missing: boolean;
@@ -107,7 +107,7 @@ function targetOfPlace(model: RunModel, place: Place | undefined): Target {
   return { work: iteration.work, iteration, place, missing: false };
 }
 
-/** What a reader wants to see first: what failed, or else what runs. */
+/** A reader wants to see first what failed, or else what runs. */
 function interesting({ view, works, running }: RunModel): WorkModel | undefined {
   if (view.endedAt === undefined) {
     const [first] = running;
@@ -214,7 +214,7 @@ const actionStates = {
   skipped: "skipped",
 } as const satisfies Record<ActionEnded["status"], Status>;
 
-/** What a place is, in words: `Tool call bash`. */
+/** Names a place in words: `Tool call bash`. */
 export function titleOf(place: Place): string {
   switch (place.kind) {
     case "iteration": {

@@ -12,7 +12,7 @@ export interface Hits {
 
 export const MAX_HITS = 2000;
 
-/** What contains `query`, without regard to case. Nothing contains an empty one. */
+/** Finds all places that contain `query`, without regard to case. An empty query finds nothing. */
 export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
   const wanted = query.trim();
   if (wanted === "") return { places: [], more: false };

@@ -61,7 +61,7 @@ export function PageHeading({
 }: {
   children: ComponentChildren;
   actions?: ComponentChildren;
-  /** What kind of thing this is, above the heading. */
+  /** The kind of thing that this is, above the heading. */
   eyebrow?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);

@@ -25,7 +25,7 @@ export function summaryOf(given: unknown): string {
   return values.size === 0 ? "" : oneLine(argumentText(given));
 }
 
-/** As readable text; what a model gave as text stays as it is. */
+/** Writes arguments as readable text; those that a model gave as text stay as they are. */
 export function argumentText(given: unknown): string {
   if (given === undefined) return "";
   if (typeof given === "string") return given;

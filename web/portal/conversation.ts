@@ -7,7 +7,7 @@
  */
 import type { SessionListItem } from "../data/api.ts";
 
-/** What a session's feed sends (docs/server.md). Others are ignored. */
+/** A response of a session's feed (docs/server.md). Others are ignored. */
 export type SessionResponse =
   | { readonly callback: "onStartReasoning"; readonly reasoningId: string }
   | { readonly callback: "onReasoning"; readonly reasoningId: string; readonly delta: string }
@@ -76,9 +76,9 @@ export interface ToolCall {
   readonly name: string;
   /** JSON. */
   readonly arguments: string;
-  /** Of a sub-agent. */
+  /** A sub-agent made the call. */
   readonly nested: boolean;
-  /** What it has printed so far, then its result. */
+  /** The output so far, then the result. */
   readonly output: string;
   readonly state:
     | { readonly kind: "running" }
@@ -216,7 +216,7 @@ export function withNotes(conversation: Conversation, notes: readonly Note[]): C
   return { entries, working: conversation.working || unanswered, responses };
 }
 
-/** What a session was asked, in order. */
+/** Prompts and tasks that the session was asked, in order. */
 export function notesOf({ prompts, tasks }: SessionListItem): readonly Note[] {
   const notes: readonly Note[] = [
     ...prompts.map((prompt) => ({ kind: "prompt" as const, ...prompt })),

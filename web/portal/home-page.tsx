@@ -94,7 +94,7 @@ function useRunAnnouncements(runs: readonly RunListItem[] | undefined): void {
   }, [runs]);
 }
 
-/** What a job does, as a flowchart; the reader chooses which. */
+/** The flowchart of a job; the reader chooses which. */
 function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
   const names = useMemo(() => {
     const placed = grid.flatMap((row) => row.jobs.map((cell) => cell?.jobName ?? ""));

@@ -50,7 +50,7 @@ interface Start {
   readonly params?: Readonly<Record<string, string>>;
 }
 
-/** What a run was started with: as the server knows it, else as its first event says, else a rejection. */
+/** The inputs of a run: as the server knows them, else as its first event says, else a rejection. */
 async function startOf(source: RunSource): Promise<Start> {
   const runs = await api.runs();
   const known = runs.ok ? runs.value.find(({ jobId }) => jobId === source.runId) : undefined;

@@ -17,7 +17,7 @@ import { useRehearsedInput } from "./rehearsal.tsx";
 
 export interface StartRequest {
   readonly jobName: string;
-  /** Of an earlier run; the defaults otherwise. */
+  /** The inputs of an earlier run; the defaults otherwise. */
   readonly again: Inputs | undefined;
 }
 
@@ -31,7 +31,7 @@ interface Prepared {
 interface Needs {
   /** `optional`: a workflow may have it as USER_INPUT. */
   readonly input: "required" | "optional" | "none";
-  /** Of a workflow, or the inputs of the entry. */
+  /** The parameters of a workflow, or the inputs of the entry. */
   readonly parameters: readonly ParameterFacts[];
   readonly given: "params" | "inputs";
   readonly title?: string | undefined;
@@ -112,7 +112,7 @@ function needsOf({ jobs, workflows = {}, inputs = {} }: Jobs, jobName: string): 
   return { input: declared ? "none" : "optional", parameters, given: "params", title };
 }
 
-/** What the fields begin with: as in the earlier run, else the defaults. */
+/** The fields begin with the values of the earlier run, else with the defaults. */
 function valuesOf({ parameters, given }: Needs, first: Inputs): Record<string, string> {
   const { [given]: before = {} } = first;
   return Object.fromEntries(

@@ -331,7 +331,7 @@ function lookOf(status: ListedRun["status"]): Status {
   return status === "running" ? "incomplete" : status;
 }
 
-/** What is wrong with the journals; nothing if they are intact. */
+/** The problems of the journals; nothing if they are intact. */
 export function Problems({ journals }: { journals: readonly ReportJournal[] }) {
   const countOf = ({ problems, moreProblems }: ReportJournal) => problems.length + moreProblems;
   const damaged = journals.filter((journal) => countOf(journal) > 0);

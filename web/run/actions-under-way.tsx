@@ -20,7 +20,7 @@ export function ActionsUnderWay({
     ({ since, of }) => since !== undefined && of !== "group",
   );
   if (!live || running.length === 0) return null;
-  // Those that tell their progress are worth the most.
+  // Actions that report progress come first.
   const shown = running
     .toSorted((a, b) => Number(b.percent !== undefined) - Number(a.percent !== undefined))
     .slice(0, MAX_SHOWN);

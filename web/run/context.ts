@@ -1,4 +1,4 @@
-/** What the parts of the run page have in common. */
+/** The context that the parts of the run page share. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { wasRetried, type RunView, type WorkView } from "../../src/events/view.ts";
@@ -16,7 +16,7 @@ export interface RunContext {
   /** Whether no more events can come: what has not ended never will. */
   readonly over: boolean;
   readonly open: (part: RunPart) => void;
-  /** What the reader searches for. */
+  /** The text that the reader searches for. */
   readonly query: string;
 }
 

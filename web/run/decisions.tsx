@@ -1,4 +1,4 @@
-/** What the runner decided, as it comes. */
+/** The decisions of the runner, as they come. */
 import { useMemo, useState } from "preact/hooks";
 import { decisionCategories } from "../../src/events/decision.ts";
 import type { DecisionItem, RunModel } from "../model/model.ts";

@@ -1,4 +1,4 @@
-/** What the agents of a run have handed in for people: a verdict, findings, reports, results and proposals. */
+/** The outputs of the agents for people: a verdict, findings, reports, results and proposals. */
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import type { GivenView } from "../../src/events/view.ts";

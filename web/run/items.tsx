@@ -1,4 +1,4 @@
-/** What became of the items of an `Each` in one work. */
+/** The results of the items of an `Each` in one step. */
 import type { WorkView } from "../../src/events/view.ts";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { formatCount, formatDuration, plural } from "../parts/format.ts";

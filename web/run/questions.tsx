@@ -7,7 +7,7 @@ import { ErrorNote } from "../parts/notes.tsx";
 import type { RunActions } from "./run-head.tsx";
 
 interface Question {
-  /** As the server calls it. */
+  /** The server's id of it. */
   readonly id: string;
   readonly activity: string;
   readonly text: string;

@@ -1,4 +1,4 @@
-/** What the rows of a work are made of. */
+/** The parts of the rows of a step. */
 import type { ComponentChildren } from "preact";
 import type { Block, Place, TextBlock } from "../model/model.ts";
 import { titleOf } from "../model/places.ts";
@@ -8,7 +8,7 @@ import { Icon, Spinner, type IconName } from "../parts/icon.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { placeHref, useRunContext } from "./context.ts";
 
-/** What the reader has opened and closed. Rows that are not visible are not rendered, so they can't keep it. */
+/** Keeps which rows the reader has opened and closed, because rows out of view are not rendered. */
 export interface Opened {
   /** Whether it is open; `normally`: if the reader has not touched it. */
   readonly isOpen: (thing: object, normally: boolean) => boolean;

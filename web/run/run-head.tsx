@@ -1,4 +1,4 @@
-/** What a run is and how it ended, and what can be done with it. */
+/** The head of a run: its name, its outcome, its figures and its plan. */
 import { changeText } from "../../src/events/change-text.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -18,7 +18,7 @@ import { targetOf } from "../model/places.ts";
 import { placeHref, useRunContext, useRunTime, runState } from "./context.ts";
 import type { Feed } from "./use-run.ts";
 
-/** What can be done with a run. A rejection is shown. */
+/** The actions of a reader on a run. A rejection is shown. */
 export interface RunActions {
   stop(): Promise<void>;
   startAgain(): Promise<void>;
@@ -160,7 +160,7 @@ function Reason({ model, feed }: { model: RunModel; feed: Feed }) {
   );
 }
 
-/** What the run went on without. */
+/** Warnings: the run continued without something. */
 function Omissions({ view: { omissions } }: { view: RunView }) {
   if (omissions.length === 0) return null;
   return (

@@ -22,7 +22,7 @@ import { Timeline } from "./timeline.tsx";
 import { useRun, type Run } from "./use-run.ts";
 import { WorkDetail } from "./work-detail.tsx";
 
-/** As in run.css. */
+/** The same width is in run.css. */
 const narrow = "(max-width: 640px)";
 
 export type { RunActions } from "./run-head.tsx";

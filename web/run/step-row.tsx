@@ -18,7 +18,7 @@ export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
     <FoldRow
       place={step}
       opened={opened}
-      // What a script prints is worth to be seen as it comes.
+      // The output of a running script is shown as it comes.
       normally={output !== "" && live}
       nested={(start?.depth ?? 0) > 0}
       heading={() => (

@@ -39,7 +39,7 @@ export function WorkDetail({
   const { work, iteration } = target;
   if (work === undefined) return <EmptyState title="No step has started" />;
   const view = model.view.works.get(work.workId);
-  // Of the iteration that is shown; the work has that of its last one.
+  // The iteration that is shown has its own reason; the work has that of its last one.
   const outcome = iteration?.outcome;
   const usage = usageOf(iteration?.entries ?? []);
   const reason = outcome === undefined ? view?.reason : outcomeReason(outcome);
