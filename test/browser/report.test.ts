@@ -47,6 +47,7 @@ const shared = useStarted((owner) =>
     ...week,
     "killed.jsonl": killed(),
     "handed-in.jsonl": handsIn(),
+    "busy.jsonl": busy(),
     "large.jsonl": renamed(largeRun({ events: nightly ? 26_000 : 8_000 }), { runId: "large" }),
   }),
 );
@@ -97,7 +98,7 @@ describe("a report", () => {
       await row.getByText("rehearsal").waitFor();
       assert.equal(await page.getByRole("table").getByText("rehearsal").count(), 1);
       await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
-      await page.getByText("1 of 10 runs").waitFor();
+      await page.getByText("1 of 11 runs").waitFor();
       await row.getByRole("link").first().click();
       await page.getByRole("heading", { level: 1, name: /Incomplete/ }).waitFor();
       // Nobody takes the verdict of a script for that of a model.
@@ -195,15 +196,15 @@ describe("a report", () => {
         .getByRole("row")
         .filter({ has: page.getByRole("checkbox") });
       await rows.first().waitFor();
-      assert.equal(await rows.count(), 10);
+      assert.equal(await rows.count(), 11);
       await picture(page, "report-list");
       await expectAccessible(page, "the list of runs");
       await page.getByRole("combobox", { name: "Job" }).selectOption("weekend");
-      await page.getByText("2 of 10 runs").waitFor();
+      await page.getByText("2 of 11 runs").waitFor();
       assert.equal(await rows.count(), 2);
       await page.getByRole("combobox", { name: "Job" }).selectOption("");
       await page.getByRole("searchbox", { name: "Search" }).fill("night-3");
-      await page.getByText("1 of 10 runs").waitFor();
+      await page.getByText("1 of 11 runs").waitFor();
       await rows.getByRole("link").first().click();
       await page.getByRole("heading", { level: 1, name: /nightly/ }).waitFor();
       await page.goBack();
@@ -241,6 +242,10 @@ describe("a report", () => {
         await page.keyboard.press("End");
         await expectFew(page);
       }
+      // Bars that share a pixel are drawn once.
+      await page.goto(`${await shared()}#/run/busy`);
+      await page.locator(".lanes .bar-tool").first().waitFor();
+      await expectFew(page);
     },
   );
 
@@ -280,6 +285,31 @@ function killed(): readonly RunEvent[] {
     ),
     { type: "verdict.given", at: events.at(-1)?.at ?? 0, runId: "killed", work, verdict },
   ];
+}
+
+/** A session with thousands of tool calls. */
+function busy(): readonly RunEvent[] {
+  const work = { workId: 0, taskId: "busy", iteration: 1 };
+  const inTurn = { work, sessionId: "s", turnId: "t" };
+  const bodies: readonly RunEventBody[] = [
+    {
+      type: "run.started",
+      jobName: "busy",
+      workingDirectory: "/project",
+      ...planned(ref(0, "busy")),
+    },
+    ...Array.from({ length: 5_000 }, (_, call) => {
+      const of = { toolCallId: `c${call}`, toolName: "bash" };
+      return [
+        { kind: "tool.started", ...of, arguments: {} },
+        { kind: "tool.ended", ...of, succeeded: true },
+      ] as const;
+    })
+      .flat()
+      .map((activity) => ({ type: "activity" as const, ...inTurn, activity })),
+    { type: "run.ended", outcome: { kind: "succeeded" } },
+  ];
+  return bodies.map((body, index) => ({ at: 100 * index, runId: "busy", ...body }));
 }
 
 /** Agents that handed in all that they may. */
