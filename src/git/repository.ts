@@ -17,9 +17,10 @@ import {
   readSettings,
   type Filter,
   type Settings,
-} from "./settings.ts";
-import { gitVariables, startGit } from "./git.ts";
-import type { ProgramCall } from "../platform/processes.ts";
+  gitVariables,
+  startGit,
+} from "./git.ts";
+import type { StartOptions } from "../platform/programs.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { programSandbox, sandboxSupport } from "../sandbox/sandbox.ts";
@@ -30,15 +31,13 @@ export interface RepositoryOptions {
   readonly sandbox?: "off" | undefined;
 }
 
-interface CallOptions extends Pick<ProgramCall, "input"> {
-  /** Whether git sees the working tree. Default: false. */
+interface CallOptions extends Pick<StartOptions, "input"> {
   readonly workTree?: boolean;
   readonly cwd?: string;
   /** Settings that name programs. Only in a sandbox without the checkout. */
   readonly filters?: Filter["settings"];
   /** Where git stores objects. Default: in the view. */
   readonly objects?: string;
-  /** The file that starts it in a sandbox. */
   readonly enter?: string | undefined;
 }
 
@@ -50,7 +49,6 @@ const emptyTrees: Readonly<Record<string, string>> = {
 };
 
 export class GitRepository {
-  /** The folder that holds `.git`: absolute and real. */
   readonly root: string;
   /** The folder that was asked about: absolute and real. */
   readonly folder: string;
@@ -67,7 +65,6 @@ export class GitRepository {
     this.#identity = identityOf(place);
   }
 
-  /** Undefined if the folder is in no repository. */
   static at(folder: string, options: RepositoryOptions): GitRepository | undefined {
     const real = realPathOf(folder);
     const place = gitPlaceOf(real);
@@ -166,7 +163,7 @@ export class GitView {
       ...this.settings.plain,
       ...filters,
     ];
-    const env: Record<string, string> = {
+    const env = {
       // Windows can't start a process without some of them.
       ...(process.platform === "win32" ? others : {}),
       PATH,
@@ -174,18 +171,16 @@ export class GitView {
       LC_ALL: "C",
       GIT_NO_REPLACE_OBJECTS: "1",
       GIT_DIR: this.gitFolder,
-      ...(objects === undefined ? {} : { GIT_OBJECT_DIRECTORY: objects }),
+      GIT_OBJECT_DIRECTORY: objects,
       ...(workTree ? { GIT_WORK_TREE: root } : { GIT_ATTR_SOURCE: this.emptyTree }),
       ...configVariables(settings),
     };
-    const call = { cwd: cwd ?? (workTree ? root : this.gitFolder), env };
-    const withInput = input === undefined ? call : { ...call, input };
-    return startGit(args, withInput, environment, enter).catch((error: unknown) => {
+    const call = { cwd: cwd ?? (workTree ? root : this.gitFolder), env, input };
+    return startGit(args, call, environment, enter).catch((error: unknown) => {
       throw gitUnknown(`\`git ${args[0]}\` failed for ${root}`, error);
     });
   }
 
-  /** Undefined if it names no commit that is here. */
   async commit(name: string): Promise<string | undefined> {
     const asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
     const found = await this.git(asked).catch(() => "");
@@ -199,7 +194,7 @@ export class GitView {
     return new Set(text.split("\n").filter((line) => line !== ""));
   }
 
-  /** In place of those that `.git/info/attributes` of the repository gives. A character stands for a byte. */
+  /** Replaces the attributes of `.git/info/attributes`. Each character stands for a byte. */
   setAttributes(lines: readonly string[]): void {
     const text = lines.map((line) => `${line}\n`).join("");
     fs.writeFileSync(join(this.gitFolder, "info/attributes"), text, "latin1");
@@ -209,7 +204,7 @@ export class GitView {
     return this.bytes(["cat-file", "blob", id]);
   }
 
-  /** By id, blobs of at most `longest` bytes, until they have `total` bytes together. */
+  /** Returns blobs of at most `longest` bytes by id, until they have `total` bytes together. */
   async blobs(
     ids: readonly string[],
     longest: number,
@@ -279,7 +274,6 @@ export class GitView {
   }
 }
 
-/** For `env`: what `-c` says on a command line, but for values of any kind. */
 function configVariables(
   settings: readonly (readonly [key: string, value: string])[],
 ): Record<string, string> {

@@ -1,20 +1,20 @@
 /** Reads the files that findings are about, and what has changed in the working tree, from git. */
 import { join, sep } from "node:path";
 import { GitRepository, type GitView } from "./repository.ts";
-import { entriesOf, GitUnknown } from "./settings.ts";
+import { entriesOf, GitUnknown } from "./git.ts";
 import { isGarbled, leftOutNote, notUtf8, stageWorkingTree } from "./working-tree.ts";
 import { realPathOf } from "../platform/files.ts";
 import { readJudged } from "../platform/reading.ts";
 import type { Change, Repository } from "./change.ts";
 
 const longestFile = 5_000_000;
-/** For all changed files together, because an agent can make any number of them. */
+/** Limits all changed files together, because an agent can make any number of them. */
 const longestTree = 20_000_000;
 
 export interface WorkingFile {
   /** With slashes, relative to the root of the repository. */
   readonly path: string;
-  /** As git writes it: `100644`, `100755`, `120000` of a link, `160000` of a submodule. */
+  /** Git's notation: `100644`, `100755`, `120000` of a link, `160000` of a submodule. */
   readonly mode: string;
   /** The bytes that git would store. Undefined if the file is deleted, isn't a regular file, or has more than 5 MB, or if those before it have 20 MB. */
   readonly content: Uint8Array | undefined;
@@ -22,9 +22,7 @@ export interface WorkingFile {
 }
 
 export interface WorkingTree {
-  /** The root of the repository: absolute and real. */
   readonly root: string;
-  /** The commit that is checked out. */
   readonly base: string;
   readonly files: readonly WorkingFile[];
   /** Sentences that say which changes are not among the files, and why. */
@@ -134,7 +132,7 @@ export class SourceTree {
       .catch(() => undefined);
   }
 
-  /** Nothing outside of the repository, whatever the path leads to. */
+  /** Reads only files of the repository, wherever the path leads. */
   #working(path: string, { root }: Place): Uint8Array | undefined {
     try {
       return readJudged(join(realPathOf(root), path), longestFile);
@@ -203,11 +201,10 @@ async function withContents(
 
 type Place = {
   readonly root: string;
-  /** Of the folder, below the root; with a slash at its end. */
+  /** The path of the folder below the root, with a slash at its end. */
   readonly prefix: string;
 } & (
   | { readonly kind: "working tree" }
-  /** The head, whatever is checked out. */
   | { readonly kind: "head"; readonly isCheckedOut: boolean }
   /** A merge of the head with its base, as GitHub makes it for a pull request. */
   | { readonly kind: "merge"; readonly commit: string }

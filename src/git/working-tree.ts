@@ -6,7 +6,7 @@ import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { GitRepository, isBehindLink, type GitView } from "./repository.ts";
-import { entriesOf, GitUnknown, type Filter } from "./settings.ts";
+import { entriesOf, GitUnknown, type Filter } from "./git.ts";
 import { openJudged, readJudged } from "../platform/reading.ts";
 import { isPrivate } from "../platform/private-files.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -18,7 +18,6 @@ const mostFailures = 40;
 
 export interface StagedTree {
   readonly tree: string;
-  /** Each sentence names files that the tree lacks. */
   readonly notes: readonly string[];
   /** The paths of those that may have changed. */
   readonly leftOut: readonly { readonly path: string; readonly status: "added" | "modified" }[];
@@ -44,7 +43,6 @@ class Staging {
   readonly #notes: string[] = [];
   readonly #leftOut: StagedTree["leftOut"][number][] = [];
   #untracked: ReadonlySet<string> = new Set();
-  /** Files that git can't convert. */
   readonly #unconverted: string[] = [];
   #failures = 0;
   #enter: string | undefined;
@@ -80,8 +78,8 @@ class Staging {
   /** With the working tree, in a sandbox if there is one. `paths`: for standard input; without any, nothing is done. */
   async #git(args: readonly string[], paths?: readonly string[]): Promise<string> {
     if (paths?.length === 0) return "";
-    const input = paths === undefined ? {} : { input: paths.map((path) => `${path}\0`).join("") };
-    return this.#view.git(args, { workTree: true, enter: this.#enter, ...input });
+    const input = paths?.map((path) => `${path}\0`).join("");
+    return this.#view.git(args, { workTree: true, enter: this.#enter, input });
   }
 
   /** The submodules. Marks that would hide changes are removed, except of files that a sparse checkout lacks. */
@@ -159,7 +157,6 @@ class Staging {
     return isKnown === true ? found : undefined;
   }
 
-  /** The paths that a filter converts which is set up. */
   async #filtered(paths: readonly string[]): Promise<ReadonlyMap<string, Filtered>> {
     const { filters } = this.#view.settings;
     const filtered = new Map<string, Filtered>();

@@ -28,12 +28,12 @@ export function shellRefusal(
   if (unclear !== undefined) {
     return `the command can't be checked against permissions.shell from ${JSON.stringify(truncateUnredacted(unclear, 40, "…"))} on. Use plain commands without substitutions, subshells and here-documents`;
   }
-  const stranger = commands.find(
+  const refused = commands.find(
     (command) => !allow.some((pattern) => matches(command, wordsOf(pattern))),
   );
-  if (stranger === undefined) return undefined;
+  if (refused === undefined) return undefined;
   const allowed = shortened(allow.map((pattern) => `"${pattern}"`));
-  return `"${shortened(stranger)}" matches no pattern of permissions.shell. Allowed: ${allowed}`;
+  return `"${shortened(refused)}" matches no pattern of permissions.shell. Allowed: ${allowed}`;
 }
 
 /** Why no command can match a pattern; undefined if one can. Its own words have to be those of one command. */
@@ -59,7 +59,6 @@ function isAnyWords(word: string): boolean {
 
 /** Each word of the command is looked at once for each word of the pattern. */
 function matches(command: readonly string[], pattern: readonly string[]): boolean {
-  /** How many words of the pattern may have been used up. */
   let reached = skipAnyWords(new Set([0]), pattern);
   for (const word of command) {
     const next = new Set<number>();
@@ -127,7 +126,6 @@ function shortened(words: readonly string[]): string {
 
 /** Unless it is `unclear`, bash runs these commands and no other: variables and wildcards never become one. */
 interface ShellReading {
-  /** If it is unclear: those that could be found. */
   readonly commands: readonly (readonly string[])[];
   /** From where on bash may run other commands: substitutions, subshells, here-documents, syntax errors… */
   readonly unclear?: string;
@@ -157,7 +155,6 @@ export function readShell(line: string): ShellReading {
   /** The value of the word that has begun, and where it began. */
   let word: string | undefined;
   let start = 0;
-  /** The next word is the file of a redirection. */
   let isFile = false;
   /** A shell that reads its input drops NUL, and joins what is around it. */
   let unclearAt = line.indexOf("\0");

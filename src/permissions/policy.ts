@@ -32,7 +32,7 @@ export interface PermissionContext extends PathContext {
   readonly home?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
-  /** The same for what is not known beforehand: whether a real path is a file of any run. Does not throw. */
+  /** Whether a real path is a file of any run, and therefore kept as well. Does not throw. */
   readonly isOfRun?: (realPath: string) => boolean;
   /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
   readonly readable?: readonly string[];
@@ -138,7 +138,7 @@ function fileReason(
   return undefined;
 }
 
-/** Also by the name of a link, and in other letters where the system takes them for the same. */
+/** Follows links and ignores case, as some file systems do. */
 function holds(folder: string, real: string, context: PathContext): boolean {
   const place = real.toLowerCase();
   return [folder, ...(realLocations(folder, context) ?? [])].some((one) =>
@@ -146,7 +146,6 @@ function holds(folder: string, real: string, context: PathContext): boolean {
   );
 }
 
-/** Only in exactly these letters. */
 function isIn(folder: string, real: string, context: PathContext): boolean {
   const place = realLocation(folder, context);
   return place !== undefined && isUnder(real, place);

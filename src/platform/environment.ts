@@ -1,5 +1,5 @@
 /**
- * What the processes that we start may see of the environment: an allow-list. A token that is not in it can't leak, and a
+ * An allow-list of the environment variables that our child processes see. A token that is not in it can't leak, and a
  * variable that makes programs load something else (`NODE_OPTIONS`, `LD_PRELOAD`, `BASH_ENV`, `GIT_…`) has no say.
  */
 import { isCi, isInWorkspace, safePath } from "./search-path.ts";
@@ -11,7 +11,7 @@ export function processEnvironment(): Environment {
 }
 
 const allowed = new Set([
-  // Where things are, and who runs.
+  // Folders and users.
   "PATH",
   "HOME",
   "USER",
@@ -30,7 +30,7 @@ const allowed = new Set([
   "NO_COLOR",
   // Not interactive.
   "CI",
-  // How to get out.
+  // Network access.
   "HTTP_PROXY",
   "HTTPS_PROXY",
   "NO_PROXY",
@@ -61,7 +61,7 @@ const allowed = new Set([
   "NUMBER_OF_PROCESSORS",
 ]);
 
-/** Whoever writes their files makes git, npm and shells run programs. */
+/** An agent that can write their files makes git, npm and shells run programs. */
 const namesSettings = new Set(["HOME", "USERPROFILE", "SHELL", "COMSPEC"]);
 
 /** `-c NAME=VALUE` for every git that a process with the environment starts. */

@@ -44,7 +44,7 @@ export function gitFolder(path: string): GitFolder {
 }
 
 /**
- * Only what exists can be mounted read-only, so missing hooks and files are made. By a `commondir`, a program could name
+ * Only what exists can be mounted read-only, so missing hooks and files are made. With a `commondir`, a program could name
  * a folder with settings of its own. Ours has no effect, and stays, because other runs may rely on it.
  */
 export function occupyGitFolder(path: string): void {
@@ -76,9 +76,7 @@ export function borrowedObjects(checkout: string): string[] {
 }
 
 export interface GitPlace {
-  /** The folder that holds `.git`. */
   readonly root: string;
-  /** It has `HEAD` and the index. */
   readonly gitFolder: string;
   /** It has objects, branches and settings. Another one than `gitFolder` for a linked work tree. */
   readonly commonFolder: string;
@@ -112,7 +110,7 @@ function isRepository(path: string): boolean {
   return ["objects", "refs"].every((name) => isFolder(`${path}/${name}/.`));
 }
 
-/** Without headers of requests, which actions/checkout fills with a token, and without users and passwords of addresses. */
+/** Removes headers of requests, which actions/checkout fills with a token, and users and passwords of addresses. */
 export function withoutCredentials(settings: string): string {
   return settings
     .replaceAll(/^[^\n\r]*\bextraheader\s*=(?:[^\n\\]|\\[^])*$/gim, "")

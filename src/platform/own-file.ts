@@ -7,6 +7,9 @@ import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow } from "./files.ts";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isRunning } from "./processes.ts";
+import { errorCode } from "./system-error.ts";
 
 const { O_RDWR, O_CREAT, O_APPEND } = fs.constants;
 
@@ -18,7 +21,7 @@ export class OwnFile {
   #hash = createHash("sha256");
   #toEmpty: boolean;
 
-  /** Replaced by the first write, or with `keep` continued. Throws at once if that is not possible. `what`: "journal". */
+  /** Replaced by the first write, unless `keep` continues it. Throws if it can't be opened. `what`: "journal". */
   constructor(what: string, path: string, { keep = false }: { readonly keep?: boolean } = {}) {
     this.#what = what;
     this.#path = resolve(path);
@@ -107,5 +110,30 @@ export class OwnFile {
   #isOurs(there: fs.Stats | undefined): boolean {
     const ours = fs.fstatSync(this.#file);
     return ours.dev === there?.dev && ours.ino === there.ino;
+  }
+}
+
+/** Returns undefined if a running process holds the lock. A folder where no file can be made needs no lock. */
+export function lockFile(path: string): (() => void) | undefined {
+  for (const isLast of [false, true]) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: "wx" });
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") return () => {};
+      if (isLast || isHeld(path)) return undefined;
+      rmSync(path, { force: true });
+    }
+  }
+  return undefined;
+}
+
+function isHeld(path: string): boolean {
+  try {
+    const pid = Number(readFileSync(path, "utf8"));
+    // A file that has no number yet is just being written.
+    return !(pid > 0) || isRunning(pid);
+  } catch {
+    return false;
   }
 }

@@ -1,7 +1,6 @@
-/** A session that comes up too late, or after a cancel, is ended like any other: with its processes and files. */
+/** Opens sessions. One that comes up too late or after a cancel is ended with its processes and files, like any other. */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
-import { defined } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { ModelLimits } from "../entry/model.ts";
@@ -12,7 +11,7 @@ import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
-import { promptTokensOf } from "./model-limits.ts";
+import { promptTokensOf } from "./offered-models.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { providerTypeOf, requestOf, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -74,11 +73,11 @@ export const canceled: NotOpened = {
 
 export async function openCopilotSession(
   context: SessionContext,
-  given: Omit<SessionRequest, "label"> & { readonly id: string },
+  asked: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | NotOpened> {
   const { clock, pool, probe } = context;
-  const { startSeconds = context.provider?.startSeconds, headers } = given.modelServer ?? {};
+  const { startSeconds = context.provider?.startSeconds, headers } = asked.modelServer ?? {};
   if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
   if (pool.pids.length === 0) probe?.watch();
   const provider = context.provider && {
@@ -86,27 +85,27 @@ export async function openCopilotSession(
     headers: { ...context.provider.headers, ...headers },
   };
   const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
-  const formatted = given.answersFormatted === true && takesFormats;
-  const limits = await context.limitsOf(given, provider, signal);
+  const formatted = asked.answersFormatted === true && takesFormats;
+  const limits = await context.limitsOf(asked, provider, signal);
   const { contextTokens, outputTokens } = limits;
   // The runtime would send a prompt that doesn't fit.
   const handled =
     context.handlesRequests ||
     formatted ||
-    (given.history ?? []).length > 0 ||
+    (asked.history ?? []).length > 0 ||
     contextTokens !== undefined;
   const startsPrograms =
-    allowsCommands(given.permissions) ||
-    (given.tools ?? []).some((tool) => tool.startsPrograms === true);
-  const confined = await context.confinement.of(given.permissions, given, startsPrograms);
+    allowsCommands(asked.permissions) ||
+    (asked.tools ?? []).some((tool) => tool.startsPrograms === true);
+  const confined = await context.confinement.of(asked.permissions, asked, startsPrograms);
   if (confined.kind === "refused") return { kind: "crashed", crash: confined.crash };
   const sandbox = confined.kind === "sandboxed" ? confined.sandbox : undefined;
   // In a sandbox, a symbolic link that leads to the folder isn't there.
   const workingDirectory =
-    sandbox === undefined ? given.workingDirectory : realPathOf(given.workingDirectory);
-  const request = { ...given, workingDirectory };
+    sandbox === undefined ? asked.workingDirectory : realPathOf(asked.workingDirectory);
+  const request = { ...asked, workingDirectory };
   const kind: RuntimeKind = {
-    searches: ruleSet(given.permissions).everything ? "open" : "guarded",
+    searches: ruleSet(asked.permissions).everything ? "open" : "guarded",
     requests: handled ? "handled" : "direct",
     sandbox,
   };
@@ -140,10 +139,8 @@ export async function openCopilotSession(
     names,
     provider: provider && {
       ...provider,
-      ...defined({
-        maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
-        maxOutputTokens: outputTokens,
-      }),
+      maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
+      maxOutputTokens: outputTokens,
     },
     outputDirectory: runtime.outputDirectory,
     ...kind,
@@ -168,7 +165,8 @@ export async function openCopilotSession(
   const model = {
     modelId: request.modelId,
     baseUrl: provider?.baseUrl,
-    ...defined({ request: provider && requestOf(provider), ...limits }),
+    request: provider && requestOf(provider),
+    ...limits,
   };
   try {
     const created = await create(lease, config, clock, signal);
@@ -188,7 +186,7 @@ export async function openCopilotSession(
       });
     }
     if (hasCommands) {
-      // Without it, commands would have no sandbox.
+      // Commands would have no sandbox otherwise.
       const answer = await runtime
         .answer(confine(session), createMs, signal)
         .catch(async (error: unknown) => {

@@ -5,9 +5,8 @@ import { defined } from "../text/guards.ts";
 import type { Environment } from "../platform/environment.ts";
 import { type WireRequest, isRefusal, withAnswerFormat, withHistory } from "./request-bodies.ts";
 import { forward } from "./forward.ts";
-import { untilItsEnd } from "./response-end.ts";
 import type { Crash } from "../events/crash.ts";
-import { clearAnswer, stopped } from "./clear-answer.ts";
+import { clearAnswer, stopped, untilItsEnd } from "./model-response.ts";
 import { hopeless, type ModelAddress } from "./model-error.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -62,9 +61,9 @@ export class RequestHandler extends CopilotRequestHandler {
       if (conversation !== undefined) conversation.problem = crash;
     };
     const { url, method, headers } = request;
-    const given = { url, method, body: await request.text() };
+    const original = { url, method, body: await request.text() };
     const history = subAgent ? [] : (conversation?.history ?? []);
-    const sent = withHistory(given, history);
+    const sent = withHistory(original, history);
     if (typeof sent === "string") {
       // It was not the model server that answered. No further attempt would go better.
       tell({ cause: "configuration", message: sent });
@@ -75,7 +74,7 @@ export class RequestHandler extends CopilotRequestHandler {
       tell(undefined);
       if (transport === undefined) {
         const { environment } = this.#context;
-        const to = { ...given, headers, body: written };
+        const to = { ...original, headers, body: written };
         const response = await forward(to, environment, context.signal);
         const asked = conversation?.model;
         return asked === undefined ? response : clearAnswer(response, asked, tell);
@@ -84,18 +83,18 @@ export class RequestHandler extends CopilotRequestHandler {
         sessionId,
         label: label && { ...label, ...defined({ activity: conversation?.turn?.activity }) },
         subAgent,
-        ...given,
+        ...original,
         headers: Object.fromEntries(headers),
         body: written,
         history: added,
-        ...defined({ toolNames: conversation?.toolNames }),
+        toolNames: conversation?.toolNames,
         signal: context.signal,
         killRuntime,
       });
     };
     const isAsked = !subAgent && transport?.scripted !== true;
     const format = isAsked ? conversation?.turn?.answerFormat : undefined;
-    const response = await this.#sendFormatted({ ...given, body }, format, send);
+    const response = await this.#sendFormatted({ ...original, body }, format, send);
     return untilItsEnd(url, response, (document) => {
       const { model } = conversation ?? {};
       const failure = JSON.stringify(document) ?? "";

@@ -12,7 +12,7 @@ import type {
 } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
-import { defined, isRecord } from "../text/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { truncateUnredacted, wholeCharacters } from "../text/truncate.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { within } from "../platform/waiting.ts";
@@ -23,7 +23,7 @@ const handlerSeconds = 60;
 const resultCharacters = 200_000;
 
 export interface OwnTool extends Omit<Tool, "handler"> {
-  readonly handler?: (given: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
+  readonly handler?: (args: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
   /** Default: 60. `Infinity`: the handler itself sees to it. */
   readonly timeoutSeconds?: number;
 }
@@ -35,12 +35,12 @@ export function guarded(
 ): Tool {
   if (handler === undefined) return tool;
   const { name } = tool;
-  const guard: ToolHandler = async (given, invocation) => {
+  const guard: ToolHandler = async (args, invocation) => {
     const call = new AbortController();
     const { signal } = call;
     calls?.running.add(call);
     try {
-      const running = Promise.resolve(handler(given, invocation, signal));
+      const running = Promise.resolve(handler(args, invocation, signal));
       const answered = await within(running, timeoutSeconds * 1000, clock, signal);
       if (answered !== undefined) return bounded(answered.value);
       return failure(
@@ -82,7 +82,7 @@ type Listener = (
   news: Extract<SessionActivity, { kind: "tool.delta" | "permission.denied" }>,
 ) => void;
 
-/** What this process does for one session: tool calls, which end with its turn, and denials. */
+/** Tool calls that this process runs for one session, which end with its turn, and denials. */
 export class OwnCalls {
   readonly running = new Set<AbortController>();
   readonly #listeners = new Set<Listener>();
@@ -113,9 +113,9 @@ export function sdkTools(
     parameters: wholeValue(parameters),
     skipPermission: allowed === "always",
     defer: "never",
-    ...defined({ timeoutSeconds }),
-    handler: async (given, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
-      const { succeeded, text } = await run(given, {
+    timeoutSeconds,
+    handler: async (args, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
+      const { succeeded, text } = await run(args, {
         toolCallId,
         sessionId,
         signal,
@@ -168,10 +168,10 @@ export class LiveTools {
       if (hasText(result)) await rpc.tools.handlePendingToolCall({ requestId, result });
     };
     session.on("external_tool.requested", ({ data }) => {
-      const { requestId, toolCallId, toolName, arguments: given } = data;
-      const call = { sessionId, toolCallId, toolName, arguments: given };
+      const { requestId, toolCallId, toolName, arguments: args } = data;
+      const call = { sessionId, toolCallId, toolName, arguments: args };
       // It always answers (see `guarded`), unless the session has ended.
-      const answering = this.#handlers.get(toolName)?.(given, call);
+      const answering = this.#handlers.get(toolName)?.(args, call);
       void answer(requestId, answering).catch(() => undefined);
     });
   }
@@ -192,7 +192,7 @@ export class LiveTools {
   }
 }
 
-/** Without halves of characters in its texts: the runtime ignores a message that has one. */
+/** Removes halves of characters, because the runtime ignores a message that has one. */
 function wholeValue(parameters: SessionTool["parameters"]): SessionTool["parameters"] {
   const json = JSON.stringify(parameters);
   if (!/\\ud[89a-f]/i.test(json)) return parameters;

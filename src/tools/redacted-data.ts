@@ -1,13 +1,13 @@
-/** What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
+/** The result of a tool may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
 import { truncateUnredacted, truncate } from "../text/truncate.ts";
 import { redactedValue } from "../redaction/redacted-value.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 
 /** UTF-16 units: a part takes a few milliseconds at most. */
 const part = 32 * 1024;
 
-/** So much more is redacted than shown, so that a secret at the end of it is found as a whole. */
+/** More is redacted than shown, so that a secret at the end is found as a whole. */
 const edge = 64 * 1024;
 
 export function redactedBeginning(
@@ -37,14 +37,14 @@ async function redactedTexts(
   texts: readonly string[],
   redact: () => TextStream,
 ): Promise<readonly string[]> {
-  const breath = new Breath();
+  const yielder = new EventLoopYielder();
   const redacted: string[] = [];
   for (const text of texts) {
     const stream = redact();
     let passed = "";
     for (let from = 0; from < text.length; from += part) {
       passed += stream.push(text.slice(from, from + part));
-      if (breath.isDue) await breath.take();
+      await yielder.yieldIfDue();
     }
     redacted.push(passed + stream.end());
   }

@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -9,12 +8,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { isLocal } from "./mcp/variables.ts";
 import { Builds, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
-import {
-  type ModulePrograms,
-  runCommand,
-  runModule,
-  writeModulePrograms,
-} from "./declared-tool.ts";
+import { type ModulePrograms, runDeclared, writeModulePrograms } from "./declared-tool.ts";
 import { Programs } from "./tool-programs.ts";
 import { failed, type CallContext, type Relic, type Tool, type ToolOutcome } from "./tool.ts";
 
@@ -48,9 +42,9 @@ export interface ToolboxOptions {
   readonly declarations: Pick<Entry<number>, "tools" | "mcpServers">;
   /** Where commands run and what modules are relative to: the job's. Absolute. */
   readonly workingDirectory: string;
-  /** Of this process. Tools see what is on the allow-list for every process, and `variables`. */
+  /** The environment of this process. Tools see the variables of the allow-list, and `variables`. */
   readonly environment: Environment;
-  /** What the caller has allowed in addition (`--env NAME`), and what the run itself sets. */
+  /** Variables that the caller has allowed (`--env NAME`) or the run itself sets. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly redact: () => TextStream;
   readonly clock: Clock;
@@ -111,19 +105,16 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       name,
       description,
       parameters,
-      ...defined({ readOnly, parallelSafe, timeoutSeconds }),
+      readOnly,
+      parallelSafe,
+      timeoutSeconds,
       startsPrograms: true,
       async run(call, context) {
         const prepared = await prepare(name, declaration, context);
         if (prepared.kind !== "prepared") return prepared;
-        const { place } = prepared;
-        const field = `tools.${name}`;
-        if ("module" in declaration) {
-          const module = { ...declaration, place, field: `${field}.module` };
-          return runModule(programs, modulePrograms, module, call, context);
-        }
-        const command = { ...declaration, place, field: `${field}.command` };
-        return runCommand(programs, command, call, context);
+        const kind = "module" in declaration ? "module" : "command";
+        const at = { place: prepared.place, field: `tools.${name}.${kind}` };
+        return runDeclared(declaration, at, { programs, files: modulePrograms }, call, context);
       },
     };
   });
@@ -201,7 +192,6 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
   };
 }
 
-/** Builds write where they like in the working directory. */
 function forBuild(permissions: Permissions): Permissions {
   const task = typeof permissions === "string" ? { preset: permissions } : permissions;
   return task.preset === "all" ? task : { ...task, preset: "workspace", write: [] };
@@ -228,7 +218,6 @@ export type ServerTools =
   | {
       readonly kind: "ready";
       readonly tools: readonly Tool[];
-      /** In sentences, each once in a run: tools that can't be offered. */
       readonly problems?: readonly string[];
     }
   | { readonly kind: "failed"; readonly reason: string };

@@ -1,4 +1,4 @@
-/** What a model server gets of a turn that asks for an answer in JSON, on the real runtime, over its three wire APIs. */
+/** The requests of a turn that asks for an answer in JSON, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import type { AnswerFormat } from "../../src/engine/ports.ts";
@@ -108,27 +108,6 @@ describe("a server that refuses the format", () => {
     completed(await turn(next, "Good", { answerFormat }));
     assert.ok(asked(rig.server.requests.at(-1)));
   });
-});
-
-test("a sub-agent is not asked for the format", async (t) => {
-  const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
-  const task = { name: "task", arguments: { ...args, mode: "sync" } };
-  const rig = await sharedRig(t, ({ prompt, messages }) => {
-    if (prompt !== "Delegate") return { text: "Helped" };
-    return messages.at(-1)?.role === "tool" ? json : { toolCalls: [task] };
-  });
-  const session = await rig.open({
-    answersFormatted: true,
-    permissions: "all",
-    availableTools: ["task"],
-  });
-  completed(await turn(session, "Delegate", { answerFormat }));
-  assert.deepEqual(
-    rig.server.requests.map(
-      (one) => `${/Help|Delegate/.exec(one.prompt)?.[0]} ${asked(one) !== undefined}`,
-    ),
-    ["Delegate true", "Help false", "Delegate true"],
-  );
 });
 
 test("a rehearsal is asked nothing new; an application's transport is", async (t) => {

@@ -1,6 +1,6 @@
 /** The tools of a server as a task sees them: what can't be offered is left out by name. */
 import type { StandardSchemaV1, Tool as ServerTool } from "@modelcontextprotocol/client";
-import { defined, isRecord, isText } from "../../text/guards.ts";
+import { isRecord, isText } from "../../text/guards.ts";
 import { redactedValue } from "../../redaction/redacted-value.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import type { Tool } from "../tool.ts";
@@ -12,7 +12,6 @@ interface Malformed {
 
 export interface ServerList {
   readonly tools: readonly ServerTool[];
-  /** Tools that don't follow the protocol. */
   readonly malformed: readonly Malformed[];
 }
 
@@ -50,7 +49,6 @@ interface OfferedTool {
 
 /** The names that the protocol allows, without the slash, which separates server and tool. */
 const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
-/** UTF-16 units. */
 const longestDescription = 4_096;
 const longestName = 80;
 const longestWhy = 200;
@@ -104,11 +102,11 @@ function offered(
   const shown = description && redactedBeginning(description, longestDescription, redact);
   return {
     name: `${server}/${name}`,
-    ...defined({ description: shown }),
+    description: shown,
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
     checksParams: true,
     readOnly,
-    // Nothing that it reads changes by another call of the same kind.
+    // Calls that only read don't affect each other.
     parallelSafe: readOnly,
   };
 }

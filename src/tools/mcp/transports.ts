@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { defined, isRecord, parsedJson } from "../../text/guards.ts";
+import { isRecord, parsedJson } from "../../text/guards.ts";
 import { truncateStartUnredacted } from "../../text/truncate.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
@@ -119,7 +119,7 @@ export class ServerProgram implements Transport {
       await within(this.#exited, graceMs / 2, systemClock);
       if (process.platform === "win32") this.#program?.signal("SIGKILL");
       else await endGroup(pid, graceMs);
-      // What has left the group.
+      // Some processes may have left the group.
       await endMarkedProcesses(SERVER_MARK, this.#mark);
       await within(this.#exited, graceMs, systemClock);
     }
@@ -157,7 +157,7 @@ function textOf(end: ProgramEnd): string {
   }
 }
 
-/** `hasNews`: whether the server says when its tools have changed. From others, no stream waits for it. */
+/** `hasNews`: whether the server reports changes of its tools. Other servers get no stream. */
 export function boundedFetch(hasNews: () => boolean): FetchLike {
   let streams = 0;
   return async (url, init = {}) => {
@@ -165,7 +165,6 @@ export function boundedFetch(hasNews: () => boolean): FetchLike {
     const request = isRecord(sent) ? sent : {};
     const isNews = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
     if (isNews && !hasNews()) return new Response(null, { status: 405 });
-    // Some servers end it at once.
     if (isNews && (streams += 1) > 1) await pauseBeforeStream(streams, init.signal);
     const waits = init.method === "GET" || request["method"] === "subscriptions/listen";
     const response = await (waits ? unreferencedFetch(url, init) : fetch(url, init));
@@ -179,17 +178,17 @@ export function boundedFetch(hasNews: () => boolean): FetchLike {
 
 async function pauseBeforeStream(streams: number, signal?: AbortSignal | null): Promise<void> {
   const pause = Math.min(60_000, 500 * 2 ** Math.min(streams, 10));
-  await sleep(pause, undefined, { ref: false, ...defined({ signal: signal ?? undefined }) });
+  await sleep(pause, undefined, { ref: false, signal: signal ?? undefined });
 }
 
-/** For a stream that waits for news: with `fetch`, it would keep this process running. */
+/** For a stream that waits for notifications, which would keep this process running with `fetch`. */
 function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Response> {
   return new Promise((resolve, reject) => {
     const to = new URL(url);
     const { request } = to.protocol === "https:" ? https : http;
     const { method = "GET", body, signal } = init;
     const headers = Object.fromEntries(new Headers(init.headers));
-    request(to, { agent: false, method, headers, ...defined({ signal: signal ?? undefined }) })
+    request(to, { agent: false, method, headers, signal: signal ?? undefined })
       .on("socket", (socket) => socket.unref())
       .on("error", reject)
       .on("response", (response) => {
@@ -207,7 +206,7 @@ function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Respon
   });
 }
 
-/** The client waits for ever for the answer that was to come in a stream which broke. This answers in its place. */
+/** Answers with an error if a stream breaks, because the client would wait forever. */
 export function failBrokenStreams(transport: Transport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
@@ -222,6 +221,6 @@ export function failBrokenStreams(transport: Transport): void {
   };
 }
 
-/** Of the codes that are free for implementations. */
+/** A code from the range that is free for implementations. */
 const streamBroken = -32_000;
 const brokenOff = "The response of the server broke off or was too large.";
