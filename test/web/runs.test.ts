@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { earlierRuns, newestFirst, runsByJob } from "../../web/portal/runs.ts";
-import type { RunListItem } from "../../web/data/api.ts";
+import type { RunListItem } from "../../web/data/api-types.ts";
 import type { RunSummary } from "../../src/reports/run-summary.ts";
 
 const run = (jobId: string, minute: number, status: RunListItem["status"]): RunListItem => ({

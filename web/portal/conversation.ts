@@ -5,7 +5,7 @@
  * Invariant: the same responses and notes give the same conversation, in whatever batches the responses come, and
  * whenever the notes do.
  */
-import type { SessionListItem } from "../data/api.ts";
+import type { SessionListItem } from "../data/api-types.ts";
 
 /** A response of a session's feed (docs/server.md). Others are ignored. */
 export type SessionResponse =

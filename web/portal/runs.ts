@@ -1,6 +1,6 @@
 /** Runs of the server, as the page shows them. Pure. */
 import type { RunSummary } from "../../src/reports/run-summary.ts";
-import type { JournalSummary, RunListItem, RunStatus } from "../data/api.ts";
+import type { JournalSummary, RunListItem, RunStatus } from "../data/api-types.ts";
 
 const statuses = {
   Running: "running",
