@@ -5,7 +5,7 @@
  */
 import { codePathOf, resolve } from "./code-path.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import type { Diagnostic } from "./diagnostic.ts";
+import { type Diagnostic, diagnosticMessage } from "./diagnostic.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
 import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";
 import { suggest } from "./suggest.ts";
@@ -14,6 +14,9 @@ type SchemaObject = Readonly<Record<string, unknown>>;
 
 /** A list of a million wrong elements would fill the memory with sentences. */
 export const reportedProblems = 20_000;
+
+/** Levels of lists and objects, so that the stack is large enough. A document of a person has fewer. */
+const MAX_DEPTH = 500;
 
 /** A field of a schema: what its values are beyond their form, such as the name of a task. */
 export const meaning = Symbol("meaning");
@@ -35,6 +38,8 @@ export interface SchemaCheck<T> {
   /** What is wrong, as far as it is looked for; empty for an accepted value. */
   problems(value: unknown): Problem[];
   inspect(value: unknown): Inspection<T>;
+  /** The first problem, with its place. */
+  fault(value: unknown): string;
   diagnose(value: unknown, place?: Place): Diagnostic[];
   codePath(path: Path): string;
 }
@@ -70,6 +75,10 @@ export function schemaCheck<T = unknown>(
   return {
     accepts: (value): value is T => isAccepted<T>(value, faultsOf(value, schema, schema, 0)),
     problems,
+    fault(value) {
+      const [problem] = problems(value);
+      return problem === undefined ? "" : diagnosticMessage(problem);
+    },
     inspect,
     diagnose: (value, place) => toDiagnostics(problems(value), place),
     codePath,
@@ -113,11 +122,13 @@ class Walk {
   check(value: unknown, given: unknown, meant?: unknown): void {
     const before = this.found.length;
     if (!isRecord(given) || before > this.#most) return;
+    if (this.#path.length > MAX_DEPTH) return this.#add("nesting", given, value);
     const schema = alike(given);
     const { $ref: reference, type, const: constant, enum: allowed } = schema;
     const means = meant ?? schema["meaning"];
     if (isText(reference)) return this.check(value, resolve(this.#root, reference), means);
     if (type !== undefined && !isOfTypes(value, type)) return this.#add("type", schema, value);
+    if (schema["isType"] === true) return;
     if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
     if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
     if (isText(value)) this.#checkText(value, schema);
@@ -127,8 +138,8 @@ class Walk {
       this.places.push({ meaning: means, value, path: [...this.#path] });
     if (isList(value)) this.#checkList(value, schema);
     const misspelled = isRecord(value) ? this.#checkObject(value, schema) : [];
-    this.#checkUnion(value, schema, misspelled);
-    this.#checkConditions(value, schema);
+    if (schema["isUnion"] === true) this.#checkUnion(value, schema, misspelled);
+    if (schema["isConditional"] === true) this.#checkConditions(value, schema);
   }
 
   #add(keyword: string, schema: SchemaObject, data: unknown, params: Fault["params"] = {}): void {
@@ -163,32 +174,32 @@ class Walk {
   /** The fields that were meant by unknown ones: to miss them, too, is the same fault. */
   #checkObject(value: SchemaObject, schema: SchemaObject): readonly string[] {
     const { additionalProperties: others, propertyNames, required, dependentRequired } = schema;
-    const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
+    const { properties = noFields } = schema;
+    if (!isRecord(properties)) return [];
     const unknown: string[] = [];
     const keys = Object.keys(value);
     for (const key of keys) {
       if (propertyNames !== undefined && !this.#fits(key, propertyNames))
         this.#add("propertyNames", schema, value, { propertyName: key });
       if (Object.hasOwn(properties, key)) this.#below(key, value[key], properties[key]);
-      else if (others !== false) this.#below(key, value[key], others);
-      else {
+      else if (others === false) {
         unknown.push(key);
         this.#add("additionalProperties", schema, value, { additionalProperty: key });
-      }
+      } else if (others !== undefined) this.#below(key, value[key], others);
     }
+    const known = Object.keys(unknown.length === 0 ? noFields : properties);
+    const meant = unknown.flatMap((key) => suggest(key, known) ?? []);
     if (unknown.length === 0)
       this.#checkSize(keys.length, schema, ["minProperties", "maxProperties"], value);
-    const meant = unknown.flatMap((key) => suggest(key, Object.keys(properties)) ?? []);
-    const lacks = (field: string): boolean =>
-      !Object.hasOwn(value, field) && !meant.includes(field);
-    for (const missingProperty of textsOf(required).filter(lacks))
-      this.#add("required", schema, value, { missingProperty });
-    if (!isRecord(dependentRequired)) return meant;
-    for (const [property, needed] of Object.entries(dependentRequired)) {
-      if (!Object.hasOwn(value, property)) continue;
-      for (const missingProperty of textsOf(needed).filter(lacks))
-        this.#add("dependentRequired", schema, value, { property, missingProperty });
-    }
+    const checkRequired = (fields: unknown, keyword: string, params: object): void => {
+      if (!isList(fields)) return;
+      for (const field of fields)
+        if (isText(field) && !Object.hasOwn(value, field) && !meant.includes(field))
+          this.#add(keyword, schema, value, { ...params, missingProperty: field });
+    };
+    checkRequired(required, "required", noFields);
+    for (const [property, needed] of Object.entries(dependentRequired ?? noFields))
+      if (Object.hasOwn(value, property)) checkRequired(needed, "dependentRequired", { property });
     return meant;
   }
 
@@ -244,7 +255,7 @@ class Walk {
     const tag = String(discriminator["propertyName"]);
     // Without one, a required field is missing.
     if (!isRecord(value) || !Object.hasOwn(value, tag)) return;
-    const meant = branches.find((branch) => tagOf(branch, tag, this.#root) === value[tag]);
+    const meant = casesOf(branches, tag, this.#root).get(value[tag]);
     if (meant === undefined)
       this.#add("discriminator", schema, value, { tag, tagValue: value[tag] });
     else this.check(value, meant);
@@ -262,6 +273,14 @@ class Walk {
   }
 }
 
+const cases = new WeakMap<readonly unknown[], ReadonlyMap<unknown, unknown>>();
+
+function casesOf(branches: readonly unknown[], tag: string, root: object) {
+  const known = cases.get(branches) ?? new Map(branches.map((one) => [tagOf(one, tag, root), one]));
+  cases.set(branches, known);
+  return known;
+}
+
 const keywords = [
   ..."$ref type const enum minLength maxLength pattern minItems maxItems uniqueItems prefixItems items".split(
     " ",
@@ -275,15 +294,25 @@ const keywords = [
 
 const known = new WeakMap<SchemaObject, SchemaObject>();
 
-/** The schema with every keyword, be it undefined: V8 reads objects fast that all have the same fields. */
+/** The schema with every keyword, and what it needs at all: V8 reads objects fast that all have the same fields. */
 function alike(schema: SchemaObject): SchemaObject {
   const before = known.get(schema);
   if (before !== undefined) return before;
   const fields = keywords.map((keyword) => [keyword, schema[keyword]] as const);
-  const made = { ...Object.fromEntries(fields), meaning: Reflect.get(schema, meaning) };
+  const has = (...names: readonly string[]): boolean =>
+    names.some((name) => schema[name] !== undefined);
+  const made = {
+    ...Object.fromEntries(fields),
+    meaning: Reflect.get(schema, meaning),
+    isType: !Object.hasOwn(schema, meaning) && !has(...keywords.filter((name) => name !== "type")),
+    isUnion: has("oneOf", "anyOf"),
+    isConditional: has("allOf", "if", "not"),
+  };
   known.set(schema, made);
   return made;
 }
+
+const noFields: SchemaObject = {};
 
 const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: number) => boolean])[] =
   [
@@ -292,10 +321,6 @@ const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: numb
     ["maximum", (value, bound) => value > bound],
     ["exclusiveMaximum", (value, bound) => value >= bound],
   ];
-
-function textsOf(value: unknown): readonly string[] {
-  return isList(value) ? value.filter(isText) : [];
-}
 
 function typesOf(branch: unknown, root: object): unknown {
   if (!isRecord(branch)) return [];

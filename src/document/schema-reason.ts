@@ -72,6 +72,8 @@ export function explain(error: Fault, path: Path, root: object): Explained {
       const reason = `${quote(name)} can't be a name here.`;
       return { path: [...path, name], reason, ...defined({ hint: descriptionOf(schema) }) };
     }
+    case "nesting":
+      return { path, reason: "Is nested too deeply." };
     case "minLength":
       return { path, reason: "Must not be empty." };
     case "pattern": {

@@ -1,6 +1,6 @@
 /** One event for each transition of an action. The executor emits them without `work`, which the task adds. */
-import * as is from "./shape.ts";
-import type { TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 /** The words of the protocol, which the model reads as well. */
 const ran = ["succeeded", "failed", "timed_out", "cancelled"] as const;

@@ -1,7 +1,7 @@
 /** Why a turn did not end well. Only `crashRemedy` decides whether an error is worth a retry. */
 import { sentence } from "../text/truncate.ts";
-import * as is from "./shape.ts";
-import type { Tagged, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { Tagged, TypeOf } from "../document/describe.ts";
 
 const overloads = {
   "rate-limited": {

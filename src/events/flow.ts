@@ -1,6 +1,6 @@
 /** What events say of a Markdown workflow. The reporters know activities by these tables only. */
-import * as is from "./shape.ts";
-import type { TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 const flowNode = is.record({
   id: is.text,

@@ -1,6 +1,6 @@
-import { severities, verdicts, type Outputs } from "../entry/outputs.ts";
-import * as is from "./shape.ts";
-import type { Shape, TypeOf } from "./shape.ts";
+import { outputsSchema, severities, verdicts, type Outputs } from "../entry/outputs.ts";
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 export const finding = is.record({
   /** With slashes, relative to the root of the repository. */
@@ -95,48 +95,4 @@ export const origin = is.record({
 });
 export type Origin = TypeOf<typeof origin>;
 
-const from = is.optional(is.list(is.text));
-const max = is.optional(is.natural);
-export const outputs: Shape<Outputs> = is.record({
-  report: is.optional(
-    is.record({
-      from,
-      comment: is.optional(is.words("sticky")),
-      when: is.optional(is.words("success", "always")),
-    }),
-  ),
-  findings: is.optional(
-    is.record({
-      from,
-      max,
-      review: is.optional(is.words("comment")),
-      failOn: is.optional(is.words(...severities, "never")),
-      minSeverity: is.optional(is.words(...severities)),
-    }),
-  ),
-  verdict: is.optional(
-    is.record({
-      from,
-      failOn: is.optional(is.words("needs-work", "reject", "never")),
-      required: is.optional(is.flag),
-    }),
-  ),
-  proposals: is.optional(
-    is.record({
-      from,
-      comment: is.optional(is.record({ max })),
-      label: is.optional(is.record({ max, allowed: is.list(is.text) })),
-      reviewers: is.optional(is.record({ max, allowed: is.optional(is.list(is.text)) })),
-      issue: is.optional(is.record({ max, titlePrefix: is.optional(is.text) })),
-      pull_request: is.optional(
-        is.record({
-          max,
-          branchPrefix: is.optional(is.text),
-          draft: is.optional(is.flag),
-          paths: is.optional(is.list(is.text)),
-        }),
-      ),
-      close: is.optional(is.record({ max })),
-    }),
-  ),
-});
+export const outputs = is.open<Outputs>(outputsSchema);

@@ -10,8 +10,8 @@ import {
 import { conditionIds, leafWorks } from "../entry/work.ts";
 import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
-import * as is from "./shape.ts";
-import type { ObjectOf, Shape, Tagged, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { ObjectOf, Described, Tagged, TypeOf } from "../document/describe.ts";
 
 export const workRef = is.record({
   workId: is.count,
@@ -64,7 +64,10 @@ export const limitName = is.nameOf(limits);
 export type PlannedLimits = TypeOf<typeof plannedLimits>;
 export type PlannedLimit = TypeOf<typeof whole>;
 
-const model: Shape<Model> = is.either(is.record({ category: is.text }), is.record({ id: is.text }));
+const model: Described<Model> = is.either(
+  is.record({ category: is.text }),
+  is.record({ id: is.text }),
+);
 
 const command = {
   run: is.either(is.text, is.list(is.text)),
@@ -73,18 +76,13 @@ const command = {
   env: is.optional(is.list(is.text)),
 };
 const onCrash = is.optional(is.words(...onCrashes));
-const items: Shape<ItemSource> = is.either(
-  is.either(
-    is.record({ values: is.list(is.anything) }),
-    is.record({ lines: is.either(is.text, is.list(is.text)) }),
-  ),
-  is.either(
-    is.either(
-      is.record({ files: is.list(is.text) }),
-      is.record({ changedFiles: is.list(is.text) }),
-    ),
-    is.either(is.record(command), is.record({ result: is.text, path: is.optional(is.text) })),
-  ),
+const items: Described<ItemSource> = is.either(
+  is.record({ values: is.list(is.anything) }),
+  is.record({ lines: is.either(is.text, is.list(is.text)) }),
+  is.record({ files: is.list(is.text) }),
+  is.record({ changedFiles: is.list(is.text) }),
+  is.record(command),
+  is.record({ result: is.text, path: is.optional(is.text) }),
 );
 
 const leaves = {
@@ -115,9 +113,10 @@ export type PlannedRef = Extract<PlannedLeaf, { kind: "Ref" }>;
 export type PlannedFlow = Extract<PlannedLeaf, { kind: "Flow" }>;
 export type PlannedTree = Work<number, PlannedLeaf>;
 
-const tree: Shape<PlannedTree> = is.nested(() => anyTree);
+const tree = is.reference<PlannedTree>("work");
 const condition = is.pair(is.flag, tree);
-const anyTree = is.tagged("kind", {
+/** Referred to as `#/$defs/work`. */
+export const plannedTree = is.tagged("kind", {
   ...leaves,
   Seq: { works: is.list(tree) },
   Par: { works: is.list(tree), onCrash },
@@ -140,7 +139,7 @@ const anyTree = is.tagged("kind", {
 } satisfies Readonly<Record<Work["kind"], object>>);
 
 const preset = is.words("read-only", "workspace", "all");
-const permissions: Shape<Permissions> = is.either(
+const permissions: Described<Permissions> = is.either(
   preset,
   is.record({
     preset: is.optional(preset),

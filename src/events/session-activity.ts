@@ -1,5 +1,5 @@
-import * as is from "./shape.ts";
-import type { TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 const toolError = is.record({
   message: is.text,

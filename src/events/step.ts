@@ -1,8 +1,8 @@
 /** The steps of a Markdown workflow. The `effects` of all ended steps, in order, make the same state again. */
 import { effect, input } from "./flow.ts";
 import { workRef } from "./plan.ts";
-import * as is from "./shape.ts";
-import type { ObjectOf, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { ObjectOf, TypeOf } from "../document/describe.ts";
 
 const shell = is.record({
   workingDirectory: is.text,

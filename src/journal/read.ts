@@ -1,8 +1,9 @@
 /** A line that can't be used is a problem, and the others are used. */
-import { eventShape, eventTypes, type RunEvent } from "../events/event.ts";
+import { eventCheck, eventTypes, type RunEvent } from "../events/event.ts";
 import { isRecord } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
-import { count, faultOf, fits, natural, optional, record, words } from "../events/shape.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import { count, natural, optional, record, words } from "../document/describe.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
 const JOURNAL_VERSION = 3;
@@ -73,12 +74,16 @@ function isBeginning(text: string): boolean {
   });
 }
 
-const header = record({
-  type: words("journal"),
-  at: count,
-  format: words(JOURNAL_FORMAT),
-  removed: optional(natural),
-});
+const headerCheck = schemaCheck(
+  record({
+    type: words("journal"),
+    at: count,
+    format: words(JOURNAL_FORMAT),
+    removed: optional(natural),
+  }),
+  "header",
+  1,
+);
 
 const MAX_REASON = 500;
 
@@ -145,10 +150,11 @@ export class JournalReader {
   #use(fields: Readonly<Record<string, unknown>>): void {
     const { type } = fields;
     if (type === "journal") {
-      if (!fits(header, fields)) this.#problem(`Invalid header: ${faultOf(header, fields) ?? ""}.`);
-      else if (fields.removed !== undefined)
+      const { removed } = fields;
+      if (!headerCheck.accepts(fields)) this.#problem(`Invalid ${headerCheck.fault(fields)}`);
+      else if (removed !== undefined)
         this.#problem(
-          `A torn line of ${fields.removed} bytes was removed before this one.`,
+          `A torn line of ${String(removed)} bytes was removed before this one.`,
           "removed",
         );
       return;
@@ -156,8 +162,8 @@ export class JournalReader {
     if (this.#line === 1) this.#problem("The header is missing.");
     if (typeof type === "string" && !eventTypes.has(type))
       this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
-    else if (fits(eventShape, fields)) this.events.push(fields);
-    else this.#problem(`Invalid event: ${faultOf(eventShape, fields) ?? ""}.`);
+    else if (eventCheck.accepts(fields)) this.events.push(fields);
+    else this.#problem(`Invalid ${eventCheck.fault(fields)}`);
   }
 
   #skip(reason: string): true {

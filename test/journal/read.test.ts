@@ -181,7 +181,7 @@ test("what is no journal, or no event, is said", () => {
   ]);
   assert.deepEqual(said(parseJournal(strange.join(""))), [
     '2: Unknown event type "something.new".',
-    "3: Invalid event: at must be a whole number of 0 or more.",
+    "3: Invalid event.at: Must be a whole number, not null.",
   ]);
 });
 

@@ -162,7 +162,7 @@ test("what is damaged, foreign or of another version is not continued, and not t
   const whole = readFileSync(path, "utf8");
   const lines = whole.split("\n");
   for (const [content, why] of [
-    [whole.replace('"text":"2"', '"text":2'), /line 3: Invalid event/],
+    [whole.replace('"text":"2"', '"text":2'), /line 3: Invalid event\./],
     [lines.toSpliced(2, 1).join("\n"), /line 3: Expected number 2, found 3/],
     [whole.replace('"v":3', '"v":1'), /line 1: This journal has version 1, of an older/],
     ["# Notes\n", /the file is not a journal/],
