@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
+import type { RunEvent } from "../../src/events/event.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import {
   createJournal,
@@ -60,12 +62,16 @@ test("a place where no journal can be is refused before the run", (context) => {
   assert.throws(() => createJournal(folder(context)), /EISDIR/);
 });
 
-test("deltas are left out", () => {
+test("deltas are left out, and activities of one round of the event loop are written together", async () => {
   const file = memory((left) => left);
   const journal = createJournalReporter(file, () => 1);
-  tell(journal, ...samples.story());
+  const isActivity = ({ type }: RunEvent): boolean => type === "activity";
+  const story = samples.story().slice(0, samples.story().findLastIndex(isActivity) + 1);
+  tell(journal, ...story);
+  await setImmediate();
   assert.ok(!file.text().includes("delta"));
-  assert.equal(file.writes, 1 + samples.story().filter(isKept).length);
+  assert.equal(file.writes, story.filter((event) => !isActivity(event)).length + 1);
+  assert.equal(file.text().trimEnd().split("\n").length, 1 + story.filter(isKept).length);
 });
 
 test("a write that takes only a part is completed", () => {
@@ -78,7 +84,7 @@ test("a write that takes only a part is completed", () => {
 });
 
 test("a full disk is told once and ends the journal, not the run", async () => {
-  let room = 2;
+  let room = 1;
   const file: JournalFile = {
     write(bytes, offset) {
       room -= 1;
