@@ -9,7 +9,9 @@ export type SchemaType<S> = typeof described extends keyof S
     ? Value
     : S extends { readonly enum: readonly (infer Value)[] }
       ? Value
-      : S extends { readonly anyOf: readonly (infer Case)[] }
+      : S extends
+            | { readonly anyOf: readonly (infer Case)[] }
+            | { readonly properties?: never; readonly oneOf: readonly (infer Case)[] }
         ? SchemaType<Case>
         : S extends { readonly type: readonly (infer Name)[] }
           ? Named<Name, S>

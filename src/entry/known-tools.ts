@@ -1,4 +1,17 @@
-import { availableTools } from "./model.ts";
+/** What a model reports to the runner with. Each takes one string parameter named `argument`. */
+export const availableTools = [
+  "job_prepare_document",
+  "job_boolean_true",
+  "job_boolean_false",
+  "job_prerequisite_failed",
+] as const;
+export type JobTool = (typeof availableTools)[number];
+
+export const reportedBy: Readonly<Record<string, JobTool>> = {
+  "reported-document": "job_prepare_document",
+  "reported-true-reason": "job_boolean_true",
+  "reported-false-reason": "job_boolean_false",
+};
 
 /** With which a task leaves something for others and for people. Not a part of `availableTools`, which the library exports. */
 const reportTools: readonly string[] = [

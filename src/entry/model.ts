@@ -1,5 +1,14 @@
 /** The entry: what a user declares. Source of the rules: `docs/entry-format.md`. */
 import type { Limits } from "./limits.ts";
+import type {
+  Availability,
+  Criteria,
+  DrivingSessionRetry,
+  GridRow,
+  Input,
+  Memory,
+  SystemPrompt,
+} from "./entry-schema.ts";
 import type { Outputs } from "./outputs.ts";
 import type { Permissions } from "./permissions.ts";
 import type {
@@ -9,9 +18,11 @@ import type {
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
-import type { Command, Model, NamedModel, Prompt, Work } from "./works.ts";
+import type { Model, NamedModel, Prompt, Work } from "./works.ts";
 
+export { availableTools, reportedBy, type JobTool } from "./known-tools.ts";
 export * from "./limits.ts";
+export type * from "./entry-schema.ts";
 export type { Outputs } from "./outputs.ts";
 export * from "./permissions.ts";
 export * from "./tool-declarations.ts";
@@ -21,41 +32,6 @@ export * from "./works.ts";
 export interface Models {
   readonly driving: NamedModel;
   readonly [category: string]: NamedModel;
-}
-
-export interface Availability {
-  /** There must be a changed file (`true`), or one that the globs match. Otherwise the task is skipped. */
-  readonly change?: true | readonly string[];
-  readonly previousTasks?: readonly string[];
-  /** Asked in the driving session; holds when `job_boolean_true` is the last boolean tool called. */
-  readonly condition?: Prompt;
-}
-
-export interface FailureAction {
-  readonly retryTimes: number;
-  readonly additionalPrompt?: Prompt;
-}
-
-export interface Criteria {
-  /** Tools that must have run, successfully, in the last turn of the task session. */
-  readonly toolExecuted?: readonly string[];
-  /** Globs: one of these files must differ from the start of the task. */
-  readonly changed?: readonly string[];
-  /** Must exit with 0. Run after `toolExecuted` and before `condition`. */
-  readonly commands?: readonly Command[];
-  /** JSON Schema of an object: `job_result` must have been called with arguments that fit. */
-  readonly result?: object;
-  readonly condition?: Prompt;
-  /** `false` puts availability and criteria checks into sessions of their own. Default: true. */
-  readonly runConditionInSameSession?: boolean;
-  readonly failureAction: FailureAction;
-}
-
-/** Instructions beside the system prompt of the Copilot runtime, or in its place. */
-export interface SystemPrompt {
-  readonly prompt: Prompt;
-  /** `replace`: without the runtime's own, its rules of safety included. Default: `append`, after it. */
-  readonly mode?: "replace" | "append";
 }
 
 /** A prompt, when it may run, and what must hold after it. */
@@ -96,38 +72,6 @@ export interface Job<Id extends number = never> {
   readonly outputs?: Outputs;
   /** Notes that its tasks keep for later runs. */
   readonly memory?: Memory;
-}
-
-/** A Markdown list that tasks read as `$memory`, and add to with `job_remember`. */
-export interface Memory {
-  /** Relative to the working directory, and in it. */
-  readonly file: string;
-  /** Bytes of UTF-8: the oldest notes go when there are more. Default: 20,000. */
-  readonly max?: number;
-}
-
-export interface GridCell {
-  readonly name: string;
-  readonly jobName: string;
-}
-
-export interface GridRow {
-  readonly keyword: string;
-  /** null or undefined: an empty cell. A prepared entry has null. */
-  readonly jobs: readonly (GridCell | null | undefined)[];
-}
-
-export interface DrivingSessionRetry {
-  readonly modelId: string;
-  readonly retries: number;
-}
-
-/** What a run can be given with `--input NAME=VALUE`. */
-export interface Input {
-  readonly description: string;
-  readonly required?: boolean;
-  readonly default?: string;
-  readonly options?: readonly string[];
 }
 
 /** The file: models, prompt variables, tasks, jobs, permissions, limits. `validateEntry` checks and prepares it. */
@@ -187,28 +131,15 @@ export interface PreparedTask extends Task {
   readonly availability?: Availability & { readonly condition?: ExpandedPrompt };
   readonly criteria?: Criteria & {
     readonly condition?: ExpandedPrompt;
-    readonly failureAction: FailureAction & { readonly additionalPrompt?: ExpandedPrompt };
+    readonly failureAction: Criteria["failureAction"] & {
+      readonly additionalPrompt?: ExpandedPrompt;
+    };
   };
 }
 
 export interface PreparedJob extends Job<number> {
   readonly requireUserInput: boolean;
 }
-
-/** What a model reports to the runner with. Each takes one string parameter named `argument`. */
-export const availableTools = [
-  "job_prepare_document",
-  "job_boolean_true",
-  "job_boolean_false",
-  "job_prerequisite_failed",
-] as const;
-export type JobTool = (typeof availableTools)[number];
-
-export const reportedBy: Readonly<Record<string, JobTool>> = {
-  "reported-document": "job_prepare_document",
-  "reported-true-reason": "job_boolean_true",
-  "reported-false-reason": "job_boolean_false",
-};
 
 /** Variables whose values are known only while a task runs. */
 export const runtimeVariables = [

@@ -3,7 +3,7 @@ import {
   type ItemSource,
   type Limits,
   type Model,
-  type PermissionRules,
+  permissionsSchema,
   type Permissions,
   type Work,
 } from "../entry/model.ts";
@@ -138,20 +138,7 @@ export const plannedTree = is.tagged("kind", {
   Alt: { condition: tree, trueWork: is.optional(tree), falseWork: is.optional(tree) },
 } satisfies Readonly<Record<Work["kind"], object>>);
 
-const preset = is.words("read-only", "workspace", "all");
-const permissions: Described<Permissions> = is.either(
-  preset,
-  is.record({
-    preset: is.optional(preset),
-    read: is.optional(is.list(is.text)),
-    write: is.optional(is.list(is.text)),
-    shell: is.optional(is.either(is.yes, is.list(is.text))),
-    url: is.optional(is.list(is.text)),
-    hosts: is.optional(is.list(is.text)),
-    tools: is.optional(is.list(is.text)),
-    sandbox: is.optional(is.words("auto", "required", "off")),
-  } satisfies Readonly<Record<keyof PermissionRules, unknown>>),
-);
+const permissions = is.open<Permissions>(permissionsSchema);
 
 export const fileStatus = is.words(
   "added",
