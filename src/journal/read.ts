@@ -3,7 +3,7 @@ import { eventCheck, eventTypes, type RunEvent } from "../events/event.ts";
 import { isRecord } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { count, natural, optional, record, words } from "../document/describe.ts";
+import { count, natural, optional, record, type SchemaType, words } from "../document/describe.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
 const JOURNAL_VERSION = 3;
@@ -74,16 +74,13 @@ function isBeginning(text: string): boolean {
   });
 }
 
-const headerCheck = schemaCheck(
-  record({
-    type: words("journal"),
-    at: count,
-    format: words(JOURNAL_FORMAT),
-    removed: optional(natural),
-  }),
-  "header",
-  1,
-);
+const header = record({
+  type: words("journal"),
+  at: count,
+  format: words(JOURNAL_FORMAT),
+  removed: optional(natural),
+});
+const headerCheck = schemaCheck<SchemaType<typeof header>>(header, "header", 1);
 
 const MAX_REASON = 500;
 
@@ -150,11 +147,10 @@ export class JournalReader {
   #use(fields: Readonly<Record<string, unknown>>): void {
     const { type } = fields;
     if (type === "journal") {
-      const { removed } = fields;
       if (!headerCheck.accepts(fields)) this.#problem(`Invalid ${headerCheck.fault(fields)}`);
-      else if (removed !== undefined)
+      else if (fields.removed !== undefined)
         this.#problem(
-          `A torn line of ${String(removed)} bytes was removed before this one.`,
+          `A torn line of ${fields.removed} bytes was removed before this one.`,
           "removed",
         );
       return;
