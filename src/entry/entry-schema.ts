@@ -2,7 +2,7 @@
 import type { SchemaType } from "../document/describe.ts";
 import { limitProperties } from "./limits.ts";
 import { availableTools } from "./known-tools.ts";
-import { permissionsSchema } from "./permissions.ts";
+import { permissionsSchema, type Permissions } from "./permissions.ts";
 import {
   choice,
   flag,
@@ -18,7 +18,7 @@ import {
   texts,
   whole,
 } from "./schema-parts.ts";
-import { commandFields, namedModelSchema, workSchema, type Prompt } from "./works.ts";
+import { commandFields, namedModelSchema, workSchema, type Model, type Prompt } from "./works.ts";
 import { outputsSchema } from "./outputs.ts";
 import {
   declarations,
@@ -156,17 +156,17 @@ const criteria = object(
 
 const task = object(
   {
-    model: ref("model", "Without it, every Ref to this task needs a modelOverride."),
+    model: ref<Model>("model", "Without it, every Ref to this task needs a modelOverride."),
     prompt: means("prompt of a task", ref<Prompt>("prompt", "What the agent is asked to do.")),
     requireUserInput: flag("Must be true if and only if the prompt uses $user-input.", false),
     availability,
     criteria,
-    system: ref("system", "Replaces the system prompt of the entry."),
-    permissions: ref("permissions", "Replaces the permissions of the entry."),
+    system: ref<SystemPrompt>("system", "Replaces the system prompt of the entry."),
+    permissions: ref<Permissions>("permissions", "Replaces the permissions of the entry."),
     protocol: {
       const: "actions",
       description: "The model answers with documents of the action protocol.",
-    },
+    } as const,
     iterations: whole("With protocol: maximum number of documents in one round of the task.", {
       maximum: 1000,
       default: 20,
@@ -179,7 +179,7 @@ const task = object(
         { const: false },
         object({ iterations: { type: "integer", minimum: 1, maximum: 100 } }, ["iterations"]),
       ],
-    },
+    } as const,
     relics: listOf("relic", "With protocol: the relics of the task. Default: all."),
     monuments: listOf("monument", "With protocol: the monuments of the task. Default: all."),
   },
@@ -247,6 +247,8 @@ const drivingSessionRetry = object({ modelId: name, retries: { type: "integer", 
   "retries",
 ]);
 
+/** A prompt, when it may run, and what must hold after it. */
+export interface Task extends SchemaType<typeof task> {}
 /** When the task may run. */
 export type Availability = SchemaType<typeof availability>;
 /** When the task has succeeded. */

@@ -8,6 +8,7 @@ import type {
   Input,
   Memory,
   SystemPrompt,
+  Task,
 } from "./entry-schema.ts";
 import type { Outputs } from "./outputs.ts";
 import type { Permissions } from "./permissions.ts";
@@ -18,7 +19,7 @@ import type {
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
-import type { Model, NamedModel, Prompt, Work } from "./works.ts";
+import type { NamedModel, Prompt, Work } from "./works.ts";
 
 export { availableTools, reportedBy, type JobTool } from "./known-tools.ts";
 export * from "./limits.ts";
@@ -32,34 +33,6 @@ export * from "./works.ts";
 export interface Models {
   readonly driving: NamedModel;
   readonly [category: string]: NamedModel;
-}
-
-/** A prompt, when it may run, and what must hold after it. */
-export interface Task {
-  /** The model that does the work. Without it, every work of the task needs a `modelOverride`. */
-  readonly model?: Model;
-  /** The prompt, which may contain variables. */
-  readonly prompt: Prompt;
-  /** Whether the prompt uses `$user-input`. Default: false. */
-  readonly requireUserInput?: boolean;
-  /** What must hold before the task runs. */
-  readonly availability?: Availability;
-  /** What must hold after it, and how often it is retried. */
-  readonly criteria?: Criteria;
-  /** The system prompt of all sessions of the task. Default: the entry's. */
-  readonly system?: SystemPrompt;
-  /** Replaces the entry's permissions for this task. */
-  readonly permissions?: Permissions;
-  /** `actions`: the model answers with documents of the action protocol. Default: one turn, with tool calls. */
-  readonly protocol?: "actions";
-  /** With `protocol`: how many documents are accepted in one round of the task. Default: 20. */
-  readonly iterations?: number;
-  /** With `protocol`: documents before the first, in which actions only read. Default: false. */
-  readonly preThinking?: false | { readonly iterations: number };
-  /** With `protocol`: names of the relics that the model may choose. Default: all of the entry. */
-  readonly relics?: readonly string[];
-  /** With `protocol`: names of the monuments that the model may address. Default: all of the entry. */
-  readonly monuments?: readonly string[];
 }
 
 /** A tree of works under a name: what `startJob` runs. */

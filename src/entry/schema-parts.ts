@@ -38,11 +38,8 @@ function withMeaning(schema: object): object {
   return schema;
 }
 
-export const listOf = <const M extends object = object>(
-  what: Meaning,
-  description?: string,
-  more?: M,
-) => ({ type: "array", items: means(what), ...more, ...defined({ description }) }) as const;
+export const listOf = (what: Meaning, description?: string, more: object = {}) =>
+  ({ type: "array", items: means(what), ...more, ...defined({ description }) }) as const;
 
 export const text = { type: "string" } as const;
 export const name = { type: "string", minLength: 1 } as const;
@@ -79,14 +76,10 @@ export function ref<T = unknown>(
   return { $ref: `#/$defs/${definition}`, ...defined({ description }) };
 }
 
-export const object = <
-  const P extends object,
-  const R extends readonly string[],
-  const M extends object = object,
->(
+export const object = <const P extends object, const R extends readonly string[]>(
   properties: P,
   required: R,
-  more?: M,
+  more: object = {},
 ) => ({ type: "object", ...more, properties, required, additionalProperties: false }) as const;
 
 export const map = <const V extends object>(values: V, more: object) =>
