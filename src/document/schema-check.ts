@@ -123,23 +123,28 @@ class Walk {
     const before = this.found.length;
     if (!isRecord(given) || before > this.#most) return;
     if (this.#path.length > MAX_DEPTH) return this.#add("nesting", given, value);
-    const schema = alike(given);
-    const { $ref: reference, type, const: constant, enum: allowed } = schema;
-    const means = meant ?? schema["meaning"];
-    if (isText(reference)) return this.check(value, resolve(this.#root, reference), means);
+    const rules = rulesOf(given);
+    const { schema, reference, type } = rules;
+    const means = meant ?? rules.meaning;
+    if (reference !== undefined) return this.check(value, resolve(this.#root, reference), means);
     if (type !== undefined && !isOfTypes(value, type)) return this.#add("type", schema, value);
-    if (schema["isType"] === true) return;
-    if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
-    if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
-    if (isText(value)) this.#checkText(value, schema);
-    else if (typeof value === "number") this.#checkNumber(value, schema);
-    else if (isList(value)) this.#checkSize(value.length, schema, ["minItems", "maxItems"], value);
+    if (rules.isType && means === undefined) return;
+    if (rules.hasValues) {
+      const { const: constant, enum: allowed } = schema;
+      if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
+      if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
+    }
+    if (rules.hasBounds) {
+      if (isText(value)) this.#checkText(value, schema);
+      else if (typeof value === "number") this.#checkNumber(value, rules);
+      else if (isList(value)) this.#checkSize(value.length, schema, itemSizes, value);
+    }
     if (isText(means) && this.found.length === before)
       this.places.push({ meaning: means, value, path: [...this.#path] });
     if (isList(value)) this.#checkList(value, schema);
-    const misspelled = isRecord(value) ? this.#checkObject(value, schema) : [];
-    if (schema["isUnion"] === true) this.#checkUnion(value, schema, misspelled);
-    if (schema["isConditional"] === true) this.#checkConditions(value, schema);
+    const misspelled = isRecord(value) ? this.#checkObject(value, rules) : nothing;
+    if (rules.isUnion) this.#checkUnion(value, schema, misspelled);
+    if (rules.isConditional) this.#checkConditions(value, schema);
   }
 
   #add(keyword: string, schema: SchemaObject, data: unknown, params: Fault["params"] = {}): void {
@@ -155,11 +160,9 @@ class Walk {
       this.#add("pattern", schema, value);
   }
 
-  #checkNumber(value: number, schema: SchemaObject): void {
-    for (const [keyword, isBeyond] of bounds) {
-      const bound = schema[keyword];
-      if (typeof bound === "number" && isBeyond(value, bound)) this.#add(keyword, schema, value);
-    }
+  #checkNumber(value: number, { schema, bounds }: Rules): void {
+    for (const { keyword, isBeyond, bound } of bounds)
+      if (isBeyond(value, bound)) this.#add(keyword, schema, value);
   }
 
   #checkList(value: readonly unknown[], schema: SchemaObject): void {
@@ -172,14 +175,12 @@ class Walk {
   }
 
   /** The fields that were meant by unknown ones: to miss them, too, is the same fault. */
-  #checkObject(value: SchemaObject, schema: SchemaObject): readonly string[] {
-    const { additionalProperties: others, propertyNames, required, dependentRequired } = schema;
-    const { properties = noFields } = schema;
-    if (!isRecord(properties)) return [];
+  #checkObject(value: SchemaObject, rules: Rules): readonly string[] {
+    const { schema, properties, others, required } = rules;
     const unknown: string[] = [];
-    const keys = Object.keys(value);
-    for (const key of keys) {
-      if (propertyNames !== undefined && !this.#fits(key, propertyNames))
+    for (const key in value) {
+      if (!Object.hasOwn(value, key)) continue;
+      if (rules.hasNames && !this.#fits(key, schema["propertyNames"]))
         this.#add("propertyNames", schema, value, { propertyName: key });
       if (Object.hasOwn(properties, key)) this.#below(key, value[key], properties[key]);
       else if (others === false) {
@@ -187,19 +188,18 @@ class Walk {
         this.#add("additionalProperties", schema, value, { additionalProperty: key });
       } else if (others !== undefined) this.#below(key, value[key], others);
     }
-    const known = Object.keys(unknown.length === 0 ? noFields : properties);
+    const known = unknown.length === 0 ? [] : Object.keys(properties);
     const meant = unknown.flatMap((key) => suggest(key, known) ?? []);
-    if (unknown.length === 0)
-      this.#checkSize(keys.length, schema, ["minProperties", "maxProperties"], value);
-    const checkRequired = (fields: unknown, keyword: string, params: object): void => {
-      if (!isList(fields)) return;
-      for (const field of fields)
-        if (isText(field) && !Object.hasOwn(value, field) && !meant.includes(field))
-          this.#add(keyword, schema, value, { ...params, missingProperty: field });
-    };
-    checkRequired(required, "required", noFields);
-    for (const [property, needed] of Object.entries(dependentRequired ?? noFields))
-      if (Object.hasOwn(value, property)) checkRequired(needed, "dependentRequired", { property });
+    if (unknown.length === 0 && rules.hasBounds)
+      this.#checkSize(Object.keys(value).length, schema, fieldSizes, value);
+    const lacks = (field: string): boolean =>
+      !Object.hasOwn(value, field) && !meant.includes(field);
+    for (const missingProperty of required)
+      if (lacks(missingProperty)) this.#add("required", schema, value, { missingProperty });
+    for (const [property, needed] of rules.dependent)
+      if (Object.hasOwn(value, property))
+        for (const missingProperty of needed.filter(lacks))
+          this.#add("dependentRequired", schema, value, { property, missingProperty });
     return meant;
   }
 
@@ -281,39 +281,6 @@ function casesOf(branches: readonly unknown[], tag: string, root: object) {
   return known;
 }
 
-const keywords = [
-  ..."$ref type const enum minLength maxLength pattern minItems maxItems uniqueItems prefixItems items".split(
-    " ",
-  ),
-  ..."minimum exclusiveMinimum maximum exclusiveMaximum minProperties maxProperties properties".split(
-    " ",
-  ),
-  ..."additionalProperties propertyNames required dependentRequired".split(" "),
-  ..."oneOf anyOf discriminator allOf if then else not description".split(" "),
-];
-
-const known = new WeakMap<SchemaObject, SchemaObject>();
-
-/** The schema with every keyword, and what it needs at all: V8 reads objects fast that all have the same fields. */
-function alike(schema: SchemaObject): SchemaObject {
-  const before = known.get(schema);
-  if (before !== undefined) return before;
-  const fields = keywords.map((keyword) => [keyword, schema[keyword]] as const);
-  const has = (...names: readonly string[]): boolean =>
-    names.some((name) => schema[name] !== undefined);
-  const made = {
-    ...Object.fromEntries(fields),
-    meaning: Reflect.get(schema, meaning),
-    isType: !Object.hasOwn(schema, meaning) && !has(...keywords.filter((name) => name !== "type")),
-    isUnion: has("oneOf", "anyOf"),
-    isConditional: has("allOf", "if", "not"),
-  };
-  known.set(schema, made);
-  return made;
-}
-
-const noFields: SchemaObject = {};
-
 const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: number) => boolean])[] =
   [
     ["minimum", (value, bound) => value < bound],
@@ -321,6 +288,76 @@ const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: numb
     ["maximum", (value, bound) => value > bound],
     ["exclusiveMaximum", (value, bound) => value >= bound],
   ];
+const itemSizes = ["minItems", "maxItems"] as const;
+const fieldSizes = ["minProperties", "maxProperties"] as const;
+const textSizes = ["minLength", "maxLength", "pattern"] as const;
+const sizes = [...bounds.map(([keyword]) => keyword), ...itemSizes, ...fieldSizes, ...textSizes];
+const nothing: readonly string[] = [];
+const noFields: SchemaObject = {};
+
+/** A schema as the walk needs it. V8 reads objects fast that all have the same fields. */
+class Rules {
+  readonly schema: SchemaObject;
+  readonly reference: string | undefined;
+  readonly type: unknown;
+  readonly meaning: unknown;
+  readonly bounds: readonly {
+    readonly keyword: string;
+    readonly isBeyond: (a: number, b: number) => boolean;
+    readonly bound: number;
+  }[];
+  readonly properties: SchemaObject;
+  readonly others: unknown;
+  readonly required: readonly string[];
+  readonly dependent: readonly (readonly [string, readonly string[]])[];
+  readonly hasValues: boolean;
+  readonly hasBounds: boolean;
+  readonly hasNames: boolean;
+  readonly isUnion: boolean;
+  readonly isConditional: boolean;
+  /** It has no other rule than its type. */
+  readonly isType: boolean;
+
+  constructor(schema: SchemaObject) {
+    const { $ref: reference, properties, required, dependentRequired } = schema;
+    const has = (...names: readonly string[]): boolean =>
+      names.some((name) => schema[name] !== undefined);
+    this.schema = schema;
+    this.reference = isText(reference) ? reference : undefined;
+    this.type = schema["type"];
+    this.meaning = Reflect.get(schema, meaning);
+    this.bounds = bounds.flatMap(([keyword, isBeyond]) => {
+      const bound = schema[keyword];
+      return typeof bound === "number" ? [{ keyword, isBeyond, bound }] : [];
+    });
+    this.properties = isRecord(properties) ? properties : noFields;
+    this.others = schema["additionalProperties"];
+    this.required = textsOf(required);
+    this.dependent = Object.entries(dependentRequired ?? {}).map(
+      ([name, needed]) => [name, textsOf(needed)] as const,
+    );
+    this.hasValues = has("const", "enum");
+    this.hasBounds = has(...sizes);
+    this.hasNames = has("propertyNames");
+    this.isUnion = has("oneOf", "anyOf");
+    this.isConditional = has("allOf", "if", "not");
+    this.isType = Object.keys(schema).every((name) => name === "type" || name === "description");
+  }
+}
+
+const known = new WeakMap<SchemaObject, Rules>();
+
+function rulesOf(schema: SchemaObject): Rules {
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  const made = new Rules(schema);
+  known.set(schema, made);
+  return made;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return isList(value) ? value.filter(isText) : nothing;
+}
 
 function typesOf(branch: unknown, root: object): unknown {
   if (!isRecord(branch)) return [];
