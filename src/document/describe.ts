@@ -167,7 +167,7 @@ export function reference<T>(name: string): Described<T> {
   return { $ref: `#/$defs/${name}` };
 }
 
-/** The same schema for a reader of later versions, which may have added fields. */
+/** Accepts unknown fields as well: a later version may have added some. */
 export function open<T>(schema: object): Described<T> {
   const isClosing = (key: string, value: unknown): boolean =>
     key === "additionalProperties" && value === false;

@@ -10,13 +10,13 @@ export interface Diagnostic {
   readonly codePath: string;
   /** One sentence. */
   readonly reason: string;
-  /** What the author can do now. */
+  /** Tells the author what to do. */
   readonly hint?: string;
   /** Absent: an error. A warning leaves the file valid. */
   readonly severity?: "warning";
 }
 
-/** What `validateEntry` and the loaders throw. The message is that of the first diagnostic. */
+/** Thrown by `validateEntry` and the loaders. The message is that of the first diagnostic. */
 export class DiagnosticsError extends Error {
   /** All problems, in the order of the document where there is one. */
   readonly diagnostics: readonly Diagnostic[];

@@ -35,7 +35,7 @@ export type Inspection<T> = { readonly places: readonly MeantPlace[] } & (
 
 export interface SchemaCheck<T> {
   accepts(value: unknown): value is T;
-  /** What is wrong, as far as it is looked for; empty for an accepted value. */
+  /** At most as many problems as are reported; empty for an accepted value. */
   problems(value: unknown): Problem[];
   inspect(value: unknown): Inspection<T>;
   /** The first problem, with its place. */
@@ -92,7 +92,7 @@ function isAccepted<T>(_value: unknown, faults: readonly PlacedFault[]): _value 
 }
 
 interface PlacedFault extends Fault {
-  /** Of the value that has the fault: for a missing or an unknown field, the object. */
+  /** The path of the value that has the fault: for a missing or an unknown field, the object. */
   readonly path: Path;
 }
 
@@ -253,7 +253,7 @@ class Walk {
     discriminator: SchemaObject,
   ): void {
     const tag = String(discriminator["propertyName"]);
-    // Without one, a required field is missing.
+    // A missing tag is reported as a missing field.
     if (!isRecord(value) || !Object.hasOwn(value, tag)) return;
     const meant = casesOf(branches, tag, this.#root).get(value[tag]);
     if (meant === undefined)

@@ -4,7 +4,7 @@ import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import type { Path } from "./problem.ts";
 import { didYouMean, suggest, suggestion } from "./suggest.ts";
 
-/** What a value has against a keyword of its schema, as ajv reports it. */
+/** A keyword that a value does not fit, as ajv reports it. */
 export type Fault = Pick<ErrorObject, "keyword" | "params" | "schema" | "parentSchema" | "data"> & {
   readonly message?: string;
 };
@@ -77,7 +77,7 @@ export function explain(error: Fault, path: Path, root: object): Explained {
     case "minLength":
       return { path, reason: "Must not be empty." };
     case "pattern": {
-      // Of our own schemas, the description says it better.
+      // In our own schemas, the description explains it better.
       const hint = error.message === undefined ? descriptionOf(error.parentSchema) : undefined;
       if (hint !== undefined) return { path, reason: "Is invalid.", hint };
       return { path, reason: `Is invalid: must match pattern ${quote(schema)}.` };

@@ -7,9 +7,9 @@ import type { Path } from "./problem.ts";
 import { explain } from "./schema-reason.ts";
 
 export interface ValueProblem {
-  /** Of the value that is wrong. For a missing or an unknown field, of the object. */
+  /** The path of the value that is wrong. For a missing or an unknown field, that of the object. */
   readonly at: Path;
-  /** Of the field, where a field is missing or unknown. Else the same as `at`. */
+  /** The path of the field if it is missing or unknown, else `at`. */
   readonly path: Path;
   readonly reason: string;
   readonly keyword: string;
@@ -29,7 +29,7 @@ const explained = 100;
 const MANY_VALUES = 10_000;
 
 export function compileValueCheck(schema: object): CompiledCheck {
-  // What `$schema` names is not loaded. With `$async`, a check would return a promise, which looks like a yes.
+  // `$schema` is not loaded. With `$async`, a check would return a promise, which looks like a yes.
   const { $schema: _schema, $async: _async, ...rules }: AnySchemaObject = { ...schema };
   try {
     const checkAll = compile(rules, true);

@@ -1,4 +1,4 @@
-/** What compares two places of an entry. What depends on something that is broken is passed over. */
+/** Checks that compare two places of an entry. They skip a place that depends on a broken one. */
 import { isList, isText } from "../text/guards.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
@@ -150,7 +150,7 @@ class EntryChecker {
       const need = this.#needs.get(name);
       if (job?.requireUserInput === false && need !== undefined)
         this.#problems.add(path, `Must be true, because ${need}.`);
-      // What is broken may be what needs it.
+      // The broken part may be the one that needs it.
       const isKnown =
         this.#entry.tasks !== undefined &&
         [["tasks"], ["jobs", name], ["promptVariables"]].every((part) =>
@@ -296,7 +296,7 @@ class EntryChecker {
   }
 
   #suggestVariable(name: string): Hint {
-    // What is written in capitals is mostly a variable of the environment.
+    // A name in capitals is mostly a variable of the environment.
     if (/^[A-Z\d]+$/.test(name)) return { hint: `write $$${name} for a literal $${name}` };
     return this.#problems.suggest(name, [...this.#names.promptVariables, ...fixedVariables]);
   }

@@ -1,4 +1,4 @@
-/** What agents may call, checked as in `check-entry.ts`. */
+/** Checks of the tools that agents may call, as in `check-entry.ts`. */
 import { defined, urlOf } from "../text/guards.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaFaults } from "../document/schema-faults.ts";

@@ -257,7 +257,7 @@ export type Criteria = SchemaType<typeof criteria>;
 export type SystemPrompt = SchemaType<typeof system>;
 /** A Markdown list that tasks read as `$memory`, and add to with `job_remember`. */
 export type Memory = SchemaType<typeof memory>;
-/** What a run can be given with `--input NAME=VALUE`. */
+/** A value that a run gets with `--input NAME=VALUE`. */
 export type Input = SchemaType<typeof input>;
 /** A prepared entry has null for an empty cell. */
 export type GridRow = SchemaType<typeof gridRow>;

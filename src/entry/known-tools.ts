@@ -1,4 +1,4 @@
-/** What a model reports to the runner with. Each takes one string parameter named `argument`. */
+/** The tools with which a model reports to the runner. Each takes one string parameter named `argument`. */
 export const availableTools = [
   "job_prepare_document",
   "job_boolean_true",
@@ -27,7 +27,7 @@ export const allJobTools: readonly string[] = [...availableTools, ...reportTools
 
 export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
 
-/** Of the Copilot runtime, whatever the model and the system; it takes the name for its own tool. */
+/** Tools of the Copilot runtime for any model and system. It takes such a name for its own tool. */
 export const runtimeTools: readonly string[] = [
   "view",
   "grep",

@@ -10,7 +10,7 @@ export type LoadedEntry =
   | {
       readonly kind: "loaded";
       readonly entry: PreparedEntry;
-      /** As the caller named it. */
+      /** The name that the caller passed. */
       readonly file: string;
       /** The position of the value at a path such as `["jobs", "review", "work"]`. */
       readonly locate: Locate;

@@ -39,9 +39,9 @@ export interface Models {
 export interface Job<Id extends number = never> {
   /** Derived from the tasks; where an author states it, it must be right. */
   readonly requireUserInput?: boolean;
-  /** What runs, in which order. */
+  /** The tree of steps. */
   readonly work: Work<Id>;
-  /** What it publishes, in place of that of the entry. */
+  /** Replaces the outputs of the entry. */
   readonly outputs?: Outputs;
   /** Notes that its tasks keep for later runs. */
   readonly memory?: Memory;
@@ -54,13 +54,13 @@ export interface Entry<Id extends number = never> {
   readonly models: Models;
   /** Texts that prompts refer to as `$name`. */
   readonly promptVariables?: Readonly<Record<string, Prompt>>;
-  /** What a run can be given, by name: `$input-NAME`. */
+  /** Inputs of a run by name. Prompts insert them with `$input-NAME`. */
   readonly inputs?: Readonly<Record<string, Input>>;
   /** By name. */
   readonly tasks: Readonly<Record<string, Task>>;
   /** By name. */
   readonly jobs: Readonly<Record<string, Job<Id>>>;
-  /** What a job publishes. */
+  /** The outputs of every job without its own. */
   readonly outputs?: Outputs;
   /** How a portal lists the jobs. */
   readonly grid?: readonly GridRow[];

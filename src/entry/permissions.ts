@@ -4,7 +4,7 @@ import { choice, listOf, names, object } from "./schema-parts.ts";
 
 /** From the strictest on. */
 export const permissionPresets = ["read-only", "workspace", "all"] as const;
-/** What an agent may do without further rules. */
+/** Permissions without further rules. */
 export type PermissionPreset = (typeof permissionPresets)[number];
 
 /** From the weakest on. */
@@ -52,5 +52,5 @@ export const permissionsSchema = {
 } as const;
 
 export type PermissionRules = SchemaType<typeof permissionRules>;
-/** What an agent may do: a preset, or rules that add to one. */
+/** A preset of permissions, or rules that add to one. */
 export type Permissions = SchemaType<typeof permissionsSchema>;

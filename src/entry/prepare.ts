@@ -53,7 +53,7 @@ export type PrepareResult =
 export interface PrepareOptions extends Place {
   readonly codePath?: string;
   readonly checks?: WarningChecks;
-  /** Without it, an entry with prompts in files is rejected. */
+  /** Default: an entry with prompts in files is rejected. */
   readonly readPrompt?: ReadPrompt;
 }
 

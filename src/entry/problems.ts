@@ -9,7 +9,7 @@ export const entryCheck = schemaCheck<Entry>(entrySchema, "entry");
 
 export interface Hint {
   readonly hint?: string;
-  /** Of the value, what is wrong. */
+  /** The wrong part of the value. */
   readonly text?: string;
 }
 
@@ -58,7 +58,7 @@ export class Problems {
   }
 }
 
-/** What is valid, but probably not intended. */
+/** A problem that is valid, but probably not intended. */
 export function warning(path: Path, reason: string, hint?: string): Problem {
   const codePath = entryCheck.codePath(path);
   return { path, codePath, reason, severity: "warning", ...defined({ hint }) };

@@ -11,7 +11,7 @@ export type Meaning =
   | "relic"
   | "monument"
   | "tool"
-  /** Of the entry, or a job tool. */
+  /** A tool of the entry, or a job tool. */
   | "tool of a task"
   /** Must not be that of a task. */
   | "name of a work"

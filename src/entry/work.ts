@@ -1,4 +1,4 @@
-/** What is inside of each kind of work stands in `placedParts` and `mapParts` alone. */
+/** `placedParts` and `mapParts` alone know the parts of each kind of work. */
 import type { Path } from "../document/problem.ts";
 import type {
   Command,

@@ -1,4 +1,4 @@
-/** What a job does, and in which order: the kinds of work. Source of the rules: `docs/entry-format.md`. */
+/** The kinds of work that make up a job. Source of the rules: `docs/entry-format.md`. */
 import type { SchemaType } from "../document/describe.ts";
 import {
   choice,
@@ -44,7 +44,7 @@ export function idOf(model: NamedModel): string {
   return typeof model === "string" ? model : model.id;
 }
 
-/** As an author writes it; `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
+/** A tree of steps as an author writes it. `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
 export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
   Leaf | CompositeWork<Id, Leaf>;
 
@@ -55,7 +55,7 @@ export type CompositeWork<Id extends number = never, Leaf extends LeafWork<Id> =
   | AltWork<Id, Leaf>
   | EachWork<Id, Leaf>;
 
-/** What runs: everything else only says when. */
+/** A leaf runs something; all other kinds only say when. */
 export type LeafWork<Id extends number = never> = TaskWork<Id> | FlowWork<Id> | RunWork<Id>;
 
 export type TaskWork<Id extends number = never> = {

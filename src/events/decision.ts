@@ -109,7 +109,7 @@ const derived = {
 export const madeDecision = is.tagged("kind", made);
 export type MadeDecision = TypeOf<typeof madeDecision>;
 export type DerivedDecision = Tagged<"kind", typeof derived>;
-/** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
+/** A decision of the runner and its reason. `decisionText` makes `[CATEGORY] text` of it at the edge. */
 export type Decision = MadeDecision | DerivedDecision;
 export type DecisionKind = Decision["kind"];
 

@@ -109,7 +109,10 @@ const stamp = is.record({
 const body = is.tagged("type", bodies);
 
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));
-export const eventSchema: Described<RunEvent> = { ...is.both(body, stamp), $defs: { work: plannedTree } };
+export const eventSchema: Described<RunEvent> = {
+  ...is.both(body, stamp),
+  $defs: { work: plannedTree },
+};
 export const eventCheck = schemaCheck<RunEvent>(eventSchema, "event", 1);
 
 /** Everything that happens in a run. */
@@ -131,7 +134,7 @@ export type TurnEnded = EventOf<"turn.ended">;
 export type SessionActed = EventOf<"activity">;
 export type Acted = EventOf<"action">;
 
-/** What a job did, in words that follow its name. */
+/** These words follow the name of a job. */
 export const endWords = {
   succeeded: "succeeded",
   failed: "failed",

@@ -1,4 +1,4 @@
-/** What events say of a Markdown workflow. The reporters know activities by these tables only. */
+/** The parts of events that describe a Markdown workflow. Reporters know activities by these tables only. */
 import * as is from "../document/describe.ts";
 import type { TypeOf } from "../document/describe.ts";
 
@@ -30,7 +30,7 @@ export type FlowNode = TypeOf<typeof flowNode>;
 export type ActivityKind = FlowNode["kind"];
 
 const flowFile = is.record({
-  /** As diagnostics name it. */
+  /** The name that diagnostics use. */
   file: is.text,
   title: is.optional(is.text),
   parameters: is.list(is.record({ name: is.text, default: is.optional(is.text) })),

@@ -18,12 +18,12 @@ export const finding = is.record({
   /** Replaces the lines; an empty one deletes them. */
   suggestion: is.optional(is.text),
   task: is.text,
-  /** Of the path, the text of the line and the message: the same when the line moves. */
+  /** A hash of the path, the text of the line and the message: it stays when the line moves. */
   fingerprint: is.text,
 });
 export type Finding = TypeOf<typeof finding>;
 
-/** What a job thinks of the change, apart from whether its agents worked. */
+/** The opinion of a job about the change, apart from whether its agents worked. */
 export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });
 export type Verdict = TypeOf<typeof verdict>;
 
@@ -48,7 +48,7 @@ const proposedFile = is.record({
   mode: is.words("100644", "100755"),
   /** The whole file; null if it is deleted. */
   content: is.nullable(is.text),
-  /** Of `content`: `base64` where it isn't text. */
+  /** The encoding of `content`: `base64` where it isn't text. */
   encoding: is.words("utf-8", "base64"),
 });
 export type ProposedFile = TypeOf<typeof proposedFile>;
@@ -66,7 +66,7 @@ export const proposal = is.tagged("kind", {
   pull_request: {
     title: is.text,
     body: is.text,
-    /** Without the prefix. */
+    /** The prefix is not included. */
     branch: is.text,
     reason: is.optional(is.text),
     /** The commit that the files are changed in. */
@@ -82,7 +82,7 @@ export const origin = is.record({
   repository: is.text,
   /** `https://github.com` */
   server: is.text,
-  /** Of the workflow run; a further attempt has the same. */
+  /** The id of the workflow run. All its attempts have the same. */
   workflowRun: is.text,
   attempt: is.natural,
   /** The leg of a matrix, or the only one: the same in every attempt. */

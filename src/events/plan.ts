@@ -18,7 +18,7 @@ export const workRef = is.record({
   /** The task, or the file of a workflow as the entry names it. */
   taskId: is.text,
   iteration: is.natural,
-  /** Of the innermost `Each` that it runs in. */
+  /** The item of the innermost `Each`. */
   item: is.optional(is.text),
   /** The number of the item, from 0. */
   itemIndex: is.optional(is.count),
@@ -27,7 +27,7 @@ export const workRef = is.record({
 });
 export type WorkRef = TypeOf<typeof workRef>;
 
-/** The same for all that an iteration of a work does; begins with `workId/`. Items of one work may run at the same time. */
+/** Identifies an iteration of a work. Items of one work may run at the same time. */
 export function workKey({ workId, iteration }: WorkRef): string {
   return `${workId}/${iteration}`;
 }
@@ -98,7 +98,7 @@ const leaves = {
     file: is.text,
     /** Its file, as the entry names it. */
     taskId: is.text,
-    /** Those that are given. */
+    /** Parameters that the entry passes. */
     params: is.dictionary(is.text),
     modelId: is.text,
     chart: flowChart,
@@ -157,7 +157,7 @@ const changedFile = is.record({
   /** Lines; null in a binary file. */
   additions: is.nullable(is.count),
   deletions: is.nullable(is.count),
-  /** Of a file that was renamed or copied. */
+  /** Set if the file was renamed or copied. */
   previousPath: is.optional(is.text),
   isSubmodule: is.optional(is.yes),
   /** It may have changed, and a note says why its lines can't be shown. */
@@ -190,22 +190,22 @@ export const plan = {
   /** The model id of every category, after overrides. */
   models: is.dictionary(is.text),
   limits: plannedLimits,
-  /** What every task of the job may do. A task in a borrowed session is not here: its lender decides. */
+  /** Permissions by task. A task in a borrowed session is absent: its lender decides. */
   permissions: is.dictionary(permissions),
   userInput: is.text,
   /** Tasks with the action protocol. Also those that the job only reaches by delegation. */
   actionTasks: is.optional(is.list(is.text)),
-  /** What the job is about, if it uses that. */
+  /** The change that the job is about, if it uses it. */
   change: is.optional(change),
   outputs: is.optional(outputs),
   origin: is.optional(origin),
   inputs: is.optional(is.dictionary(is.text)),
-  /** What must be the same for the run to be resumed. */
+  /** A resumed run must have the same. */
   fingerprints: is.optional(
     is.record({
-      /** Of the tree of works, without its models. */
+      /** Covers the tree of works, without its models. */
       work: is.text,
-      /** Of each task that the job may run, without its model, and of each workflow. */
+      /** Covers each task that the job may run, without its model, and each workflow. */
       tasks: is.dictionary(is.text),
     }),
   ),
@@ -217,7 +217,7 @@ export const plan = {
       merge: { shards: is.natural },
     }),
   ),
-  /** What it keeps between its runs, as it was found. */
+  /** The notes of earlier runs, as they were found. */
   memory: is.optional(
     is.record({ file: is.text, max: is.natural, text: is.text, isKept: is.flag }),
   ),

@@ -33,7 +33,7 @@ export const stepStarted = {
   restored: is.optional(is.yes),
 };
 
-/** What a script prints, while it runs. `script`: its index in the input. */
+/** Output of a running script. `script`: its index in the input. */
 export const stepPrinted = { work: workRef, step: is.natural, script: is.count, text: is.text };
 
 export const stepEnded = {

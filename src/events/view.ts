@@ -66,9 +66,9 @@ export {
   iterationOf,
   itemsOf,
   itemsText,
-  mostTelling,
+  prioritizeFailures,
   statusText,
-  wentBadly,
+  isFailure,
   worksOf,
 } from "./view-works.ts";
 
@@ -234,7 +234,7 @@ function setReport(work: WorkView, { iteration }: WorkRef, report: string): void
   work.reportedIn = iteration;
 }
 
-/** What counts is what the last finished run has left, also if that is nothing. */
+/** Only the outputs of the last finished run count, also if there are none. */
 function forgetOlder(view: RunView, work: WorkView, ref: WorkRef): void {
   if (ref.item === undefined && work.reportedIn !== ref.iteration) work.report = undefined;
   const key = keyOfGiven(ref);

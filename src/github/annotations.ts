@@ -6,7 +6,7 @@ import { annotationRank, decisionTraits } from "../events/decision.ts";
 import {
   endText,
   flowNode,
-  wentBadly,
+  isFailure,
   type DecisionEntry,
   type FlowView,
   type RunView,
@@ -54,9 +54,9 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   const works = [...view.works.values()];
   // Failures in a rehearsal that passed are part of its script.
   const passed = view.status === "succeeded" && view.jobOutcome !== undefined;
-  const failed = works.filter((work) => !passed && wentBadly(work));
+  const failed = works.filter((work) => !passed && isFailure(work));
   const decided = [undefined, ...works].flatMap((work) => {
-    const final = work && wentBadly(work) ? work.decisions.findLast(isEnd) : undefined;
+    const final = work && isFailure(work) ? work.decisions.findLast(isEnd) : undefined;
     return (work ?? view).decisions.flatMap((entry) => {
       const rank = annotationRank(entry.kind);
       const { listed = false } = decisionTraits(entry.kind).audience;
@@ -143,7 +143,7 @@ function jobAnnotation(view: RunView, { entryFile: file, jobLine }: AnnotationOp
   const isRejected = judgement?.kind === "failed";
   const { verdict } = collectOutputs(view);
   // A job may fail although no task did, by a limit: then nothing else would be an error.
-  const isError = isRejected || (status === "failed" && ![...works.values()].some(wentBadly));
+  const isError = isRejected || (status === "failed" && ![...works.values()].some(isFailure));
   const usage = `${plural(works.size, "work")}, ${plural(totals.modelCalls, "model call")}, ${totals.inputTokens} tokens in, ${totals.outputTokens} out`;
   const reason = isRejected
     ? [verdict && verdictLine(verdict), judgement.reason].filter(Boolean).join("\n")
@@ -202,7 +202,7 @@ function lastFailure(flow: FlowView): StepView | undefined {
 
 function handledFailures(work: WorkView, options: AnnotationOptions): Annotation[] {
   const { flow } = work;
-  const ended = flow && wentBadly(work) ? lastFailure(flow) : undefined;
+  const ended = flow && isFailure(work) ? lastFailure(flow) : undefined;
   return [...(flow?.activities ?? [])].flatMap(([file, activities]) =>
     [...activities].flatMap(([activity, { status, reason = `${activity} failed.` }]) => {
       const place = { file, activity };
@@ -223,7 +223,7 @@ function decisionAnnotation(
   options: AnnotationOptions,
 ): Annotation {
   // A failed item or round fails the job only if its work failed in the end.
-  const isError = kind === "task-failed" && work !== undefined && wentBadly(work);
+  const isError = kind === "task-failed" && work !== undefined && isFailure(work);
   const taskId = delegate ?? work?.taskId;
   return {
     level: isError ? "error" : "warning",

@@ -1,5 +1,5 @@
 /** The outputs of the step. Later steps read them through `env`, in which Linux allows no variable of 128 kB. */
-import { elapsedMs, endText, wentBadly, type RunView } from "../events/view.ts";
+import { elapsedMs, endText, isFailure, type RunView } from "../events/view.ts";
 import type { Delivery } from "./delivery.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import { findingJson, jobReport } from "../reports/run-json.ts";
@@ -35,7 +35,7 @@ const MAX_PATH = 4_000;
 export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<OutputName, string> {
   const { totals } = view;
   const { findings, verdict } = collectOutputs(view);
-  const failed = [...view.works.values()].filter(wentBadly);
+  const failed = [...view.works.values()].filter(isFailure);
   const results = wholeResults(view);
   return {
     result: options.result ?? resultWords[view.status],

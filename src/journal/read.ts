@@ -31,9 +31,9 @@ export interface JournalProblem {
 
 /** The contents of a journal. */
 export interface ParsedJournal {
-  /** Of all lines that can be used, in their order. */
+  /** The events of all valid lines, in their order. */
   readonly events: readonly RunEvent[];
-  /** What is wrong, in the order of the lines. */
+  /** Problems in the order of the lines. */
   readonly problems: readonly JournalProblem[];
   /** The last line is incomplete: the process was killed, or still runs. */
   readonly torn: boolean;
@@ -85,7 +85,7 @@ const headerCheck = schemaCheck<SchemaType<typeof header>>(header, "header", 1);
 const MAX_REASON = 500;
 
 export class JournalReader {
-  /** Those that were found, until the caller takes them. */
+  /** Events that the caller has not taken yet. */
   readonly events: RunEvent[] = [];
   /** The first ones, in the order of the lines. */
   readonly problems: JournalProblem[] = [];

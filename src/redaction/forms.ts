@@ -23,7 +23,7 @@ const encodings: readonly ((text: string) => readonly string[])[] = [
 export function formsOf(secret: string): readonly string[] {
   const value = secret.trim();
   if (value.length < MIN_SECRET) return [];
-  // Without their indents, or every run of spaces would be compared with each of them.
+  // Indents are removed, or every run of spaces would be compared with each line.
   const lines = value.split(/[\r\n]+/).map((line) => line.trim());
   const parts = [value, ...lines.filter(({ length }) => length >= MIN_LINE)];
   // The runtime masks these by itself, but knows only their old length and shows the rest.
@@ -39,12 +39,12 @@ function json(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** As JSON of Python and others. */
+/** JSON of Python and others escapes this way. */
 function ascii(text: string): string {
   return text.replace(/[\u0080-\uffff]/g, unicodeEscape);
 }
 
-/** As JavaScript, other languages, and forms encode it. */
+/** JavaScript, other languages and forms encode this way. */
 function urls(text: string): readonly string[] {
   // Half a character has no form.
   const component = encodeURIComponent(Buffer.from(text).toString());

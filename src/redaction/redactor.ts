@@ -15,16 +15,16 @@ import { type TextStream, createTextStream, redactedText } from "./text-stream.t
 
 export interface Redactor {
   readonly text: (text: string) => string;
-  /** The same for a text that comes in pieces: what comes out, joined, is `text` of the pieces, joined. */
+  /** Redacts a text that comes in pieces. The results, joined, are `text` of the pieces, joined. */
   readonly stream: () => TextStream;
   /** A copy without secrets, or the same object if there was nothing to hide. Deltas lose their text. */
   readonly event: (event: RunEvent) => RunEvent;
   /**
-   * What reporters receive instead of an event. Text of a delta that may become a secret is held back: it comes
+   * Returns the events that reporters receive instead. Text of a delta that may become a secret is held back: it comes
    * with a later delta, or with one more before the end of the text.
    */
   readonly events: (event: RunEvent) => readonly RunEvent[];
-  /** The same for the activities of a session outside of runs. */
+  /** Redacts the activities of a session outside of runs. */
   readonly activities: (sessionId: string, activity: SessionActivity) => readonly SessionActivity[];
   readonly addSecret: (secret: string) => void;
 }
@@ -162,7 +162,7 @@ function redactAction<T>(action: T, text: Text, words: ReadonlySet<string>): T {
   });
 }
 
-/** What a task may do: a preset, which is part of our vocabulary, or rules. */
+/** Permissions are a preset, which is part of our vocabulary, or rules. */
 function ruled(item: unknown, text: Text): unknown {
   if (typeof item !== "string") return redactFields(item, text);
   return permissionPresets.some((preset) => preset === item) ? item : text(item);

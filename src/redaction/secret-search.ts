@@ -10,7 +10,7 @@ import { countUpTo, unfinishedFrom, visibleText } from "./visible-text.ts";
 const BEGINNING = 8;
 
 export interface Before {
-  /** As much as `CONTEXT`. */
+  /** The last `CONTEXT` characters. */
   readonly text: string;
   /** The last character that is visible. */
   readonly last: string;
@@ -58,7 +58,7 @@ export class SecretSearch {
 const SHORTEST = 3;
 const MARKS = 2 ** (6 * SHORTEST);
 
-/** Of the last characters of a text, when one more comes. */
+/** Updates the mark of the last characters of a text with one more. */
 const markOf = (mark: number, unit: number): number => ((mark << 6) ^ unit) & (MARKS - 1);
 
 /**

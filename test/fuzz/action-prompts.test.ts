@@ -1,5 +1,5 @@
 /**
- * What the model reads: whatever a tool, a relic or a card returns stays in its fence, as an independent parser of
+ * The texts for the model: whatever a tool, a relic or a card returns stays in its fence, as an independent parser of
  * Markdown sees it, and what a model writes is replaced once.
  */
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ const data = fc.oneof(
 );
 const markdown = new MarkdownIt("commonmark");
 
-/** As the parser reads line ends and what is no character. */
+/** Normalizes line ends and NUL as the parser does. */
 const asRead = (text: string): string => text.replaceAll(/\r\n?/g, "\n").replaceAll("\0", "\uFFFD");
 
 function readBack(text: string): { readonly fences: string[]; readonly lines: string[] } {

@@ -1,5 +1,5 @@
 /**
- * What is green in a job with workflows, and with tasks of the action protocol, on the engine's ports: random runs
+ * When a job with workflows or with tasks of the action protocol is green, on the engine's ports: random runs
  * against small models, written from docs/workflows.md and docs/action-protocol.md. `green.test.ts` does the same
  * for ordinary tasks on the real runtime.
  */
@@ -20,7 +20,7 @@ import { holds } from "../rig/fuzz.ts";
 // ---- workflows
 
 const kinds = ["prompt", "check", "execute", "ask", "set", "call"] as const;
-/** What an activity leads to: `no` is a judgment, `bad` is none. */
+/** The outcome of an activity: `no` is a judgment, `bad` is none. */
 const outcomes = ["ok", "ok", "no", "bad", "bad"] as const;
 
 interface Node {
@@ -94,7 +94,7 @@ function outcomeOf({ kind, outcome, other }: Node, called: () => FlowEnd): Node[
     case "check":
       return outcome === "ok" ? "ok" : "no";
     case "execute":
-      // Without the edge, the model judges what was printed.
+      // An activity without the edge leaves the judgment to the model.
       return outcome === "no" && other === undefined ? "ok" : outcome;
     case "call":
       return ({ succeeded: "ok", failed: "no", unanswered: "bad" } as const)[called()];
@@ -313,7 +313,7 @@ test("a task with the action protocol is green only if its tools have succeeded 
     fc.array(answers, { maxLength: 6 }),
     fc.nat(2),
     async (given, retryTimes) => {
-      // What the tools and the model themselves have seen, in the present round.
+      // The tools and the model record what they have seen in the present round.
       let built = false;
       let prepared = false;
       let last: Answer["kind"] = "stop";
@@ -323,7 +323,7 @@ test("a task with the action protocol is green only if its tools have succeeded 
       let later: (() => void)[] = [];
       const run = (name: string, way: Call["way"], signal: AbortSignal): Promise<ToolOutcome> => {
         const end = (succeeds: boolean): ToolOutcome => {
-          // What a call returns after its time limit counts for nothing.
+          // A result after the time limit of its call is ignored.
           if (succeeds && name === "build" && !signal.aborted) built = true;
           return succeeds ? { kind: "succeeded", value: name } : { kind: "failed", reason: "no" };
         };
@@ -360,7 +360,7 @@ test("a task with the action protocol is green only if its tools have succeeded 
             params: { way: valid ? way : "no way" },
             ...(id === undefined ? {} : { action_id: id }),
             ...(dependsOn === undefined ? {} : { depends_on: dependsOn }),
-            // What waits for a later prompt must not hold it back.
+            // An action that waits for a later prompt must not hold it back.
             execution: background || way.endsWith("later") ? "ASYNC" : "SYNC",
           }),
         );

@@ -1,4 +1,4 @@
-/** What a script prints, and how it ends, comes back exactly, whatever that is. */
+/** The output of a script and its end come back exactly, whatever they are. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";

@@ -113,7 +113,7 @@ test("folding a journal gives the view of the live events", async (t) => {
       const parsed = parseJournal(file.text());
       assert.deepEqual(parsed.problems, []);
       assert.equal(parsed.torn, false);
-      // What JSON cannot say (a lone surrogate) has to be lost on both sides.
+      // A lone surrogate, which JSON cannot hold, has to be lost on both sides.
       const live = JSON.parse(JSON.stringify(events.filter(isKept)));
       assert.deepEqual(parsed.events, live);
       assert.deepEqual(fold(parsed.events), fold(live));
@@ -144,7 +144,7 @@ test("a torn line is removed when the journal is continued, and the journal says
     assert.equal(problems.map(({ line, kind }) => `${line} ${kind}`).join(), "3 removed");
     assert.match(problems[0]?.reason ?? "", /^A torn line of \d+ bytes was removed/);
   }
-  // Of a first line that is torn nothing is left.
+  // A torn first line leaves nothing.
   writeFileSync(path, text.subarray(0, 20));
   await append(path, "1");
   assert.deepEqual(parseJournal(readFileSync(path, "utf8")).events, [note("1")]);
