@@ -1,6 +1,6 @@
 /**
- * Where a text holds a secret: known ones in all their forms (`forms.ts`), and whatever looks like a credential
- * (`tokens.ts`). One pass over the text looks for the beginnings of both; what begins there is read on the spot.
+ * Finds secrets in a text: known ones in all their forms, and text that looks like a credential. One pass over the text
+ * looks for the beginnings of both, and reads what follows on the spot.
  */
 import { tokens, type Reading, type Span, type Token } from "./tokens.ts";
 import { countUpTo, unfinishedFrom, visibleText } from "./visible-text.ts";
@@ -211,7 +211,7 @@ const encodings: readonly ((text: string) => readonly string[])[] = [
 ];
 
 /** Every form of the value, of each of its lines, and of the end of a long token. */
-export function formsOf(secret: string): readonly string[] {
+function formsOf(secret: string): readonly string[] {
   const value = secret.trim();
   if (value.length < MIN_SECRET) return [];
   // Indents are removed, or every run of spaces would be compared with each line.
