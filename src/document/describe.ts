@@ -1,6 +1,6 @@
 /** JSON Schemas whose types the compiler knows, so that one description checks a value and gives its type. */
 import { isList, isRecord, isText } from "../text/guards.ts";
-import { valueAt } from "./problem.ts";
+import { valueAt } from "./diagnostic.ts";
 
 /** The type of what a schema accepts: one made by the functions below, or one written `as const`. */
 export type SchemaType<S> = typeof described extends keyof S

@@ -4,8 +4,7 @@
  */
 import { defined } from "../text/guards.ts";
 import MarkdownIt from "markdown-it";
-import type { Diagnostic } from "./diagnostic.ts";
-import type { Locate, Position } from "./problem.ts";
+import type { Diagnostic, Locate, Position } from "./diagnostic.ts";
 import { readDocument, readSource } from "./read-document.ts";
 import { linePositions } from "./text-position.ts";
 

@@ -5,8 +5,14 @@
  */
 import { codePathOf, resolve } from "./code-path.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import { type Diagnostic, diagnosticMessage } from "./diagnostic.ts";
-import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
+import {
+  type Diagnostic,
+  diagnosticMessage,
+  type Path,
+  type Place,
+  type Problem,
+  toDiagnostics,
+} from "./diagnostic.ts";
 import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";
 import { suggest } from "./suggest.ts";
 

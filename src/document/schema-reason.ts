@@ -1,7 +1,7 @@
 import type { ErrorObject } from "ajv";
 import { resolve } from "./code-path.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import type { Path } from "./problem.ts";
+import type { Path } from "./diagnostic.ts";
 import { didYouMean, suggest, suggestion } from "./suggest.ts";
 
 /** A keyword that a value does not fit, as ajv reports it. */

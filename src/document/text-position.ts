@@ -1,4 +1,4 @@
-import type { Path, Position } from "./problem.ts";
+import type { Path, Position } from "./diagnostic.ts";
 
 export function textPositions(text: string): (offset: number) => Position {
   return linePositions(() => text.split("\n").map(({ length }) => length));

@@ -3,7 +3,7 @@ import type { AnySchemaObject, ErrorObject, FuncKeywordDefinition, ValidateFunct
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { compileExpression } from "./expression.ts";
 import { isRecord } from "../text/guards.ts";
-import type { Path } from "./problem.ts";
+import type { Path } from "./diagnostic.ts";
 import { explain } from "./schema-reason.ts";
 
 export interface ValueProblem {

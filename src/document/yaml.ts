@@ -21,7 +21,7 @@ import {
   type YAMLWarning,
 } from "yaml";
 import { defined, emptyObject, isRecord } from "../text/guards.ts";
-import type { Path } from "./problem.ts";
+import type { Path } from "./diagnostic.ts";
 import type { Limits, ReadText, TextFault } from "./text-position.ts";
 
 /** For the document and a scalar. The converter counts exactly; this only has to keep recursion short. */

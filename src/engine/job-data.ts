@@ -1,9 +1,8 @@
 /** What tasks leave for others. These read that of their own item or of those around it; from outside, of all items. */
-import { fenced } from "../text/fence.ts";
+import { fenced } from "../text/harmless-text.ts";
 import { isText } from "../text/guards.ts";
 import type { Prompt } from "../entry/model.ts";
-import { promptText } from "../entry/prompt.ts";
-import { runtimeVariable } from "../entry/runtime-variables.ts";
+import { promptText, runtimeVariable } from "../entry/prompt.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { itemsIn } from "../events/plan.ts";

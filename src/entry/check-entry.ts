@@ -1,6 +1,6 @@
 /** Checks that compare two places of an entry. They skip a place that depends on a broken one. */
 import { isList, isText } from "../text/guards.ts";
-import type { Path, Problem } from "../document/problem.ts";
+import type { Path, Problem } from "../document/diagnostic.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { checkParameters, leadsOutside, ToolChecker } from "./check-tools.ts";
 import { readGlob } from "./glob.ts";
@@ -14,8 +14,14 @@ import {
   type Salvaged,
 } from "./problems.ts";
 import { severities, type Outputs } from "./outputs.ts";
-import { type Expansion, PromptExpander, trailPath, variablesIn } from "./prompt.ts";
-import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
+import {
+  type Expansion,
+  PromptExpander,
+  trailPath,
+  variablesIn,
+  fixedVariables,
+  runtimeVariable,
+} from "./prompt.ts";
 import type { Meaning, PromptMeaning } from "./schema-parts.ts";
 import { allJobTools, toolPatternProblem } from "./known-tools.ts";
 import { commandName } from "./work.ts";

@@ -1,5 +1,5 @@
 /** `placedParts` and `mapParts` alone know the parts of each kind of work. */
-import type { Path } from "../document/problem.ts";
+import type { Path } from "../document/diagnostic.ts";
 import type {
   Command,
   CompositeWork,

@@ -12,6 +12,8 @@ import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
 import * as is from "../document/describe.ts";
 import type { ObjectOf, Described, Tagged, TypeOf } from "../document/describe.ts";
+import { plural } from "../text/numbers.ts";
+import { truncate } from "../text/truncate.ts";
 
 export const workRef = is.record({
   workId: is.count,
@@ -257,4 +259,17 @@ export function plannedWorks(tree: PlannedTree): readonly PlannedWork[] {
     condition: conditions.has(leaf.workIdInJob),
     ...(leaf.kind === "Flow" ? { chart: leaf.chart } : {}),
   }));
+}
+
+/** The change in a few words: the number of files and both commits. */
+export function changeText({ base, head, count, uncommitted }: PlannedChange): string {
+  const [from, to] = [base, head].map((id) => truncate(id, 12));
+  return `${plural(count, "changed file")} (${from}…${to}${uncommitted === true ? " and uncommitted work" : ""})`;
+}
+
+/** The change in one line, with what is not shown of it. */
+export function andChange({ change }: { readonly change?: PlannedChange }): string {
+  if (change === undefined) return "";
+  const { notes = [] } = change;
+  return [`, ${changeText(change)}`, ...notes].join(". ");
 }

@@ -89,11 +89,8 @@ export interface OpenSession {
   streamed: number;
   /** Something has come of the answer to the last request. */
   heard: boolean;
-  readonly tools: Map<
-    string,
-    /** `command`: of a shell. */
-    { readonly name: string; readonly startedAt: number; readonly command?: string }
-  >;
+  /** Running tools by the id of their call. */
+  readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
 }
 
 /** The latest outputs of a task, for an item or for none. */

@@ -1,5 +1,5 @@
 import { plural } from "../text/numbers.ts";
-import { defined, isRecord } from "../text/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { truncate, truncateStart, firstLine } from "../text/truncate.ts";
 import type { SessionActed, SessionStarted } from "./event.ts";
 import { itemsIn, type WorkRef } from "./plan.ts";
@@ -226,17 +226,11 @@ export function applyActivity(
       if (delegateIn(work, ref) !== undefined || hasProtocol(view, ref)) return;
       keepMessage(view, work, activity.text);
       return;
-    case "tool.started": {
-      const command = textIn(activity.arguments, "command");
-      session?.tools.set(activity.toolCallId, {
-        name: activity.toolName,
-        startedAt: at,
-        ...defined({ command }),
-      });
+    case "tool.started":
+      session?.tools.set(activity.toolCallId, { name: activity.toolName, startedAt: at });
       return reportDocument(view, activity.toolName, activity.arguments);
-    }
     case "tool.ended":
-      keepCommand(view, ref, activity, session?.tools.get(activity.toolCallId)?.command);
+      keepCommand(view, ref, activity);
       session?.tools.delete(activity.toolCallId);
       return;
     case "model.used":
@@ -280,12 +274,11 @@ function denialOf(
 function keepCommand(
   view: RunView,
   { workId, taskId }: WorkRef,
-  { exitCode, result, toolName = "", stopped }: ToolEnded,
-  given: string | undefined,
+  { arguments: given, exitCode, result, toolName = "", stopped }: ToolEnded,
 ): void {
   if (exitCode === undefined || stopped === true) return;
   view.failedCommandCount += 1;
-  const command = truncate(given ?? toolName, MAX_SHOWN, "…");
+  const command = truncate(textIn(given, "command") ?? toolName, MAX_SHOWN, "…");
   // The last line is the runtime's own: `<shellId: 0 completed with exit code 1>`.
   const text = (result?.content ?? "").trim().replace(/(^|\n)<shellId: .*>$/, "");
   const entry = {

@@ -7,12 +7,11 @@ import {
   type NewReview,
   type OwnThread,
 } from "./github-port.ts";
-import { fenceOf } from "../text/fence.ts";
+import { fenceOf, harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";
 import { codeText, countsText, findingsTable, severitySigns } from "./findings-table.ts";
 import { headLines } from "../outputs/line-address.ts";
-import { harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import { safeCell } from "./safe-markdown.ts";
 
 const needs = "`pull-requests: write`";

@@ -6,7 +6,7 @@
 import { gfmTableToMarkdown } from "mdast-util-gfm-table";
 import { toMarkdown, type Handle, type Options, type State } from "mdast-util-to-markdown";
 import type { Delete, Emphasis, InlineCode, Nodes, Parents, PhrasingContent, Strong } from "mdast";
-import { fenceOf } from "../text/fence.ts";
+import { fenceOf } from "../text/harmless-text.ts";
 import { truncate } from "../text/truncate.ts";
 import { blocksOf, phrasingOf, type TreeOptions } from "./markdown-tree.ts";
 

@@ -13,7 +13,7 @@ import { safeCell, safeMarkdown } from "./safe-markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { harmless } from "../text/harmless-text.ts";
 import { plural } from "../text/numbers.ts";
-import { changeText } from "../events/change-text.ts";
+import { changeText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import { code, fenced, inline, sentence } from "../text/escape.ts";

@@ -58,7 +58,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const open = new OpenTexts(stream);
   const activities = (sessionId: string, activity: SessionActivity): readonly SessionActivity[] => {
     if (!isDelta(activity)) return [...open.endedBy(sessionId, activity), whole(activity)];
-    return [open.push(sessionId, activity, whole({ ...activity, text: "" }))];
+    return [open.push(sessionId, activity, whole<Delta>({ ...activity, text: "" }))];
   };
   return {
     text,
@@ -81,9 +81,10 @@ export function createRedactor(secrets: readonly string[]): Redactor {
             const ended = open.endedBy(sessionId, activity);
             return [...ended.map((one) => ({ ...shown, activity: one })), shown];
           }
-          const bare = whole({ ...activity, text: "" });
+          const bare: Delta = { ...activity, text: "" };
           const shown = whole({ ...event, activity: bare });
-          return [{ ...shown, activity: open.push(sessionId, activity, bare) }];
+          open.push(sessionId, activity, shown.activity);
+          return [shown];
         }
         case "turn.ended": {
           const { purpose: _, outcome: _of, ...around } = event;
@@ -208,13 +209,14 @@ class OpenTexts {
     this.#stream = stream;
   }
 
+  /** Gives `bare`, a copy of the delta, the text that can be passed on. */
   push(sessionId: string, delta: Delta, bare: Delta): Delta {
     const texts = this.#sessions.get(sessionId) ?? new Map<string, OpenText>();
     this.#sessions.set(sessionId, texts);
     const id = textOf(delta) ?? "";
     const stream = texts.get(id)?.stream ?? this.#stream();
     texts.set(id, { stream, bare });
-    return { ...bare, text: stream.push(delta.text) };
+    return Object.assign(bare, { text: stream.push(delta.text) });
   }
 
   /** The rest of the text that an activity ends, if it ends one. */
