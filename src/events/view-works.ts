@@ -129,8 +129,8 @@ export function worksOf({ works }: RunView): readonly WorkView[] {
   return [...works.values()].sort((a, b) => a.workId - b.workId);
 }
 
-/** Keeps at most `most` works: failed ones, and then the first others. Their order stays. */
-export function prioritizeFailures(works: readonly WorkView[], most: number): readonly WorkView[] {
+/** At most `most` works, in their order: the failures, and then the first others. */
+export function failuresFirst(works: readonly WorkView[], most: number): readonly WorkView[] {
   const ranked = works.toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));
   const kept = new Set(ranked.slice(0, most));
   return works.filter((work) => kept.has(work));

@@ -66,7 +66,7 @@ export {
   iterationOf,
   itemsOf,
   itemsText,
-  prioritizeFailures,
+  failuresFirst,
   statusText,
   isFailure,
   worksOf,

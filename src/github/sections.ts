@@ -3,7 +3,7 @@ import {
   elapsedMs,
   itemsOf,
   itemsText,
-  prioritizeFailures,
+  failuresFirst,
   isFailure,
   worksOf,
   type DecisionEntry,
@@ -59,7 +59,7 @@ export function omissionsSection({ omissions }: RunView): Section {
 
 export function worksSection(view: RunView): Section {
   const works = worksOf(view);
-  const shown = prioritizeFailures(works, MAX_ROWS);
+  const shown = failuresFirst(works, MAX_ROWS);
   const rows = shown.map((work) => [
     String(work.workId),
     code(work.taskId, 80) + (work.itemCount > 0 ? ` ${inline(itemsText(work), 200)}` : ""),
@@ -90,9 +90,9 @@ export function worksSection(view: RunView): Section {
     "Time:",
   ]).concat(...rows.map(tableRow));
   return {
-    name: "the table of works",
+    name: "the table of steps",
     rank: 2,
-    heading: "### Works",
+    heading: "### Steps",
     text: works.length === 0 ? "" : text.trimEnd(),
     isCut: left > 0,
   };
@@ -120,7 +120,7 @@ export function itemsSection(view: RunView): Section {
   );
   return tableSection(
     { name: "items", rank: 4, heading: "### Items" },
-    ["Work", "Item", "Result", "Why", "Time:"],
+    ["Step", "Item", "Result", "Why", "Time:"],
     rows,
     works.reduce((sum, work) => sum + work.itemCount - work.items.size, 0),
   );
@@ -194,7 +194,7 @@ export function finalMessageSection(view: RunView): Section {
   };
 }
 
-/** Those that went badly first. With what the agent last said in the work, unless it is shown elsewhere. */
+/** Failures come first. The last message of the agent is added, unless it is shown elsewhere. */
 export function decisionSections(view: RunView): Section[] {
   const start = view.startedAt ?? 0;
   const works = worksOf(view).toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));

@@ -3,7 +3,7 @@ import {
   elapsedMs,
   itemsOf,
   itemsText,
-  prioritizeFailures,
+  failuresFirst,
   statusText,
   isFailure,
   worksOf,
@@ -30,7 +30,7 @@ const STATUS = 2;
 export function worksTable(view: RunView, width: number, paint: Paint): string[] {
   const now = view.endedAt ?? view.startedAt ?? 0;
   const all = worksOf(view);
-  const shown = prioritizeFailures(all, MAX_ROWS);
+  const shown = failuresFirst(all, MAX_ROWS);
   const rows = shown.flatMap((work) => [
     {
       cells: [
