@@ -1,5 +1,5 @@
 /**
- * The texts for the model: whatever a tool, a relic or a card returns stays in its fence, as an independent parser of
+ * What the model reads: whatever a tool, a relic or a card returns stays in its fence, as an independent parser of
  * Markdown sees it, and what a model writes is replaced once.
  */
 import assert from "node:assert/strict";
@@ -28,7 +28,6 @@ const data = fc.oneof(
 );
 const markdown = new MarkdownIt("commonmark");
 
-/** Normalizes line ends and NUL as the parser does. */
 const asRead = (text: string): string => text.replaceAll(/\r\n?/g, "\n").replaceAll("\0", "\uFFFD");
 
 function readBack(text: string): { readonly fences: string[]; readonly lines: string[] } {

@@ -1,5 +1,5 @@
 /**
- * When a job with workflows or with tasks of the action protocol is green, on the engine's ports: random runs
+ * What is green in a job with workflows, and with tasks of the action protocol, on the engine's ports: random runs
  * against small models, written from docs/workflows.md and docs/action-protocol.md. `green.test.ts` does the same
  * for ordinary tasks on the real runtime.
  */
@@ -20,7 +20,6 @@ import { holds } from "../rig/fuzz.ts";
 // ---- workflows
 
 const kinds = ["prompt", "check", "execute", "ask", "set", "call"] as const;
-/** The outcome of an activity: `no` is a judgment, `bad` is none. */
 const outcomes = ["ok", "ok", "no", "bad", "bad"] as const;
 
 interface Node {
@@ -94,7 +93,7 @@ function outcomeOf({ kind, outcome, other }: Node, called: () => FlowEnd): Node[
     case "check":
       return outcome === "ok" ? "ok" : "no";
     case "execute":
-      // An activity without the edge leaves the judgment to the model.
+      // If the edge is missing, the model judges the output.
       return outcome === "no" && other === undefined ? "ok" : outcome;
     case "call":
       return ({ succeeded: "ok", failed: "no", unanswered: "bad" } as const)[called()];
@@ -313,7 +312,6 @@ test("a task with the action protocol is green only if its tools have succeeded 
     fc.array(answers, { maxLength: 6 }),
     fc.nat(2),
     async (given, retryTimes) => {
-      // The tools and the model record what they have seen in the present round.
       let built = false;
       let prepared = false;
       let last: Answer["kind"] = "stop";
@@ -323,7 +321,7 @@ test("a task with the action protocol is green only if its tools have succeeded 
       let later: (() => void)[] = [];
       const run = (name: string, way: Call["way"], signal: AbortSignal): Promise<ToolOutcome> => {
         const end = (succeeds: boolean): ToolOutcome => {
-          // A result after the time limit of its call is ignored.
+          // A result that arrives after the time limit is ignored.
           if (succeeds && name === "build" && !signal.aborted) built = true;
           return succeeds ? { kind: "succeeded", value: name } : { kind: "failed", reason: "no" };
         };
@@ -360,7 +358,7 @@ test("a task with the action protocol is green only if its tools have succeeded 
             params: { way: valid ? way : "no way" },
             ...(id === undefined ? {} : { action_id: id }),
             ...(dependsOn === undefined ? {} : { depends_on: dependsOn }),
-            // An action that waits for a later prompt must not hold it back.
+            // Actions that wait for a later prompt must not hold it back.
             execution: background || way.endsWith("later") ? "ASYNC" : "SYNC",
           }),
         );

@@ -10,7 +10,7 @@ import * as fc from "fast-check";
 import { holds } from "../rig/fuzz.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 
-/** Expressions that only ever see a short text, by their beginning, and the bound of the text. */
+/** Expressions that only see short texts, by their beginning, with the bound. */
 const bounded: Readonly<Record<string, string>> = {
   "(?<=^\\s*|[-:,[{]\\s+|[[{,])": "lines of at most 1,000 characters (quoteHint in yaml.ts)",
   "[,\\]}].*$": "the same",
@@ -42,7 +42,7 @@ function expressionsOf(folder: string): RegExp[] {
   return [...found.values()];
 }
 
-/** Expressions that modules put together from parts. */
+/** Expressions that modules compose at run time. */
 async function composedExpressions(): Promise<RegExp[]> {
   const found: RegExp[] = [];
   const Original = globalThis.RegExp;

@@ -41,7 +41,6 @@ const fates = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-/** A response of any feed of a run. */
 interface Entry {
   readonly of: string;
   readonly name: string;

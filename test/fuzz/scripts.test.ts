@@ -1,4 +1,3 @@
-/** The output of a script and its end come back exactly, whatever they are. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
