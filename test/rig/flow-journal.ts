@@ -51,7 +51,6 @@ export interface Shell {
 export interface FlowPlayed {
   readonly outcome: RunOutcome;
   readonly result: FlowResult | undefined;
-  /** What was asked of the outside, in order. */
   readonly asked: readonly string[];
   /** The lines of the journal, and how much had been asked when each of them was written. */
   readonly journal: readonly string[];
@@ -190,7 +189,6 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
   return { outcome, result, asked, journal, marks };
 }
 
-/** What `--resume` makes of the steps of a journal. */
 export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): Restorable {
   const { workflow, variables = {}, environment = {}, limits, userInput = "" } = setup;
   const started = events.find(({ type }) => type === "run.started");
