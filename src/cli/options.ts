@@ -344,7 +344,7 @@ export const options = {
       "--print",
       "print the Dockerfile of its recipe, or its command, and build nothing",
     ),
-    plain: option<true>("--plain", "with --print: commands for a machine without Docker", {
+    plain: option<true>("--plain", "with --print: fails for a recipe that needs Docker", {
       implies: { print: true },
     }),
   },
