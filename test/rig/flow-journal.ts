@@ -14,6 +14,7 @@ import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.t
 import { createJournalReporter } from "../../src/journal/write.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
+import type { Answers } from "../../src/workflow/run/ask.ts";
 import { restoreRun, type Restorable, type Restored } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult } from "../../src/workflow/run/run-flow.ts";
 import type { Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
@@ -32,6 +33,7 @@ export interface FlowSetup {
   readonly secrets?: readonly string[];
   /** Gets the whole conversation, the prompt last. Undefined: the session crashes. */
   readonly model?: (conversation: readonly string[]) => string | undefined;
+  readonly answers?: Answers;
   /** Undefined: nobody answers. */
   readonly person?: (question: string) => string | undefined;
   readonly shell?: (script: Script, state: ShellState) => Shell;
@@ -143,7 +145,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
           limits,
           variables,
           environment,
-          answers: {},
+          answers: setup.answers ?? {},
           scripts,
           ask:
             person &&
