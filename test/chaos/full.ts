@@ -1,4 +1,4 @@
-/** `npm run test:chaos:full`: plays every case and prints the table that `docs/internals/reliability.md` holds. */
+/** `npm run test:chaos:full`: plays every case and prints a table of the outcomes. */
 import pLimit from "p-limit";
 import { problemsOf, story } from "./check.ts";
 import { failures } from "./failures.ts";
