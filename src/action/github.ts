@@ -17,7 +17,7 @@ import {
   type OutputName,
   type Result,
 } from "../github/github-reporter.ts";
-import { clockText } from "../text/format.ts";
+import { clockText } from "../text/numbers.ts";
 import { durationMs } from "../github/step-outputs.ts";
 import { lastLine } from "../reports/last-line.ts";
 import { resultText } from "../github/layout.ts";
@@ -28,7 +28,7 @@ import type { Delivery } from "../github/delivery.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 export type { GithubCore };
 export type Outputs = Readonly<Record<OutputName, string>>;
@@ -150,7 +150,7 @@ export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
 }
 
 export function annotationText(text: string): string {
-  return cut(breakOldMarker(text), 4096);
+  return truncate(breakOldMarker(text), 4096);
 }
 
 export type Ending = "passed" | "failed";

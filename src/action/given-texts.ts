@@ -1,4 +1,4 @@
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";
@@ -66,6 +66,6 @@ export function cleanEventText(raw: string): { readonly text: string; readonly c
     .replace(comment, "")
     .replace(comment, "")
     .replace(/<!--[^]*/, "");
-  const kept = cut(text, MAX_EVENT_TEXT);
+  const kept = truncate(text, MAX_EVENT_TEXT);
   return { text: kept, cut: text.length - kept.length };
 }

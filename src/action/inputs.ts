@@ -26,7 +26,7 @@ import {
 } from "../run/options-provider.ts";
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
 
@@ -290,7 +290,7 @@ class Reader {
 
   #added<T>(name: InputName, line: string, earlier: T, parsed: Parsed<T>): T {
     if (parsed.kind === "value") return parsed.value;
-    const quoted = JSON.stringify(clip(line, MAX_QUOTED));
+    const quoted = JSON.stringify(truncate(line, MAX_QUOTED, "…"));
     this.#problems.push(`${asInput(name)}: the line ${quoted} ${parsed.problem}.`);
     return earlier;
   }

@@ -2,6 +2,7 @@
  * Makes the sandbox work on a hosted Linux runner. Never throws: tasks that need a sandbox are refused then. The profile
  * replaces that of Ubuntu 25.04, in which a sandbox can't start another, as the runtime does for its commands.
  */
+import { secondsText } from "../text/numbers.ts";
 import { sayLine } from "./github.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -69,7 +70,7 @@ export async function setUpSandbox({ environment, core, signal }: Setting): Prom
   }
   limit.end();
   if (done.length === 0) return;
-  const seconds = ((systemClock.now() - start) / 1000).toFixed(1);
+  const took = secondsText(systemClock.now() - start);
   const result = support.kind === "bubblewrap" ? "The sandbox works." : "The sandbox doesn't work.";
-  sayLine(core, `Sandbox: ${done.join("; ")} (${seconds} s). ${result}`);
+  sayLine(core, `Sandbox: ${done.join("; ")} (${took}). ${result}`);
 }

@@ -1,10 +1,10 @@
 import { NO_CALLS } from "../engine/criteria.ts";
 import type { Entry, Task } from "../entry/model.ts";
 import { withAdvice } from "../events/crash.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import type { ModelUsed } from "../events/session-activity.ts";
 import type { Reporter } from "../events/sink.ts";
-import { plural } from "../text/numbers.ts";
+import { plural, secondsText } from "../text/numbers.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
@@ -137,7 +137,7 @@ async function askModel(id: string, access: ModelAccess): Promise<Found> {
   if (outcome.kind === "succeeded") return there(`${id} calls tools (${facts})`);
   const { status, reason = outcome.reason, advice = "", lastMessage = "" } = works[0] ?? {};
   if (status !== "failed") return missing(withAdvice(`${id}: ${reason}`, advice));
-  const said = `It answered ${JSON.stringify(clipWords(lastMessage, 200))} (${facts}).`;
+  const said = `It answered ${JSON.stringify(truncateUnredacted(lastMessage, 200, "…"))} (${facts}).`;
   const rest = reason.endsWith(NO_CALLS) ? said : `${said} ${NO_CALLS}.`;
   return missing(withAdvice(`${id}: ${reason}`, rest));
 }
@@ -157,8 +157,7 @@ function question(id: string): Entry {
 
 function speedOf({ durationMs, firstTokenMs = 0, outputTokens }: ModelUsed): string {
   const speed = (outputTokens * 1_000) / Math.max(durationMs - firstTokenMs, 1);
-  const first = (firstTokenMs / 1_000).toFixed(1);
-  return `first token after ${first} s, ${speed.toFixed(1)} tokens per second`;
+  return `first token after ${secondsText(firstTokenMs)}, ${speed.toFixed(1)} tokens per second`;
 }
 
 async function problemOf(

@@ -1,3 +1,4 @@
+import { secondsText } from "../text/numbers.ts";
 import { createHash } from "node:crypto";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -71,7 +72,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
         budget: read.budget,
         onRun({ key }, { run, failures, milliseconds }) {
           const sign = failures.length === 0 ? "ok   " : "FAIL ";
-          const line = `${sign} ${key} #${run} (${(milliseconds / 1000).toFixed(1)} s)`;
+          const line = `${sign} ${key} #${run} (${secondsText(milliseconds)})`;
           if (isText && given.quiet !== true)
             output.print([line, ...failures.slice(0, 3).map((text) => `      ${text}`)].join("\n"));
         },

@@ -3,7 +3,7 @@ import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./output.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { idOf, type PreparedEntry } from "../entry/model.ts";
 import { defined } from "../text/guards.ts";
 import { outputsOf } from "../entry/outputs.ts";
@@ -108,7 +108,7 @@ function toolTable({
 
 function shortened(text: string): string {
   const [line = ""] = text.trim().split(/\r?\n/);
-  return line.length <= 80 ? line : clip(line, 79);
+  return line.length <= 80 ? line : truncate(line, 79, "…");
 }
 
 function describeTools(entry: PreparedEntry, flows: Flows) {

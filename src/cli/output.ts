@@ -5,7 +5,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { BoundedOutput, type OutputStream } from "../reports/terminal/bounded-output.ts";
 import { breakOldMarker, withoutCommands } from "../text/escape.ts";
 import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
-import { harmless, unsafeCharacters } from "../text/format.ts";
+import { harmless, unsafeCharacters, unicodeEscape } from "../text/harmless-text.ts";
 import { knownSecrets } from "../run/secrets.ts";
 
 export interface Looks {
@@ -81,10 +81,7 @@ export function createOutput(
 }
 
 function escaped(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
-  ).join("");
+  return character.split("").map(unicodeEscape).join("");
 }
 
 /** `FORCE_COLOR` decides where it is set, as in Node; `TERM=dumb` can neither color nor move the cursor. */

@@ -1,3 +1,4 @@
+import { plural } from "../text/numbers.ts";
 import { makeReport, writeReport } from "../run/html-report.ts";
 import { UsageError } from "../run/options.ts";
 import type { OptionsOf } from "./options.ts";
@@ -20,7 +21,7 @@ export async function report(
   if (file === undefined) await output.printFile(html);
   else {
     await writeReport(file, html);
-    output.print(`${file}: ${runs === 1 ? "1 run" : `${runs} runs`}`);
+    output.print(`${file}: ${plural(runs, "run")}`);
   }
   return intact ? exitCode.success : exitCode.failed;
 }

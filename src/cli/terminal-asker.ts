@@ -4,10 +4,10 @@ import type { ReadStream } from "node:tty";
 import { onAbort } from "../platform/waiting.ts";
 import { nextRound } from "../platform/breath.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
-import { harmless, oneLine } from "../text/format.ts";
+import { harmless, oneLine } from "../text/harmless-text.ts";
 import type { Answer, Asker, Question } from "../workflow/run/ask.ts";
 import { withoutSecrets } from "../run/secrets.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 export interface AskTerminal {
   readonly input: ReadStream;
@@ -53,7 +53,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Answer> {
   const text = harmless(withoutSecrets(question, { environment })).trim();
-  const shown = clip(text, MAX_QUESTION);
+  const shown = truncate(text, MAX_QUESTION, "…");
   const heading = `${activity} of ${oneLine(work.taskId, 200)} asks`;
   output.write(shown === "" ? `\n${heading}.\n` : `\n${heading}:\n${shown}\n`);
   await dropTyped(input, interrupt);

@@ -1,4 +1,5 @@
 /** Judgments over the tool calls of a turn: pure, so that each rule reads like its statement. */
+import { plural } from "../text/numbers.ts";
 import { fenced } from "../text/fence.ts";
 import type { AvailabilityField } from "../events/decision.ts";
 import { isAmong } from "../entry/glob.ts";
@@ -62,7 +63,7 @@ export function judgeChange(
         );
   const content = JSON.stringify(wanted);
   const count = matching.length;
-  let reason = `${count} changed ${count === 1 ? "file" : "files"}`;
+  let reason = plural(count, "changed file");
   if (count === 0)
     reason = `no changed file matches ${[wanted]
       .flat()

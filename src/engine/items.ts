@@ -1,3 +1,4 @@
+import { plural } from "../text/numbers.ts";
 import { isList } from "../text/guards.ts";
 import { itemsText } from "../entry/chart.ts";
 import {
@@ -145,7 +146,8 @@ function itemsFrom(
   const texts = values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
   const different = [...new Set(texts)];
   const twice = texts.length - different.length;
-  if (twice > 0) note(`${each}: ${twice} duplicate item${twice === 1 ? " is" : "s are"} left out`);
+  if (twice > 0)
+    note(`${each}: ${plural(twice, "duplicate item is", "duplicate items are")} left out`);
   if (different.length === 0) note(noItems(work));
   if (different.length > atMost) {
     const reason = `${each} has ${different.length} items, and at most ${atMost} are allowed (atMost)`;

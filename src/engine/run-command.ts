@@ -1,3 +1,4 @@
+import { plural } from "../text/numbers.ts";
 import { defined } from "../text/guards.ts";
 import { defaultCommandMinutes, type Command } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
@@ -58,9 +59,8 @@ export async function runCommand(
     decide({ kind: "command-passed", name, tail: end.tail, ...file });
     return { kind: "passed", tail: end.tail, output: end.output };
   }
-  const unit = minutes === 1 ? "minute" : "minutes";
   const ended = end.kind === "exited" ? `exit ${end.code}` : end.reason;
-  const how = isLate ? `exceeded its time limit of ${minutes} ${unit}` : ended;
+  const how = isLate ? `exceeded its time limit of ${plural(minutes, "minute")}` : ended;
   decide({ kind: "command-failed", name, how, tail: end.tail, ...file });
   // A shell exits so where a command can't be run, or isn't there: that says nothing of what it checks.
   const isMissing = end.kind === "exited" && (end.code === 126 || end.code === 127);

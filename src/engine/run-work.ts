@@ -1,7 +1,8 @@
 /** The only place that executes works (statements 15–17 of docs/internals/engine.md). */
+import { plural } from "../text/numbers.ts";
 import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/model.ts";
 import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
-import { clipWords, withOutput } from "../text/truncate.ts";
+import { truncateUnredacted, withOutput } from "../text/truncate.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 import type { Item, Items, Place } from "./items.ts";
 import type { Way } from "./ports.ts";
@@ -220,7 +221,7 @@ function afterAtMost(
   const { preCondition, postCondition, atMostReached = "fail" } = work;
   if (preCondition === undefined && postCondition === undefined) return { kind: "succeeded", last };
   runner.onWay?.({ work, taken: "atMost" });
-  const reason = `${scopeName(loopScope(work))} would need more than ${atMost} iteration${atMost === 1 ? "" : "s"} (atMost)${goOn}`;
+  const reason = `${scopeName(loopScope(work))} would need more than ${plural(atMost, "iteration")} (atMost)${goOn}`;
   runner.note(reason);
   return atMostReached === "succeed"
     ? { kind: "succeeded", last }
@@ -236,7 +237,7 @@ function answerText(
   const name = isLeaf(condition) ? leafName(condition) : (last?.taskId ?? "");
   const text =
     answer.kind === "failed"
-      ? `Its ${field} still fails: ${clipWords(answer.reason, REASON_CHARACTERS)}`
+      ? `Its ${field} still fails: ${truncateUnredacted(answer.reason, REASON_CHARACTERS, "…")}`
       : `Its ${field} still succeeds: ${JSON.stringify(name)}`;
   return withOutput(text, last?.output ?? "");
 }

@@ -1,7 +1,7 @@
 import { defined, isText } from "../text/guards.ts";
 import { idOf, type ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
-import { bothEnds } from "../text/truncate.ts";
+import { truncateMiddle } from "../text/truncate.ts";
 import type { Purpose } from "../events/decision.ts";
 import { ANSWER_CUT, EMPTY_VERDICT, gaveVerdict } from "./criteria.ts";
 import type { Crashed, Dialogue, Judged, RoundEnd, SendTurn } from "./dialogue.ts";
@@ -283,7 +283,10 @@ class TaskDialogue {
 function historyOf(conversation: readonly PastMessage[]): readonly PastMessage[] {
   const most = HISTORY_CHARACTERS;
   const longest = Math.floor(most / 8);
-  const messages = conversation.map(({ role, text }) => ({ role, text: bothEnds(text, longest) }));
+  const messages = conversation.map(({ role, text }) => ({
+    role,
+    text: truncateMiddle(text, longest),
+  }));
   let rest = most - size(messages.slice(0, 2));
   let kept = messages.length;
   // Pairs of a prompt and its answer.

@@ -1,3 +1,4 @@
+import { plural } from "../text/numbers.ts";
 import { junitXml, type TestCase } from "../outputs/junit.ts";
 import { inline } from "../text/escape.ts";
 import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
@@ -50,7 +51,7 @@ export function notes({ totals, stopped, missing }: EvalSummary): string[] {
     return comparison?.fell === true ? [`${nameOf(total)}: ${comparisonText(comparison)}.`] : [];
   });
   const why = stopped === undefined ? "" : `, because ${stopped}`;
-  const lack = `Missing: ${missing === 1 ? "1 run" : `${missing} runs`}${why}.`;
+  const lack = `Missing: ${plural(missing, "run")}${why}.`;
   return missing === 0 ? falls : [...falls, lack];
 }
 

@@ -1,10 +1,10 @@
 import { plural } from "../text/numbers.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { PlannedChange } from "./plan.ts";
 
 /** The change in a few words: the number of files and both commits. */
 export function changeText({ base, head, count, uncommitted }: PlannedChange): string {
-  const [from, to] = [base, head].map((id) => cut(id, 12));
+  const [from, to] = [base, head].map((id) => truncate(id, 12));
   return `${plural(count, "changed file")} (${from}…${to}${uncommitted === true ? " and uncommitted work" : ""})`;
 }
 

@@ -1,5 +1,5 @@
 import { defined } from "../text/guards.ts";
-import { beginningOf } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import type { Decision } from "./decision.ts";
 import type { RunEventBody, WorkRef } from "./event.ts";
 import { UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";
@@ -47,7 +47,9 @@ function ofActivity(activity: SessionActivity): Decision | undefined {
       return {
         kind: "model-call-failed",
         ...defined({ statusCode }),
-        ...(message === undefined ? {} : { reason: beginningOf(message, REASON_CHARACTERS) }),
+        ...(message === undefined
+          ? {}
+          : { reason: truncateUnredacted(message, REASON_CHARACTERS) }),
       };
     }
     case "tool.ended": {
@@ -55,7 +57,7 @@ function ofActivity(activity: SessionActivity): Decision | undefined {
       // A denial has an event of its own, with more details.
       if (succeeded || stopped || error?.code === "denied" || error?.code === "rejected")
         return undefined;
-      const reason = beginningOf(error?.message ?? "no reason given", REASON_CHARACTERS);
+      const reason = truncateUnredacted(error?.message ?? "no reason given", REASON_CHARACTERS);
       return { kind: "tool-call-failed", tool: toolName ?? UNKNOWN_TOOL, reason };
     }
     default:

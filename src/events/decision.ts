@@ -1,3 +1,4 @@
+import { plural, secondsText } from "../text/numbers.ts";
 import { crash } from "./crash.ts";
 import { withOutput } from "../text/truncate.ts";
 import { exceededLimit, limitScope, limitText } from "./exceeded-limit.ts";
@@ -199,7 +200,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     ({ retries, reason }) =>
       retries === 0
         ? `Giving up without a retry: ${reason}`
-        : `Giving up after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
+        : `Giving up after ${plural(retries, "retry", "retries")}: ${reason}`,
   ],
   "session-crashed": [
     { ...broken, category: "SESSION CRASHED", audience: { ...always, annotation: 1 } },
@@ -228,7 +229,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     ({ milliseconds, cause, status }) => {
       const reason =
         status === undefined ? waitingReasons[cause] : `the model server answered ${status}`;
-      return `Waiting ${(milliseconds / 1000).toFixed(1)} s: ${reason}`;
+      return `Waiting ${secondsText(milliseconds)}: ${reason}`;
     },
   ],
   "runtime-restarted": [operation, ({ reason }) => `Copilot runtime restarted: ${reason}`],

@@ -1,5 +1,5 @@
 /** Whatever is thrown (cycles, getters that throw, proxies, megabytes), the JSON has at most about 64 KiB. */
-import { beginningOf } from "../text/truncate.ts";
+import { truncateUnredacted, moreCharacters } from "../text/truncate.ts";
 
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 40;
@@ -97,11 +97,7 @@ function field(value: object, key: string): unknown {
 
 function clip(text: string, budget: Budget): string {
   const room = Math.max(0, Math.min(MAX_TEXT, budget.left));
-  if (text.length <= room) {
-    budget.left -= text.length + 8;
-    return text;
-  }
-  const beginning = beginningOf(text, room);
-  budget.left -= beginning.length + 32;
-  return `${beginning}… [${text.length - beginning.length} more characters]`;
+  const shown = truncateUnredacted(text, room, moreCharacters);
+  budget.left -= shown.length + 8;
+  return shown;
 }

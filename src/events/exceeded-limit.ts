@@ -1,3 +1,4 @@
+import { plural } from "../text/numbers.ts";
 import { workflowLimits, type Limits } from "../entry/model.ts";
 import { limitName } from "./plan.ts";
 import * as is from "./shape.ts";
@@ -32,8 +33,7 @@ export type ExceededLimit = ObjectOf<typeof exceededLimit>;
 export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
   const { limit, value, used = value, setBy, lastError } = exceeded;
   const of = scope === undefined || scope.kind === "job" ? "" : ` of ${scopeName(scope)}`;
-  const [one, many = `${one}s`] = limitUnits[limit];
-  const bound = `${value} ${value === 1 ? one : many}${used === value ? "" : `, ${used} used`}`;
+  const bound = `${plural(value, ...limitUnits[limit])}${used === value ? "" : `, ${used} used`}`;
   const place = workflowLimits.some((name) => name === limit)
     ? "the workflow's front matter or the entry"
     : "the entry";

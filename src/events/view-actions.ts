@@ -6,7 +6,7 @@ import type {
   DocumentRejected,
   EndedStatus,
 } from "./action.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 export class ActionsView {
   sent: Sent | undefined;
@@ -115,7 +115,7 @@ export function applyAction(
       const { percent = 0, message } = event;
       if (event.percent !== undefined)
         action.percent = Math.max(action.percent ?? 0, Math.min(MAX_PERCENT, percent));
-      if (message !== undefined) action.message = clip(message, MAX_NAME);
+      if (message !== undefined) action.message = truncate(message, MAX_NAME, "…");
       return;
     }
     case "action.ended": {
@@ -124,7 +124,7 @@ export function applyAction(
       const isKnown = view.open.has(key);
       const action = open(view, event, task);
       const startedAt = isKnown || milliseconds === 0 ? action.startedAt : at - milliseconds;
-      const text = reason === undefined ? undefined : clip(reason, MAX_TEXT);
+      const text = reason === undefined ? undefined : truncate(reason, MAX_TEXT, "…");
       return end(view, key, action, { startedAt, endedAt: at, status, reason: text, replayed });
     }
     case "card.ended":
@@ -134,9 +134,9 @@ export function applyAction(
 
 function rejectionOf({ iteration, problems }: DocumentRejected): RejectionView {
   const shown = problems.slice(0, KEPT_PROBLEMS).map(({ path, code, message }) => ({
-    path: clip(path, MAX_NAME),
-    code: clip(code, MAX_NAME),
-    message: clip(message, MAX_TEXT),
+    path: truncate(path, MAX_NAME, "…"),
+    code: truncate(code, MAX_NAME, "…"),
+    message: truncate(message, MAX_TEXT, "…"),
   }));
   return { iteration, problems: shown, problemCount: problems.length };
 }
@@ -160,15 +160,15 @@ function open(
   view.actionCount += 1;
   const opened: OpenAction = {
     number: view.actionCount,
-    id: clip(id, MAX_NAME),
+    id: truncate(id, MAX_NAME, "…"),
     task,
     iteration,
-    action: clip(action, MAX_NAME),
+    action: truncate(action, MAX_NAME, "…"),
     kind,
     background: execution === "ASYNC",
-    group: group && clip(group, MAX_NAME),
+    group: group && truncate(group, MAX_NAME, "…"),
     inThought: inThought === true,
-    label: display && clip(display.label, MAX_NAME),
+    label: display && truncate(display.label, MAX_NAME, "…"),
     startedAt: undefined,
     percent: undefined,
     message: undefined,

@@ -1,7 +1,7 @@
 /** A fold over steps in any order. Memory depends on the number of activities, never on that of steps. */
 import type { FlowChart, FlowNode } from "./flow.ts";
 import { defined, isRecord } from "../text/guards.ts";
-import { bothEnds } from "../text/truncate.ts";
+import { truncateMiddle } from "../text/truncate.ts";
 import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
 
 export interface FlowView {
@@ -147,7 +147,7 @@ export function hasFailed(flow: FlowView, step: Place & { readonly status: StepS
 /** The same value with both ends of every text, and the first items of every list and object. */
 function bounded<T>(value: T): T;
 function bounded(value: unknown): unknown {
-  if (typeof value === "string") return bothEnds(value, KEPT_STEP_TEXT);
+  if (typeof value === "string") return truncateMiddle(value, KEPT_STEP_TEXT);
   if (Array.isArray(value)) return value.slice(0, KEPT_ITEMS).map((item) => bounded<unknown>(item));
   if (!isRecord(value)) return value;
   const items = Object.entries(value).slice(0, KEPT_ITEMS);

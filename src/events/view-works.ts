@@ -1,5 +1,6 @@
+import { plural } from "../text/numbers.ts";
 import { defined, isRecord } from "../text/guards.ts";
-import { clip, cutStart, firstLine } from "../text/truncate.ts";
+import { truncate, truncateStart, firstLine } from "../text/truncate.ts";
 import type { SessionActed, SessionStarted } from "./event.ts";
 import { itemsIn, type WorkRef } from "./plan.ts";
 import type { PermissionDenied, ToolEnded } from "./session-activity.ts";
@@ -53,7 +54,7 @@ export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   const known = work.items.get(key);
   if (known === undefined) work.itemCount += 1;
   if (known === undefined && work.items.size >= KEPT_ITEMS) return;
-  const name = clip(itemsIn(ref).join(" › "), MAX_ITEM);
+  const name = truncate(itemsIn(ref).join(" › "), MAX_ITEM, "…");
   const fresh = { name, status: "running", reason: undefined, startedAt: at } as const;
   work.items.set(key, { ...fresh, elapsedMs: undefined });
 }
@@ -113,7 +114,7 @@ export function itemsText({ items, itemCount }: WorkView): string {
   const parts = [...counts]
     .toSorted(([a], [b]) => Number(b === "failed") - Number(a === "failed"))
     .map(([status, count]) => `${count} ${status}`);
-  return `${itemCount} item${itemCount === 1 ? "" : "s"}: ${parts.join(", ")}`;
+  return `${plural(itemCount, "item")}: ${parts.join(", ")}`;
 }
 
 export function wentBadly({ status }: { readonly status: WorkStatus }): boolean {
@@ -258,7 +259,7 @@ export function reportDocument(view: RunView, tool: string | undefined, given: u
 }
 
 export function keepMessage(view: RunView, work: WorkView, text: string): void {
-  work.lastMessage = clip(text, MAX_MESSAGE);
+  work.lastMessage = truncate(text, MAX_MESSAGE, "…");
   view.lastSpeaker = work.workId;
 }
 
@@ -269,9 +270,9 @@ function denialOf(
   return {
     workId,
     taskId,
-    operation: clip(operation, MAX_SHOWN),
-    target: clip(target, MAX_SHOWN),
-    reason: clip(reason, MAX_SHOWN),
+    operation: truncate(operation, MAX_SHOWN, "…"),
+    target: truncate(target, MAX_SHOWN, "…"),
+    reason: truncate(reason, MAX_SHOWN, "…"),
     count: 1,
   };
 }
@@ -284,10 +285,17 @@ function keepCommand(
 ): void {
   if (exitCode === undefined || stopped === true) return;
   view.failedCommandCount += 1;
-  const command = clip(given ?? toolName, MAX_SHOWN);
+  const command = truncate(given ?? toolName, MAX_SHOWN, "…");
   // The last line is the runtime's own: `<shellId: 0 completed with exit code 1>`.
   const text = (result?.content ?? "").trim().replace(/(^|\n)<shellId: .*>$/, "");
-  const entry = { workId, taskId, command, exitCode, output: cutStart(text, MAX_SHOWN), count: 1 };
+  const entry = {
+    workId,
+    taskId,
+    command,
+    exitCode,
+    output: truncateStart(text, MAX_SHOWN),
+    count: 1,
+  };
   keepOnce(view.failedCommands, entry, KEPT_COMMANDS);
 }
 

@@ -11,7 +11,7 @@ import {
   withoutDetail,
   type Decision,
 } from "./decision.ts";
-import { bothEnds, clip } from "../text/truncate.ts";
+import { truncateMiddle, truncate } from "../text/truncate.ts";
 import { decisionOf } from "./decision-of.ts";
 import {
   outcomeText,
@@ -194,7 +194,9 @@ function applyItself(view: RunView, event: RunEvent): void {
       return endStep(flowOf(workOf(view, event.work)), event, event.at);
     case "report.given": {
       const { title, markdown } = event;
-      give(view, event.work, { report: { title, markdown: bothEnds(markdown, MAX_MESSAGE) } });
+      give(view, event.work, {
+        report: { title, markdown: truncateMiddle(markdown, MAX_MESSAGE) },
+      });
       const work = workOf(view, event.work);
       if (delegateIn(work, event.work) === undefined) setReport(work, event.work, markdown);
       return;
@@ -228,7 +230,7 @@ function applyItself(view: RunView, event: RunEvent): void {
 }
 
 function setReport(work: WorkView, { iteration }: WorkRef, report: string): void {
-  work.report = bothEnds(report, MAX_MESSAGE);
+  work.report = truncateMiddle(report, MAX_MESSAGE);
   work.reportedIn = iteration;
 }
 
@@ -333,14 +335,14 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
   const answer = work?.condition === true && decisionTraits(decision.kind).answer === true;
   const place = placeOf(work, decision);
   const delegate = work === undefined || ref === null ? undefined : delegateIn(work, ref);
-  const text = clip(decisionMessage(withoutDetail(decision)), MAX_DECISION_TEXT);
+  const text = truncate(decisionMessage(withoutDetail(decision)), MAX_DECISION_TEXT, "…");
   const entry: DecisionEntry = {
     at,
     iteration: ref?.iteration ?? 0,
     kind: decision.kind,
     category: decisionCategory(decision),
     answer,
-    text: delegate === undefined ? text : `${clip(delegate, MAX_DELEGATE)}: ${text}`,
+    text: delegate === undefined ? text : `${truncate(delegate, MAX_DELEGATE, "…")}: ${text}`,
     ...defined({ delegate, place }),
   };
   const owner = work ?? view;

@@ -1,3 +1,4 @@
+import { plural } from "../text/numbers.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import type { RepositoryOptions } from "./repository.ts";
 
@@ -45,7 +46,7 @@ export function changedFilesText(
 ): string {
   const lines = firstFiles(files).map(fileLine);
   const rest = files.length - lines.length;
-  if (rest > 0) lines.push(`(${rest} more ${rest === 1 ? "file" : "files"}, see the diff)`);
+  if (rest > 0) lines.push(`(${plural(rest, "more file")}, see the diff)`);
   return [...lines, ...notes].join("\n");
 }
 

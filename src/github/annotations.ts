@@ -1,7 +1,7 @@
 /** Chooses the annotations of a step: of each level the most important ones, because GitHub shows ten per level and step. */
 import { defined } from "../text/guards.ts";
 import { diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { annotationRank, decisionTraits } from "../events/decision.ts";
 import {
   endText,
@@ -19,7 +19,8 @@ import { headLines } from "../outputs/line-address.ts";
 import { judgementOf, verdictLine } from "../outputs/verdict.ts";
 import { breakOldMarker, logLine } from "../text/escape.ts";
 import { resultText } from "./layout.ts";
-import { harmless, plural } from "../text/format.ts";
+import { harmless } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
 
 export interface Annotation {
   readonly level: Level;
@@ -251,5 +252,5 @@ function placeOf(
 function bounded(text: string, end = ""): string {
   // Twice the length is enough to fill it, and keeps megabytes out of the expressions.
   const whole = breakOldMarker(harmless(text.slice(0, 2 * MAX_MESSAGE)));
-  return clip(whole, MAX_MESSAGE - 1 - end.length) + end;
+  return truncate(whole, MAX_MESSAGE - 1 - end.length, "…") + end;
 }

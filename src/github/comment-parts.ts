@@ -1,6 +1,6 @@
 import type { Origin } from "../events/output-shapes.ts";
 import { defined } from "../text/guards.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { codeText } from "./findings-table.ts";
 import { withoutInstructions } from "../text/harmless-text.ts";
 import { blobs } from "../outputs/line-address.ts";
@@ -52,5 +52,5 @@ export function rest(origin: Origin): string {
 const MAX_NAME = 100;
 
 export function byline({ job, origin }: Publisher, task: string): string {
-  return `<sub>Proposed by job ${codeText(job, MAX_NAME)}, task ${codeText(clip(task, MAX_NAME), MAX_NAME)} · ${runLink(origin, "run")}</sub>`;
+  return `<sub>Proposed by job ${codeText(job, MAX_NAME)}, task ${codeText(truncate(task, MAX_NAME, "…"), MAX_NAME)} · ${runLink(origin, "run")}</sub>`;
 }

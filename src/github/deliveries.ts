@@ -1,5 +1,5 @@
 import type { Delivery } from "./delivery.ts";
-import { oneLine } from "../text/format.ts";
+import { oneLine } from "../text/harmless-text.ts";
 import { fenced, inline } from "../text/escape.ts";
 import type { Section } from "./layout.ts";
 

@@ -1,8 +1,8 @@
 import type { PhrasingContent } from "mdast";
 import type { Finding } from "../events/output-shapes.ts";
 import { oneLine } from "../text/harmless-text.ts";
-import { lineAddress, type LinkTarget } from "../outputs/line-address.ts";
 import { plural, unbroken } from "../text/numbers.ts";
+import { lineAddress, type LinkTarget } from "../outputs/line-address.ts";
 import { safeCell, writtenCell } from "./safe-markdown.ts";
 
 const MAX_MESSAGE = 500;

@@ -7,7 +7,7 @@ import { Heartbeat } from "../reports/doing.ts";
 import { logLine } from "../text/escape.ts";
 import { createGithubLog, type GithubCore } from "./step-log.ts";
 import { renderSummary, type SummaryOptions } from "./summary.ts";
-import { clockText } from "../text/format.ts";
+import { clockText } from "../text/numbers.ts";
 
 export { chooseAnnotations, diagnosticAnnotations, reasonAnnotations } from "./annotations.ts";
 export type { GithubCore } from "./step-log.ts";

@@ -1,9 +1,14 @@
 import { statusSign } from "../entry/mermaid.ts";
 import { endWords } from "../events/event.ts";
 import { statusText, wasRetried, type RunView, type WorkView } from "../events/view.ts";
-import { costText, countText as amountText, durationText, unbroken } from "../text/numbers.ts";
+import {
+  costText,
+  countText as amountText,
+  durationText,
+  unbroken,
+  plural,
+} from "../text/numbers.ts";
 import { nodeStatus } from "../reports/flow-chart.ts";
-import { plural } from "../text/format.ts";
 import { code } from "../text/escape.ts";
 
 export { amountText, costText, durationText, unbroken };

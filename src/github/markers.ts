@@ -3,7 +3,7 @@
  * there. Anybody may write one, though: look at the author.
  */
 import { defined } from "../text/guards.ts";
-import { cut, wholeCharacters } from "../text/truncate.ts";
+import { truncate, wholeCharacters } from "../text/truncate.ts";
 
 /** `report`: the comment that every run of a job updates. `finding`: a comment of a review. The others are proposals. */
 export const markerKinds = [
@@ -79,7 +79,7 @@ function joined(fingerprints: readonly string[]): string {
 
 /** Without `-`, `<`, `>`, space and line end, so that no value ends the comment. */
 function encoded(value: string): string {
-  return encodeURIComponent(wholeCharacters(cut(value, MAX_VALUE))).replaceAll("-", "%2D");
+  return encodeURIComponent(wholeCharacters(truncate(value, MAX_VALUE))).replaceAll("-", "%2D");
 }
 
 function decoded(value: string | undefined): string | undefined {

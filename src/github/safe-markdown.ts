@@ -7,7 +7,7 @@ import { gfmTableToMarkdown } from "mdast-util-gfm-table";
 import { toMarkdown, type Handle, type Options, type State } from "mdast-util-to-markdown";
 import type { Delete, Emphasis, InlineCode, Nodes, Parents, PhrasingContent, Strong } from "mdast";
 import { fenceOf } from "../text/fence.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { blocksOf, phrasingOf, type TreeOptions } from "./markdown-tree.ts";
 
 export interface SafeMarkdownOptions extends TreeOptions {
@@ -54,7 +54,7 @@ export function writtenCell(children: PhrasingContent[]): string {
 function fitting(text: string, maxLength: number, write: (text: string) => string): SafeMarkdown {
   let length = Math.min(text.length, Math.max(0, maxLength));
   for (;;) {
-    const result = write(cut(text, length));
+    const result = write(truncate(text, length));
     if (result.length <= maxLength || length === 0)
       return { text: result, whole: length === text.length };
     // A character may become several, though not everywhere as many.

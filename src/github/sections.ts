@@ -1,4 +1,4 @@
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import {
   elapsedMs,
   itemsOf,
@@ -11,7 +11,8 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import { isDrawable } from "../reports/flow-chart.ts";
-import { clockText, harmless, oneLine, plural } from "../text/format.ts";
+import { harmless, oneLine } from "../text/harmless-text.ts";
+import { clockText, plural } from "../text/numbers.ts";
 import { code, fenced, inline } from "../text/escape.ts";
 import {
   amountText,
@@ -228,7 +229,7 @@ function decisionSection(
     ...(kept.length === 0 ? [] : [fenced(kept.join(""), "text")]),
     ...(said === ""
       ? []
-      : [`The agent's last message:\n\n${fenced(clip(said, MAX_SAID), "text")}`]),
+      : [`The agent's last message:\n\n${fenced(truncate(said, MAX_SAID, "…"), "text")}`]),
   ].join("\n\n");
   const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
   return {

@@ -9,10 +9,11 @@ import { iterationOf, type RunView } from "../events/view.ts";
 import { eventLines, isUrgent, resultLines, startOfJob, startText } from "../reports/event-line.ts";
 import { breakOldMarker, logLine } from "../text/escape.ts";
 import { createPaint } from "../reports/paint.ts";
-import { clockText, paragraph, plural } from "../text/format.ts";
+import { paragraph } from "../text/harmless-text.ts";
+import { clockText, plural } from "../text/numbers.ts";
 import { worksTable } from "../reports/works-table.ts";
 import { workKey } from "../events/plan.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 /** The part of `@actions/core` that we use. `writeSummary` wraps its `summary`. */
 export interface GithubCore {
@@ -168,7 +169,7 @@ function keep(kept: Kept, all: readonly string[], time: string, task: string): v
 
 /** Of a line that is harmless already; keeps its indentation. */
 function shortened(line: string): string {
-  return breakOldMarker(line.length <= LENGTH ? line : clip(line, LENGTH - 1)).trimEnd();
+  return breakOldMarker(line.length <= LENGTH ? line : truncate(line, LENGTH - 1, "…")).trimEnd();
 }
 
 function runLines(

@@ -3,7 +3,7 @@
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
 import { statusSign } from "../entry/mermaid.ts";
-import { clip, cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { memoryDiff } from "../events/memory.ts";
 import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
@@ -11,7 +11,8 @@ import { countsText, findingsTable } from "./findings-table.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./safe-markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
-import { harmless, plural } from "../text/format.ts";
+import { harmless } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
 import { changeText } from "../events/change-text.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
@@ -211,7 +212,7 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   const file = code(memory?.file ?? "", 300);
   const unkept = "A rehearsal, a part of a job and a run for strangers keep no notes.";
   const note = memory?.isKept === true ? `Added to ${file}.` : `Not added to ${file}. ${unkept}`;
-  const diff = fenced(cut(lines.join("\n"), MAX_MEMORY), "diff");
+  const diff = fenced(truncate(lines.join("\n"), MAX_MEMORY), "diff");
   const text = lines.length === 0 ? "" : `${note}\n\n${diff}`;
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
@@ -258,7 +259,7 @@ function reportSection(
   allowedLinks: readonly string[],
 ): Section {
   const safe = isPlain
-    ? { text: fenced(clip(harmless(text).trim(), MAX_REPORT), "text"), whole: true }
+    ? { text: fenced(truncate(harmless(text).trim(), MAX_REPORT, "…"), "text"), whole: true }
     : safeMarkdown(text, { allowedLinks, lowered: 3, maxLength: MAX_REPORT });
   const shown = safe.whole ? safe.text : `${safe.text}\n\n…`;
   const name = safeCell("", { maxLength: MAX_TITLE, title: title.slice(0, MAX_TITLE / 2) });

@@ -1,6 +1,6 @@
 /** How works went on inside: the steps of workflows, and the actions of tasks. */
 import type { EndedStatus } from "../events/action.ts";
-import { bothEnds, clip } from "../text/truncate.ts";
+import { truncateMiddle, truncate } from "../text/truncate.ts";
 import type { StepPart } from "../events/flow.ts";
 import {
   flowNode,
@@ -16,7 +16,8 @@ import {
 import { rejectedText, statusWord } from "../reports/action-line.ts";
 import { flowPathChart } from "../reports/flow-chart.ts";
 import { stepParts, stepSubject } from "../reports/step-text.ts";
-import { harmless, plural } from "../text/format.ts";
+import { harmless } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
 import { code, fenced, inline } from "../text/escape.ts";
 import {
   durationText,
@@ -120,7 +121,7 @@ function partText({ title, text, language = "" }: StepPart): string {
   const shown = harmless(text).trim();
   // GitHub draws what some other tags stand before.
   const tag = languages.has(language) ? language : "text";
-  return `${inline(title, 100)}:\n\n${fenced(bothEnds(shown, MAX_TEXT), tag)}`;
+  return `${inline(title, 100)}:\n\n${fenced(truncateMiddle(shown, MAX_TEXT), tag)}`;
 }
 
 const MAX_ACTION_REASON = 300;
@@ -255,7 +256,7 @@ function whole(time: number): string {
 
 /** The grammar has no quotes: whatever could mean something to it, to Mermaid or in SVG is an entity of Mermaid. */
 function escapeGantt(text: string): string {
-  return clip(text, MAX_LABEL - 1)
+  return truncate(text, MAX_LABEL - 1, "…")
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim()
     .replaceAll(/[^\p{L}\p{M}\p{N}\p{So} _./…›✓✗■–-]/gu, (sign) => `#${sign.codePointAt(0)};`);

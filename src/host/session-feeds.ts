@@ -1,4 +1,4 @@
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -195,7 +195,7 @@ export class OwnSession {
   /** Sends a prompt. Why it failed, or that the session is in use, is in its feed. */
   async send(prompt: string): Promise<void> {
     const { session, feed, mask } = this.#options;
-    this.#note({ kind: "prompt", after: feed.last, text: clip(mask(prompt), MAX_PROMPT) });
+    this.#note({ kind: "prompt", after: feed.last, text: truncate(mask(prompt), MAX_PROMPT, "…") });
     await session.sendRequest(prompt).catch((error: unknown) => {
       if (!this.#stopped) feed.append({ sessionError: mask(errorMessage(error)) });
     });

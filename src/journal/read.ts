@@ -1,7 +1,7 @@
 /** A line that can't be used is a problem, and the others are used. */
 import { eventShape, eventTypes, type RunEvent } from "../events/event.ts";
 import { isRecord } from "../text/guards.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { count, faultOf, fits, natural, optional, record, words } from "../events/shape.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
@@ -168,7 +168,7 @@ export class JournalReader {
 
   #problem(reason: string, kind: JournalProblem["kind"] = "damaged"): void {
     if (this.problems.length === this.#mostProblems) this.moreProblems += 1;
-    else this.problems.push({ line: this.#line, reason: clip(reason, MAX_REASON), kind });
+    else this.problems.push({ line: this.#line, reason: truncate(reason, MAX_REASON, "…"), kind });
   }
 }
 

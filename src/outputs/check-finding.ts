@@ -1,4 +1,5 @@
 /** Findings are compared by what the line says, not by its number, so that a moved line stays the same finding. */
+import { plural } from "../text/numbers.ts";
 import { createHash } from "node:crypto";
 import { defined, isRecord } from "../text/guards.ts";
 import type { Checked } from "../engine/ports.ts";
@@ -119,7 +120,7 @@ function lineNumber(value: Given, name: string, count: number, path: string): nu
     throw new Refused(`\`${name}\` must be a line number, from 1.`);
   if (line > count)
     throw new Refused(
-      `\`${name}\` is ${line}, but ${JSON.stringify(path)} has ${count} ${count === 1 ? "line" : "lines"}.`,
+      `\`${name}\` is ${line}, but ${JSON.stringify(path)} has ${plural(count, "line")}.`,
     );
   return line;
 }

@@ -1,4 +1,4 @@
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Finding, Origin } from "../events/output-shapes.ts";
 
 export type LinkTarget = Pick<Origin, "server" | "repository" | "head" | "isPullRequest">;
@@ -20,7 +20,7 @@ export function lineAddress(finding: Finding, target: LinkTarget): string | unde
   const parts = finding.path.split("/");
   if (lines === undefined || parts.some((part) => part === "" || /^\.{1,2}$/.test(part)))
     return undefined;
-  const path = cut(finding.path.replace(/\p{Cs}/gu, "\uFFFD"), 1_000)
+  const path = truncate(finding.path.replace(/\p{Cs}/gu, "\uFFFD"), 1_000)
     .split("/")
     .map((part) => encodeURIComponent(part))
     .join("/");

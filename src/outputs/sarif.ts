@@ -1,6 +1,6 @@
 /** Findings as SARIF 2.1.0, in the subset that GitHub's code scanning reads. */
 import type { Log, Replacement, ReportingDescriptor, Result, Run } from "sarif";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { collectOutputs } from "./collect.ts";
@@ -53,7 +53,7 @@ function placeOf(
 }
 
 function ruleOf(id: string, job: string): ReportingDescriptor {
-  const full = cut(
+  const full = truncate(
     `The rule ${JSON.stringify(id)} of agents in the job ${JSON.stringify(job)}.`,
     900,
   );

@@ -1,3 +1,4 @@
+import { plural } from "../text/numbers.ts";
 import {
   defaultOutputs,
   severities,
@@ -72,7 +73,7 @@ export function judge(
   const found = findings.filter(reaches);
   const unreported = refused.filter((one) => one.kind === "finding" && reaches(one));
   const { length } = found.length > 0 ? found : unreported;
-  const count = `${length} ${length === 1 ? "finding is" : "findings are"} ${what} (\`outputs.findings.failOn: ${from}\`)`;
+  const count = `${plural(length, "finding is", "findings are")} ${what} (\`outputs.findings.failOn: ${from}\`)`;
   if (found.length > 0) reasons.push(count);
   else if (unreported[0] !== undefined)
     reasons.push(`${count}, and could not be reported: ${clause(unreported[0])}`);

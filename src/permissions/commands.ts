@@ -1,5 +1,5 @@
 /** Patterns say which programs an agent is meant to use. The sandbox limits what a program may do. */
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import { wildcardMatches } from "./wildcard.ts";
 
 const maxBytes = 32_768;
@@ -26,7 +26,7 @@ export function shellRefusal(
     return "patterns of permissions.shell can't be checked on Windows, where PowerShell reads the commands; use shell: true";
   }
   if (unclear !== undefined) {
-    return `the command can't be checked against permissions.shell from ${JSON.stringify(clipWords(unclear, 40))} on. Use plain commands without substitutions, subshells and here-documents`;
+    return `the command can't be checked against permissions.shell from ${JSON.stringify(truncateUnredacted(unclear, 40, "…"))} on. Use plain commands without substitutions, subshells and here-documents`;
   }
   const stranger = commands.find(
     (command) => !allow.some((pattern) => matches(command, wordsOf(pattern))),
@@ -122,7 +122,7 @@ function isWanted(word: string, wanted: string): boolean {
 const maxShown = 200;
 
 function shortened(words: readonly string[]): string {
-  return clipWords(words.join(" "), maxShown);
+  return truncateUnredacted(words.join(" "), maxShown, "…");
 }
 
 /** Unless it is `unclear`, bash runs these commands and no other: variables and wildcards never become one. */

@@ -15,7 +15,7 @@ import {
 import { type RuleSet, type Split, ruleSet, toolVerdict } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "../platform/private-files.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 
 export type PermissionDecision =
   | { readonly kind: "allowed" }
@@ -78,7 +78,12 @@ function decision(
   reason: string | undefined,
 ): PermissionDecision {
   if (reason === undefined) return allowed;
-  return { kind: "denied", operation, target: clipWords(target, longestTarget), reason };
+  return {
+    kind: "denied",
+    operation,
+    target: truncateUnredacted(target, longestTarget, "…"),
+    reason,
+  };
 }
 
 export function describePermissions(permissions: Permissions): string {

@@ -1,7 +1,7 @@
 import { suggestion } from "../document/suggest.ts";
 import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
 import type { CallContext, Relic, Tool, ToolOutcome } from "../tools/tool.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import { type ActionSpec, messageSchema } from "./message-schema.ts";
 import type { ProblemCode } from "./read-message.ts";
 
@@ -222,6 +222,6 @@ function unknown(
 ): Resolved {
   const { hint } = suggestion(name, names);
   const list = names.length === 0 ? "there is none" : `known: ${names.slice(0, 30).join(", ")}`;
-  const shown = JSON.stringify(clipWords(name, 100));
+  const shown = JSON.stringify(truncateUnredacted(name, 100, "…"));
   return { kind: "unknown", code, message: `Unknown ${kind} ${shown} (${hint ?? list}).` };
 }

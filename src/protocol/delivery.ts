@@ -1,7 +1,7 @@
 /** What the next prompt tells about actions: results, each exactly once, and handles of what goes on. */
 import { defined } from "../text/guards.ts";
 import type { EndedStatus } from "../events/action.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { contentOf, isEnded, type Task } from "./task.ts";
 
@@ -92,7 +92,7 @@ export class Outbox {
     const { resultCharacters, deliveryCharacters } = this.#limits;
     // The task manager cuts what it returns by itself.
     const most = planned.target.kind === "task_manager" ? deliveryCharacters : resultCharacters;
-    const text = cut(content, Math.min(most, Math.max(rest, leastCharacters)));
+    const text = truncate(content, Math.min(most, Math.max(rest, leastCharacters)));
     const path = text.length < content.length ? await this.#keep(id, content) : undefined;
     return {
       id,

@@ -14,7 +14,7 @@ import { earlierText, newsText, problemsText } from "./prompt.ts";
 import { verbOf } from "./task.ts";
 import { canceledByModel } from "./task-manager.ts";
 import { changedToolsText, endingDocument, teachingText } from "./teaching.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 
 export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
@@ -119,7 +119,11 @@ class ActionDialogue implements Dialogue {
       const reason = this.#reason(outcome, lastProblem);
       return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
     }
-    const error = clipWords(`The model stopped with the status ERROR. ${text}`.trim(), 500);
+    const error = truncateUnredacted(
+      `The model stopped with the status ERROR. ${text}`.trim(),
+      500,
+      "…",
+    );
     const faults = [...(claimedStatus === "ERROR" ? [error] : []), ...failures];
     const fault = faults.length === 0 ? {} : { fault: faults.join("\n") };
     return { kind: "completed", text, toolCalls, ...fault };
@@ -200,7 +204,7 @@ class ActionDialogue implements Dialogue {
         return "nothing to do: the model neither acted nor stopped, twice in a row";
       case "protocol failure": {
         const last = problem === undefined ? "" : `; the last: ${problem.code}: ${problem.message}`;
-        return `protocol failure: three answers in a row were rejected${clipWords(last, 500)}`;
+        return `protocol failure: three answers in a row were rejected${truncateUnredacted(last, 500, "…")}`;
       }
     }
   }

@@ -1,8 +1,8 @@
 import { defined } from "../text/guards.ts";
 import type { ActionDisplay } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
-import { beginningOf } from "../text/truncate.ts";
-import { withoutSequences } from "../text/terminal-sequences.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
+import { withoutSequences } from "../text/harmless-text.ts";
 import { startTimer, type Release } from "../platform/waiting.ts";
 import type { ToolProgress } from "../tools/tool.ts";
 import type { ActionSpec } from "./message-schema.ts";
@@ -19,7 +19,7 @@ export function labelOf(text: string): string {
     .replaceAll(/[\t\n\v\f\r\u0085\p{Zl}\p{Zp}]+/gu, " ")
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, "")
     .trim();
-  return beginningOf(line, longestLabel).trimEnd();
+  return truncateUnredacted(line, longestLabel).trimEnd();
 }
 
 export function displayOf({ display, action }: ActionSpec): ActionDisplay | undefined {

@@ -19,7 +19,7 @@ import { Scheduler, secondsOf } from "./scheduler.ts";
 import { callTarget, type Standing, StandingActions } from "./standing.ts";
 import { isEnded, type Task, type TaskView, viewOf } from "./task.ts";
 import { manageTasks } from "./task-manager.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 
 export interface ExecutorOptions extends CatalogueParts {
   readonly clock: Clock;
@@ -230,7 +230,8 @@ export class Executor implements ActionExecutor {
     const names = context?.knowledge_relics;
     if (names === undefined) return false;
     const { changed, unknown } = this.#standing.choose(names);
-    for (const name of unknown) this.#warn(`There is no relic "${clipWords(name, 100)}".`);
+    for (const name of unknown)
+      this.#warn(`There is no relic "${truncateUnredacted(name, 100, "…")}".`);
     return changed;
   }
 

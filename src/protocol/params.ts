@@ -6,7 +6,7 @@
 import { isList, isRecord } from "../text/guards.ts";
 import type { Path } from "../document/problem.ts";
 import type { ValueCheck } from "../document/value-check.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
 import type { ExecutorLimits } from "./limits.ts";
 
@@ -51,7 +51,7 @@ export function partsOf(template: string): readonly Part[] {
     const reference = referenceOf(template.slice(at, end));
     parts.push(
       reference === undefined
-        ? { kind: "invalid", source: clipWords(source, 100) }
+        ? { kind: "invalid", source: truncateUnredacted(source, 100, "…") }
         : { kind: "reference", reference, source },
     );
     at = end + 2;

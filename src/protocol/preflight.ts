@@ -1,7 +1,7 @@
 /** What the schema can't check. The plan has the actions in document order (those of thoughts first). */
 import { isText } from "../text/guards.ts";
 import type { Path } from "../document/problem.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import { type Catalogue, isParallelSafe, isReadOnly, type Target } from "./catalogue.ts";
 import { documentLimits } from "./limits.ts";
 import type { ActionDocument, ActionSpec } from "./message-schema.ts";
@@ -117,7 +117,7 @@ function need(
   } else if (producer !== undefined || known.hasTask(id)) {
     action.requires.add(id);
     if (producer !== undefined) order.after(action.index, producer);
-  } else report(path, code, `There is no action "${clipWords(id, 100)}".`);
+  } else report(path, code, `There is no action "${truncateUnredacted(id, 100, "…")}".`);
 }
 
 function checkReference(action: PlannedAction, { path, part }: FoundPart, scope: Scope): void {
@@ -212,7 +212,11 @@ function checkCall(
     const { task } = params;
     if (typeof task !== "string" || task.includes("${{")) return;
     if (!target.delegation.tasks.includes(task)) {
-      report([...at, "task"], "unknown_task", `There is no task "${clipWords(task, 100)}".`);
+      report(
+        [...at, "task"],
+        "unknown_task",
+        `There is no task "${truncateUnredacted(task, 100, "…")}".`,
+      );
     }
   }
   if (target.kind === "trap_card" && isAction(params["action"])) {

@@ -5,7 +5,7 @@ import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/problem.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import { type ActionDocument, messageSchema } from "./message-schema.ts";
 
 /** What kind of problem it is. */
@@ -113,7 +113,7 @@ export function reject(problems: readonly ProtocolProblem[]): Rejected {
 }
 
 function shortened(text: string, limit: number): string {
-  return text.length <= limit ? text : clipWords(text, limit - 1);
+  return text.length <= limit ? text : truncateUnredacted(text, limit - 1, "…");
 }
 
 type Parsed = { readonly kind: "parsed"; readonly value: unknown } | Rejected;

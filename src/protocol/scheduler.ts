@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../text/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startCall } from "../tools/call.ts";
 import type { CallContext, ToolOutcome } from "../tools/tool.ts";
@@ -270,7 +270,7 @@ function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeed
     // A group that failed has what its other members returned.
     if ("output" in state) values.push([id, state.output?.value]);
     if (state.status === "succeeded") continue;
-    failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", share)}`);
+    failures.push(`"${id}" ${verbOf(state.status)}: ${truncate(reasonOf(state) ?? "", share)}`);
   }
   const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
   if (failures.length === 0) return { status: "succeeded", output };

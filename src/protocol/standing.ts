@@ -1,7 +1,7 @@
 /** Cards and relics. Cards run one after the other, so that those of one tool don't get in each other's way. */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
-import { beginningOf, cut } from "../text/truncate.ts";
+import { truncateUnredacted, truncate } from "../text/truncate.ts";
 import { type CallEnd, startCall } from "../tools/call.ts";
 import { type CallContext, charactersPerToken, failed, type ToolOutcome } from "../tools/tool.ts";
 import type { Target } from "./catalogue.ts";
@@ -91,14 +91,16 @@ export class StandingActions {
     const { clock, emit, limits } = this.#ports;
     const since = clock.now();
     const ended = endOf(await this.#call(id, spec, signal), limits.cardSeconds);
-    const text = cut(contentOf(ended), limits.cardTokens * charactersPerToken);
+    const text = truncate(contentOf(ended), limits.cardTokens * charactersPerToken);
     if (ended.status !== "skipped") {
       emit({
         type: "card.ended",
         id,
         status: ended.status,
         milliseconds: clock.now() - since,
-        ...(ended.status !== "succeeded" && { reason: beginningOf(text, limits.eventCharacters) }),
+        ...(ended.status !== "succeeded" && {
+          reason: truncateUnredacted(text, limits.eventCharacters),
+        }),
       });
     }
     return { id, action: spec.action, succeeded: ended.status === "succeeded", text };
@@ -123,7 +125,7 @@ export class StandingActions {
     if (relic === undefined) return { name, text: "" };
     const end = await this.#bounded((context) => relic.read(undefined, context), signal);
     const most = (relic.maxTokens ?? limits.relicTokens) * charactersPerToken;
-    return { name, text: cut(contentOf(endOf(end, limits.cardSeconds)), most) };
+    return { name, text: truncate(contentOf(endOf(end, limits.cardSeconds)), most) };
   }
 
   #bounded(

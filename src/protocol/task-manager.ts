@@ -4,7 +4,7 @@ import { failed, type CallContext, type ToolOutcome } from "../tools/tool.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { idsOfOperation } from "./params.ts";
 import { contentOf, isEnded, type Task, viewOf } from "./task.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 
 export interface TaskManagerPorts {
   readonly clock: Clock;
@@ -29,7 +29,8 @@ export async function manageTasks(
   const tasks: Task[] = [];
   for (const id of ids) {
     const task = table.get(id);
-    if (task === undefined) return failed(`There is no action "${clipWords(id, 100)}".`);
+    if (task === undefined)
+      return failed(`There is no action "${truncateUnredacted(id, 100, "…")}".`);
     tasks.push(task);
   }
   const views = (list: readonly Task[]): object =>

@@ -2,7 +2,7 @@ import { defined } from "../text/guards.ts";
 import type { ActionEvent, ActionStatus } from "../events/action.ts";
 import type { CallEnd } from "../tools/call.ts";
 import { plainCopy } from "../document/plain.ts";
-import { beginningOf, cutStart } from "../text/truncate.ts";
+import { truncateUnredacted, truncateStart } from "../text/truncate.ts";
 import { displayOf } from "./display.ts";
 import type { PlannedAction } from "./preflight.ts";
 
@@ -161,7 +161,7 @@ export function reasonOf(ended: Ended): string | undefined {
     case "succeeded":
       return undefined;
     case "failed":
-      return joined([ended.reason, cutStart(ended.tail ?? "", shownTail)]);
+      return joined([ended.reason, truncateStart(ended.tail ?? "", shownTail)]);
     case "cancelled":
       return ended.reason;
     case "timed_out":
@@ -241,7 +241,7 @@ export function waitingEvent(task: Task): ActionEvent {
 export function startedEvent({ id, iteration, isGroup, state }: Task, most: number): ActionEvent {
   const started = { type: "action.started", id, iteration } as const;
   if (isGroup || state.status !== "running") return started;
-  return { ...started, params: beginningOf(JSON.stringify(state.params), most) };
+  return { ...started, params: truncateUnredacted(JSON.stringify(state.params), most) };
 }
 
 export function endedEvent(
@@ -257,11 +257,11 @@ export function endedEvent(
     iteration,
     status: ended.status,
     milliseconds: startedAt === undefined ? 0 : endedAt - startedAt,
-    ...(reason === undefined ? {} : { reason: beginningOf(reason, most) }),
+    ...(reason === undefined ? {} : { reason: truncateUnredacted(reason, most) }),
     ...(ended.status === "skipped" ? { cause: ended.cause } : {}),
     ...(output === undefined
       ? {}
-      : { output: beginningOf(output, most), outputCharacters: output.length }),
+      : { output: truncateUnredacted(output, most), outputCharacters: output.length }),
     ...(replayed ? { replayed } : {}),
   };
 }

@@ -1,8 +1,9 @@
 /** Names and descriptions stand in JSON on lines of their own, so that none can pass for a part of the text. */
+import { unicodeEscape } from "../text/harmless-text.ts";
 import type { Tool } from "../tools/tool.ts";
 import { isList, isRecord } from "../text/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
 import { defaultLimits, documentLimits, type ExecutorLimits } from "./limits.ts";
 
@@ -91,7 +92,7 @@ function sampleOf(schema: unknown, name: string, depth = 0): unknown {
     case "null":
       return null;
     case "string":
-      return `<${typeof description === "string" ? clip(description, 100) : name}>`;
+      return `<${typeof description === "string" ? truncate(description, 100, "…") : name}>`;
     default: {
       const needed = new Set(isList(required) ? required : []);
       const fields = Object.entries(isRecord(properties) ? properties : {}).filter(
@@ -218,13 +219,15 @@ function paramNames(schema: object): object {
   const { properties, required }: { properties?: unknown; required?: unknown } = { ...schema };
   const needed = Array.isArray(required) ? required : [];
   const all = isRecord(properties) ? Object.keys(properties) : [];
-  return all.slice(0, 50).map((name) => clip(needed.includes(name) ? name : `${name}?`, 100));
+  return all
+    .slice(0, 50)
+    .map((name) => truncate(needed.includes(name) ? name : `${name}?`, 100, "…"));
 }
 
 function describedName(one: { readonly name: string; readonly description?: string }): object {
   const { name, description } = one;
   if (description === undefined) return { name };
-  return { name, description: clip(description, most.description) };
+  return { name, description: truncate(description, most.description, "…") };
 }
 
 function membersOf({ name, tools, relics }: Monument): object {
@@ -255,7 +258,7 @@ function namesOf(names: readonly string[]): string {
 function oneLine(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    unicodeEscape,
   );
 }
 

@@ -1,4 +1,5 @@
 /** In which forms a known secret is looked for: those that GitHub's runner masks, and the ways in which programs write them. */
+import { unicodeEscape } from "../text/harmless-text.ts";
 
 /** Shorter values are ignored: masking `1` or `yes` would destroy every text and tell the value. */
 export const MIN_SECRET = 4;
@@ -40,10 +41,7 @@ function json(text: string): string {
 
 /** As JSON of Python and others. */
 function ascii(text: string): string {
-  return text.replace(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return text.replace(/[\u0080-\uffff]/g, unicodeEscape);
 }
 
 /** As JavaScript, other languages, and forms encode it. */

@@ -3,7 +3,7 @@
  * told to color it, and with the lines of base64 and hex joined, which programs break after 60 to 76 characters. A
  * secret with some of that between its characters is one in plain for whoever shows or decodes the text.
  */
-import { terminalSequence, unfinishedSequence } from "../text/terminal-sequences.ts";
+import { terminalSequence, unfinishedSequence } from "../text/harmless-text.ts";
 
 interface VisibleText {
   readonly text: string;

@@ -1,4 +1,4 @@
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
@@ -61,7 +61,7 @@ export function asFound(output: ExpectedFinding | ExpectedProposal): Found {
 }
 
 export function shown(value: unknown): string {
-  return cut(JSON.stringify(value), 300);
+  return truncate(JSON.stringify(value), 300);
 }
 
 function findingFields(finding: Finding): ExpectedFinding {

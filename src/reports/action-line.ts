@@ -8,7 +8,8 @@ import {
   type RunView,
 } from "../events/view.ts";
 import { detail, plain, warning, type Line } from "./paint.ts";
-import { oneLine, plural, tookText } from "../text/format.ts";
+import { oneLine } from "../text/harmless-text.ts";
+import { plural, tookText } from "../text/numbers.ts";
 
 const SHORT = 100;
 const LONG = 300;

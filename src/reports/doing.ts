@@ -7,7 +7,8 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Clock } from "../platform/clock.ts";
-import { clockText, countText, oneLine } from "../text/format.ts";
+import { oneLine } from "../text/harmless-text.ts";
+import { clockText, countText } from "../text/numbers.ts";
 
 /** `queued`: the work waits for a slot of `limits.parallel`. */
 export type Phase = "starting" | "queued" | "waiting" | "busy";

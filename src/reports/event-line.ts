@@ -19,7 +19,8 @@ import {
 } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { verdictLine } from "../outputs/verdict.ts";
-import { clockText, countText, oneLine, plural } from "../text/format.ts";
+import { oneLine } from "../text/harmless-text.ts";
+import { clockText, countText, plural, secondsText } from "../text/numbers.ts";
 import { andChange } from "../events/change-text.ts";
 import { plannedWorks } from "../events/plan.ts";
 import { detail, plain, type Line, type Tone, type Verbosity } from "./paint.ts";
@@ -208,7 +209,7 @@ function activityText(activity: SessionActivity): string | undefined {
         ? `tool done: ${activity.result?.content ?? ""}`
         : `tool failed: ${activity.error?.message ?? "no reason given"}`;
     case "model.used":
-      return `model call: ${activity.modelId}, tokens ${countText(activity.inputTokens)} in, ${countText(activity.outputTokens)} out, ${(activity.durationMs / 1000).toFixed(1)} s${activity.subAgent ? ", by a sub-agent" : ""}`;
+      return `model call: ${activity.modelId}, tokens ${countText(activity.inputTokens)} in, ${countText(activity.outputTokens)} out, ${secondsText(activity.durationMs)}${activity.subAgent ? ", by a sub-agent" : ""}`;
     case "model.failed":
       return `model call failed: ${activity.statusCode ?? "no answer"}`;
     case "sub-agent.tool.failed":

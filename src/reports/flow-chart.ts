@@ -18,7 +18,7 @@ import {
   type RunView,
   type WorkView,
 } from "../events/view.ts";
-import { clip, cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 export function chartOf(view: RunView, detailOf?: (workId: number) => string | undefined): string {
   if (view.plan === undefined) return "";
@@ -225,8 +225,8 @@ const MAX_LABEL = 80;
 
 export function activityText({ id, label }: FlowNode): string {
   const text = label.replace(/\s+/g, " ").trim();
-  const shown = text.length <= MAX_LABEL ? text : clip(text, MAX_LABEL - 1);
-  return shown === "" ? cut(id, MAX_LABEL) : `${cut(id, MAX_LABEL)}: ${shown}`;
+  const shown = text.length <= MAX_LABEL ? text : truncate(text, MAX_LABEL - 1, "…");
+  return shown === "" ? truncate(id, MAX_LABEL) : `${truncate(id, MAX_LABEL)}: ${shown}`;
 }
 
 function pathText(flow: FlowView, file: string, node: FlowNode): string {

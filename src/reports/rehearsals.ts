@@ -1,4 +1,5 @@
 /** Rehearsals as tests: what each of them came to, and the reporters that say it. */
+import { secondsText } from "../text/numbers.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { defined } from "../text/guards.ts";
 import { junitXml, type TestCase, type TestSuite } from "../outputs/junit.ts";
@@ -87,9 +88,8 @@ function listed(report: RehearsalReport): string[] {
   if (report.kind === "invalid") return [`FAIL  ${report.file}`, ...indented(reasonsOf(report))];
   const { file, jobName, milliseconds, omissions, updated } = report;
   const more = updated === true ? ", updated" : "";
-  const seconds = (milliseconds / 1000).toFixed(1);
   return [
-    `${report.kind === "failed" ? "FAIL " : "ok   "} ${file} (${jobName}, ${seconds} s${more})`,
+    `${report.kind === "failed" ? "FAIL " : "ok   "} ${file} (${jobName}, ${secondsText(milliseconds)}${more})`,
     ...indented([...reasonsOf(report), ...omissions.map((omission) => `warning: ${omission}`)]),
   ];
 }

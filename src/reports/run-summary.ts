@@ -7,7 +7,7 @@ import {
   type RunStatus,
   type RunView,
 } from "../events/view.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | "reasoningTokens"> {
   readonly runId: string;
@@ -74,7 +74,7 @@ export class RunTally {
       ...(startedAt === undefined ? {} : { startTime: isoTime(startedAt) }),
       ...(endedAt === undefined ? {} : { endTime: isoTime(endedAt) }),
       durationMs: Math.max(0, (endedAt ?? this.#last) - (startedAt ?? this.#first)),
-      ...(reason === "" ? {} : { reason: clip(reason, MAX_REASON) }),
+      ...(reason === "" ? {} : { reason: truncate(reason, MAX_REASON, "…") }),
       ...counters,
     };
   }

@@ -4,7 +4,7 @@ import type { StepEnded, StepStarted } from "../events/step.ts";
 import { flowNode, hasFailed, type FlowView, type RunView, type StepView } from "../events/view.ts";
 import { stepParts, stepSubject } from "./step-text.ts";
 import { detail, plain, warning, type Line } from "./paint.ts";
-import { oneLine } from "../text/format.ts";
+import { oneLine } from "../text/harmless-text.ts";
 
 const SHORT = 200;
 const LONG = 300;

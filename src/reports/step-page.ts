@@ -1,9 +1,10 @@
 /** A step of a workflow as a Markdown page: what was asked, the outcome, and where the workflow went on. */
+import { secondsText } from "../text/numbers.ts";
 import type { FlowNode } from "../events/flow.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { stepParts } from "./step-text.ts";
 import { fenced, inline } from "../text/escape.ts";
-import { harmless } from "../text/format.ts";
+import { harmless } from "../text/harmless-text.ts";
 
 export interface StepRecord {
   readonly started: StepStarted | undefined;
@@ -59,9 +60,7 @@ export function stepPage(record: StepRecord): string {
 function timeText({ startedAt, endedAt }: StepRecord): string {
   const from = new Date(startedAt);
   const start = Number.isNaN(from.getTime()) ? "" : `Began ${from.toISOString()}`;
-  return endedAt === undefined
-    ? start
-    : `${start}, took ${((endedAt - startedAt) / 1000).toFixed(1)} s`;
+  return endedAt === undefined ? start : `${start}, took ${secondsText(endedAt - startedAt)}`;
 }
 
 function resultText(ended: StepEnded | undefined, node: FlowNode | undefined): string {

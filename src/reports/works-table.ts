@@ -13,7 +13,9 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
-import { clockText, countText, cutTo, fit, fitName, oneLine } from "../text/format.ts";
+import { fitColumns, fit, fitName } from "../text/columns.ts";
+import { oneLine } from "../text/harmless-text.ts";
+import { clockText, countText } from "../text/numbers.ts";
 
 const MAX_ROWS = 100;
 const MAX_ITEMS = 20;
@@ -51,7 +53,9 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
   return [
     paint("faint", tableLine(header, widths)),
     ...rows.map(({ cells, tone }) => tableLine(cells, widths, (status) => paint(tone, status))),
-    ...(shown.length < all.length ? [cutTo(`… and ${all.length - shown.length} more`, width)] : []),
+    ...(shown.length < all.length
+      ? [fitColumns(`… and ${all.length - shown.length} more`, width)]
+      : []),
     paint("faint", tableLine(total, widths)),
   ];
 }

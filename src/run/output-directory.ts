@@ -1,6 +1,6 @@
 /** A folder with what a run came to. Reports are written when they are handed in, the rest at the end. */
 import { join } from "node:path";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { WorkRef } from "../events/event.ts";
 import { itemsIn } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -96,7 +96,7 @@ export function plainName(text: string, most = longestName): string {
   const name = text
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")
     .replaceAll(/^[-.]+|(?<![-.])[-.]+$/g, "");
-  return cut(name, most) || "item";
+  return truncate(name, most) || "item";
 }
 
 const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;

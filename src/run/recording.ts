@@ -4,7 +4,7 @@ import { dirname, relative, resolve } from "node:path";
 import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
@@ -104,7 +104,7 @@ function recordedChange(
     return undefined;
   const { base, head, files, notes = [], diff } = change;
   const kept =
-    diff.length > MAX_DIFF ? `${cut(diff, MAX_DIFF)}\n(The rest was not recorded.)\n` : diff;
+    diff.length > MAX_DIFF ? `${truncate(diff, MAX_DIFF)}\n(The rest was not recorded.)\n` : diff;
   return {
     base,
     head,

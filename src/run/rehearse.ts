@@ -14,7 +14,7 @@ import { onAbort } from "../platform/waiting.ts";
 import { ReachedPoints, type CoverageOfJobs } from "../rehearsal/coverage.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { RehearsalReport } from "../reports/rehearsals.ts";
-import { oneLine } from "../text/format.ts";
+import { oneLine } from "../text/harmless-text.ts";
 import { SharedRuntimes } from "../sessions/runtimes.ts";
 import { readRehearsal } from "./entry-files.ts";
 import { executeRun, type RunSignals } from "./execute.ts";

@@ -2,6 +2,7 @@
  * The runtime for the action: found as everywhere, or installed by npm, which checks the SHA-512, into the tool cache
  * of the runner, in a folder aside. One rename puts it in place, so it is always complete, however many installs run at once.
  */
+import { secondsText } from "../text/numbers.ts";
 import { promises as fs, statSync } from "node:fs";
 import { devNull } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -101,8 +102,7 @@ async function install(request: RuntimeRequest, platform: string): Promise<strin
   } finally {
     await fs.rm(aside, { recursive: true, force: true, maxRetries: 3 });
   }
-  const seconds = ((systemClock.now() - began) / 1000).toFixed(1);
-  log(`Installed in ${seconds} s; npm has verified the SHA-512.`);
+  log(`Installed in ${secondsText(systemClock.now() - began)}; npm has verified the SHA-512.`);
   return runtimeInPackage(target, platform);
 }
 

@@ -9,7 +9,7 @@ import { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
-import { endOf } from "../text/truncate.ts";
+import { truncateStartUnredacted } from "../text/truncate.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
 import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
@@ -324,7 +324,7 @@ export class RuntimeProcess implements RuntimeLife {
     }
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
-      this.#errors = endOf(this.#errors + data.toString(), 4096);
+      this.#errors = truncateStartUnredacted(this.#errors + data.toString(), 4096);
     });
     const ended = (how: string): void => {
       void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`, false);

@@ -2,7 +2,7 @@
 import { defined, isRecord, parsedJson, urlOf } from "../text/guards.ts";
 import { crashRemedy, refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./provider.ts";
-import { clipWords } from "../text/truncate.ts";
+import { truncateUnredacted } from "../text/truncate.ts";
 import { capitalized } from "../events/decision.ts";
 
 export interface ModelAddress {
@@ -181,7 +181,7 @@ const noTools =
 /** The message in an error document of a server, in whatever form: a JSON document, a web page, or a text. */
 export function wordsOf(failure: string): string | undefined {
   const words = (messageIn(parsedJson(failure), 5) ?? textOfPage(failure)).trim();
-  return words === "" ? undefined : clipWords(words, LONGEST_WORDS);
+  return words === "" ? undefined : truncateUnredacted(words, LONGEST_WORDS, "…");
 }
 
 export function failureWords(failure: string): string | undefined {
@@ -208,6 +208,6 @@ function textOfPage(text: string): string {
   const page = text.slice(0, 4 * LONGEST_WORDS);
   const title = /<title[^<>]*>([^<]+)/i.exec(page)?.[1]?.trim() ?? "";
   const shown = page.replace(/<(script|style|title)\b.*?<\/\1>/gis, " ").replace(/<[^<>]*>/g, " ");
-  const body = clipWords(shown.replace(/\s+/g, " ").trim(), 200);
+  const body = truncateUnredacted(shown.replace(/\s+/g, " ").trim(), 200, "…");
   return [title, body].filter((part) => part !== "").join(": ");
 }

@@ -13,7 +13,7 @@ import type {
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
 import { defined, isRecord } from "../text/guards.ts";
-import { beginningOf, wholeCharacters } from "../text/truncate.ts";
+import { truncateUnredacted, wholeCharacters } from "../text/truncate.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { within } from "../platform/waiting.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -75,7 +75,7 @@ function hasText(result: unknown): result is { readonly textResultForLlm: string
 function cut(answer: string): string {
   const text = wholeCharacters(answer);
   if (text.length <= resultCharacters) return text;
-  return `${beginningOf(text, resultCharacters)}\n… cut, ${text.length} characters in total.`;
+  return `${truncateUnredacted(text, resultCharacters)}\n… cut, ${text.length} characters in total.`;
 }
 
 type Listener = (

@@ -7,7 +7,7 @@
  */
 import { defined } from "../text/guards.ts";
 import type { SessionEvent } from "@github/copilot-sdk";
-import { beginningOf } from "../text/truncate.ts";
+import { truncateUnredacted, moreCharacters } from "../text/truncate.ts";
 import { UNKNOWN_TOOL, type SessionActivity, type ToolError } from "../events/session-activity.ts";
 import { failureWords } from "./model-error.ts";
 import { finishOf, statusOf, type SdkEvent } from "./turn-state.ts";
@@ -62,7 +62,8 @@ export class Translator {
   }
 
   close(): SessionActivity[] {
-    if (this.#text !== undefined) this.#text.text = unfinished(this.#text.text);
+    if (this.#text !== undefined)
+      this.#text.text = truncateUnredacted(this.#text.text, UNFINISHED, moreCharacters);
     const activities = this.#closeText();
     for (const [toolCallId, tool] of this.#tools) {
       for (; tool.open > 0; tool.open -= 1) {
@@ -248,12 +249,6 @@ function toolEnded(
     ...(exitCode > 0 ? { exitCode } : {}),
     ...(shown && { error: toolError(shown) }),
   };
-}
-
-function unfinished(text: string): string {
-  if (text.length <= UNFINISHED) return text;
-  const beginning = beginningOf(text, UNFINISHED);
-  return `${beginning}… [${text.length - beginning.length} more characters]`;
 }
 
 /** A model server may report anything: null, NaN or a negative number counts as 0. A journal accepts only finite numbers. */

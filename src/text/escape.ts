@@ -1,7 +1,6 @@
 /** Foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown. */
 import { fenced as fence } from "./fence.ts";
-import { withoutReferences } from "./harmless-text.ts";
-import { oneLine } from "./format.ts";
+import { oneLine, withoutReferences } from "./harmless-text.ts";
 
 /** The runner compares by the rules of a language, which overlook these; so they may stand inside a marker. */
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
@@ -47,7 +46,7 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-/** As numeric entities; at the start of a text also what would make it a heading, a list or a rule. */
+/** Signs of Markdown; at the start of a text also those that make it a heading, a list or a rule. */
 const signs = /[&<>"'\\`*_[\]{}|~#@$^]|^[-+=]|(?<=^\d{1,9})[.)]/g;
 
 /** A page of our documentation. Only links to it remain: they are harmless, whoever wrote them. */

@@ -1,5 +1,30 @@
-import { cut } from "./truncate.ts";
-import { withoutSequences } from "./terminal-sequences.ts";
+/** Foreign text without what a terminal, a page of GitHub or a bot would act on. */
+import { truncate } from "./truncate.ts";
+
+/** Colors, moves of the cursor, titles. They never go over the end of a line. */
+const body = String.raw`[^\n\r\x07\x1b\x90-\x9f\\]{0,2000}`;
+const escapeEnd = String.raw`\x1b+\\+`;
+
+/** A second removal finds nothing: no rest of a removed sequence begins another one. */
+export const terminalSequence = [
+  String.raw`(?:\x1b+\[|\x9b)(?:[0-?]*[ -\/]*[@-~])?`,
+  String.raw`\x1b+[\]PX^_]${body}(?:\x07|\x9c|\\+u0007|${escapeEnd})`,
+  String.raw`[\x90\x98\x9d-\x9f](?:${body}(?:\x07|\x9c|${escapeEnd}))?`,
+  String.raw`\x1b+(?:[!-\/]*[0-~])?`,
+].join("|");
+
+/** Matches the beginning of a sequence at the end of a text that goes on. */
+export const unfinishedSequence = [
+  String.raw`(?:\x1b+\[|\x9b)[0-?]*[ -\/]*$`,
+  String.raw`(?:\x1b+[\]PX^_]|[\x90\x98\x9d-\x9f])${body}(?:\x1b+\\*|\\+(?:u0{0,3})?)?$`,
+  String.raw`\x1b+[!-\/]*$`,
+].join("|");
+
+const sequences = new RegExp(terminalSequence, "g");
+
+export function withoutSequences(text: string): string {
+  return text.replace(sequences, "");
+}
 
 /** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */
 export const unsafeCharacters =
@@ -10,7 +35,7 @@ export function harmless(text: string): string {
   return harmlessCode(text).replaceAll("\t", " ");
 }
 
-/** The same with the tabs of code. */
+/** Like `harmless`, but keeps the tabs of code. */
 export function harmlessCode(text: string): string {
   return withoutSequences(text.replace(/\r\n?|\u0085|\u2028|\u2029/g, "\n")).replace(
     unsafeCharacters,
@@ -26,10 +51,23 @@ export function oneLine(text: string, length: number): string {
     .split(/\s*\n\s*/)
     .join(" ⏎ ");
   if (line.length <= length && text.length <= length * 2) return line;
-  return `${cut(line, Math.max(0, length - 1))}…`;
+  return `${truncate(line, Math.max(0, length - 1))}…`;
 }
 
-/** In the finished page no escape helps. A word joiner stands in them: it can't be seen, and no line is broken at it. */
+/** At most `lines` lines and `length` UTF-16 units. */
+export function paragraph(text: string, lines: number, length: number): string[] {
+  const all = harmless(text.slice(0, length)).trim().split("\n");
+  const kept = all.slice(0, lines);
+  if (kept.length < all.length || text.trim().length > length) kept.push("…");
+  return kept;
+}
+
+/** `\u001b`: one UTF-16 unit as JSON and JavaScript spell it. */
+export function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** No escape helps in the finished page. A word joiner breaks them: it is invisible, and no line is broken at it. */
 const references: readonly (readonly [RegExp, string])[] = [
   [/@(?=[\p{L}\p{N}_-])/gu, "@\u2060"],
   [/#(?=\d)/g, "#\u2060"],
@@ -46,7 +84,7 @@ const instructions: readonly (readonly [RegExp, string])[] = [
   [/^([ \t]*)\/(?=[a-z][\w-]*(?:[ \t]|$))/gim, "$1\u2060/"],
 ];
 
-/** For what others read as it is: also in code, as commit messages and bots have no Markdown. */
+/** Commit messages and bots have no Markdown, so instructions in code are broken as well. */
 export function withoutInstructions(text: string): string {
   let result = text;
   for (const [instruction, broken] of instructions) result = result.replace(instruction, broken);
@@ -62,8 +100,8 @@ export function withoutReferences(text: string): string {
 
 /** GitHub's own limit is 256 for issues and pull requests. */
 const MAX_TITLE = 256;
-/** It becomes the subject of a commit when a pull request is squashed, where `fixes #1` closes an issue. */
+/** A title becomes the subject of a commit when a pull request is squashed, where `fixes #1` closes an issue. */
 export function safeTitle(text: string): string {
   const title = harmless(text.slice(0, 2 * MAX_TITLE)).trim();
-  return cut(withoutInstructions(withoutReferences(title.replace(/\s+/g, " "))), MAX_TITLE);
+  return truncate(withoutInstructions(withoutReferences(title.replace(/\s+/g, " "))), MAX_TITLE);
 }

@@ -1,3 +1,5 @@
+/** Counts, durations and costs as people read them. */
+
 /** `950`, `12.3k`, `4.5M`. */
 export function countText(count: number): string {
   if (count < 1000) return String(Math.round(count));
@@ -12,24 +14,39 @@ export function countText(count: number): string {
   return count.toExponential(1);
 }
 
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** `0.4 s`. */
+export function secondsText(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+/** `mm:ss`, from an hour on `h:mm:ss`. */
+export function clockText(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const rest = `${twoDigits(Math.floor(seconds / 60) % 60)}:${twoDigits(seconds % 60)}`;
+  return seconds < 3600 ? rest : `${Math.floor(seconds / 3600)}:${rest}`;
+}
+
+/** `0.4 s`, from a minute on like `clockText`. */
+export function tookText(milliseconds: number): string {
+  return milliseconds < 59_950 ? secondsText(Math.max(0, milliseconds)) : clockText(milliseconds);
 }
 
 /** `0.4 s`, `31 s`, `3 min 12 s`, `1 h 02 min`; not to be broken over two lines. */
 export function durationText(milliseconds: number): string {
-  const seconds = Math.max(0, milliseconds) / 1000;
-  const whole = Math.round(seconds);
+  const whole = Math.round(Math.max(0, milliseconds) / 1000);
   const minutes = Math.floor(whole / 60);
-  const two = (value: number): string => String(value).padStart(2, "0");
   const text =
-    seconds < 9.95
-      ? `${seconds.toFixed(1)} s`
+    milliseconds < 9950
+      ? secondsText(Math.max(0, milliseconds))
       : whole < 60
         ? `${whole} s`
         : minutes < 60
-          ? `${minutes} min ${two(whole % 60)} s`
-          : `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
+          ? `${minutes} min ${twoDigits(whole % 60)} s`
+          : `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`;
   return unbroken(text);
 }
 
@@ -38,6 +55,9 @@ export function unbroken(text: string): string {
 }
 
 export function costText(cost: number): string {
-  const rounded = Math.round(cost * 100) / 100;
-  return `${rounded} premium request${rounded === 1 ? "" : "s"}`;
+  return plural(Math.round(cost * 100) / 100, "premium request");
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
 }

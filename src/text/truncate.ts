@@ -1,17 +1,28 @@
-/** Ends at white space or a quote: where a text is cut before the redactor, half a secret would not be recognized. */
-export function beginningOf(text: string, limit: number): string {
+/**
+ * Two ways to truncate. Before redaction, a text must end between words, because half a secret would not be recognized;
+ * these functions are called `…Unredacted`. Afterwards any character will do, as long as it stays whole. `mark` follows
+ * what is left of a longer text.
+ */
+
+/** At most the first `limit` characters of a text that is not redacted yet: whole words, or nothing. */
+export function truncateUnredacted(
+  text: string,
+  limit: number,
+  mark: string | ((left: number) => string) = "",
+): string {
   if (text.length <= limit) return text;
   let end = limit;
   while (end > 0 && !isBoundary(text.charCodeAt(end))) end -= 1;
-  return text.slice(0, end);
+  return text.slice(0, end) + (typeof mark === "string" ? mark : mark(text.length - end));
 }
 
-export function clipWords(text: string, limit: number): string {
-  return text.length <= limit ? text : `${beginningOf(text, limit)}…`;
+/** A `mark` of `truncateUnredacted`. */
+export function moreCharacters(left: number): string {
+  return `… [${left} more characters]`;
 }
 
-/** The same as `beginningOf` from the other end. */
-export function endOf(text: string, limit: number): string {
+/** At most the last `limit` characters of a text that is not redacted yet: whole words, or nothing. */
+export function truncateStartUnredacted(text: string, limit: number): string {
   if (text.length <= limit) return text;
   let start = text.length - limit;
   while (start < text.length && !isBoundary(text.charCodeAt(start - 1))) start += 1;
@@ -25,16 +36,13 @@ function isBoundary(code: number): boolean {
   return code === 0x22 || code === 0x27 || code === 0x60;
 }
 
-/** For a text that has been redacted: at most its first `limit` characters, never half of one. */
-export function cut(text: string, limit: number): string {
-  return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "");
+/** At most the first `limit` characters of a redacted text, and `mark` if it is longer. */
+export function truncate(text: string, limit: number, mark = ""): string {
+  return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "") + mark;
 }
 
-export function clip(text: string, length: number): string {
-  return text.length <= length ? text : `${cut(text, length)}…`;
-}
-
-export function cutStart(text: string, limit: number): string {
+/** At most the last `limit` characters of a redacted text. */
+export function truncateStart(text: string, limit: number): string {
   return text.length <= limit
     ? text
     : text.slice(text.length - limit).replace(/^[\uDC00-\uDFFF]/, "");
@@ -42,12 +50,12 @@ export function cutStart(text: string, limit: number): string {
 
 const leftOut = /\n\[(\d+) characters left out\]\n/g;
 
-/** For a text that has been redacted. A mark of an earlier cut is not counted as text, but what it counts is. */
-export function bothEnds(text: string, limit: number): string {
+/** Both ends of a redacted text. The count includes what a mark in the text counts. */
+export function truncateMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
-  let from = cut(text, half).length;
-  let to = text.length - cutStart(text, half).length;
+  let from = truncate(text, half).length;
+  let to = text.length - truncateStart(text, half).length;
   let before = 0;
   for (const { index, 0: mark, 1: count } of text.matchAll(leftOut)) {
     if (index >= to || index + mark.length <= from) continue;
@@ -58,7 +66,7 @@ export function bothEnds(text: string, limit: number): string {
   return `${text.slice(0, from)}\n[${to - from + before} characters left out]\n${text.slice(to)}`;
 }
 
-/** Halves of characters, as in a text that was cut elsewhere, become U+FFFD: few programs take JSON that has one. */
+/** Halves of characters, as in a text that was truncated elsewhere, become U+FFFD: few programs take JSON that has one. */
 export function wholeCharacters(text: string): string {
   return text.replace(/\p{Cs}/gu, "\ufffd");
 }
@@ -68,7 +76,7 @@ export function sentence(text: string): string {
   return /[.!?]["')]?$/.test(text) ? text : `${text}.`;
 }
 
-/** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone or a blank pattern is none. */
+/** A visible character: a letter, a digit, punctuation or a symbol. A combining mark alone and a blank pattern are invisible. */
 export const visible =
   /(?![\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffd])[\p{L}\p{N}\p{P}\p{S}]/u;
 
@@ -95,6 +103,6 @@ export function withOutput(reason: string, output: string): string {
   const shown = isEnd ? last : found;
   if (shown.every((line) => reason.includes(line))) return reason;
   const text = shown.join("\n");
-  const end = `The end of its output: ${endOf(text, OUTPUT_CHARACTERS)}`;
-  return `${sentence(reason)} ${isEnd ? end : `From its output: ${clip(text, OUTPUT_CHARACTERS)}`}`;
+  const end = `The end of its output: ${truncateStartUnredacted(text, OUTPUT_CHARACTERS)}`;
+  return `${sentence(reason)} ${isEnd ? end : `From its output: ${truncate(text, OUTPUT_CHARACTERS, "…")}`}`;
 }

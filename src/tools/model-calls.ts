@@ -7,7 +7,7 @@ import { fenced } from "../text/fence.ts";
 import { isRecord } from "../text/guards.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
 import type { Clock } from "../platform/clock.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";
@@ -117,7 +117,7 @@ export class ModelCalls {
       path === undefined
         ? "The whole could not be written to a file."
         : `The whole result is in the file ${JSON.stringify(path)}.`;
-    const first = cut(text, beginningCharacters);
+    const first = truncate(text, beginningCharacters);
     const size = `the first ${first.length} of ${text.length} characters`;
     return `${what} is data; here are ${size}. ${rest} ${notice}\n${fenced(first)}`;
   }

@@ -28,7 +28,7 @@ import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit, unlessAborted } from "../platform/waiting.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { failed, type CallContext, type ToolOutcome } from "./tool.ts";
-import { clip } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 type Failure = ReturnType<typeof failed>;
 
@@ -194,7 +194,7 @@ export class Builds {
       if (this.#built.get(plan.key) === hash) return undefined;
       const build = this.#running.get(plan.key) ?? this.#start(plan, hash, context);
       const command = plan.steps[0]?.command.join(" ") ?? "";
-      context.onProgress({ message: `Building ${plan.tool}: ${clip(command, 200)}` });
+      context.onProgress({ message: `Building ${plan.tool}: ${truncate(command, 200, "…")}` });
       const ended = await unlessAborted(build.ended, context.signal);
       if (ended === undefined) return canceled;
       if (build.hash === hash) return ended.value;

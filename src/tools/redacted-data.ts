@@ -1,5 +1,5 @@
 /** What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
-import { beginningOf, clip } from "../text/truncate.ts";
+import { truncateUnredacted, truncate } from "../text/truncate.ts";
 import { redactedValue } from "../redaction/redacted-value.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { Breath } from "../platform/breath.ts";
@@ -15,7 +15,7 @@ export function redactedBeginning(
   length: number,
   redact: (text: string) => string,
 ): string {
-  return clip(redact(beginningOf(text, length + edge)), length);
+  return truncate(redact(truncateUnredacted(text, length + edge)), length, "…");
 }
 
 export async function redactedText(text: string, redact: () => TextStream): Promise<string> {

@@ -10,7 +10,7 @@ import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";
-import { cut } from "../text/truncate.ts";
+import { truncate } from "../text/truncate.ts";
 
 interface RelicOptions {
   readonly declarations: Readonly<Record<string, RelicDeclaration>>;
@@ -60,7 +60,7 @@ function relicOf(
     const parts =
       words.length === 0 ? excerpts(found.files, room) : await passages(found.files, words, room);
     const text = [...parts, found.omissions].filter((part) => part !== "").join(separator);
-    return { kind: "succeeded", value: cut(text, characters) };
+    return { kind: "succeeded", value: truncate(text, characters) };
   };
   return { name, description, maxTokens, read };
 }
@@ -176,7 +176,7 @@ async function passages(
   }
   const ranked = found.toSorted((a, b) => b.count - a.count).map(({ passage }) => passage);
   if (ranked.length > 0) return fitting(ranked, characters);
-  const none = cut(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
+  const none = truncate(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
   return [none, tableOf(files, characters - none.length - separator.length)];
 }
 
@@ -250,7 +250,7 @@ function tableOf(files: readonly FoundFile[], characters: number): string {
 
 function wholeLines(text: string, characters: number): string {
   if (text.length <= characters) return text;
-  const kept = cut(text, Math.max(0, characters - 2));
+  const kept = truncate(text, Math.max(0, characters - 2));
   const end = kept.lastIndexOf("\n");
   return `${end > kept.length / 2 ? kept.slice(0, end) : kept}\n…`;
 }

@@ -1,11 +1,11 @@
 import { StringDecoder } from "node:string_decoder";
 import { isRecord, isText, parsedJson } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
-import { withoutSequences } from "../text/terminal-sequences.ts";
+import { withoutSequences } from "../text/harmless-text.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { redactedData, redactedText } from "./redacted-data.ts";
 import type { ToolProgress } from "./tool.ts";
-import { clip, cutStart } from "../text/truncate.ts";
+import { truncate, truncateStart } from "../text/truncate.ts";
 
 /** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
@@ -49,7 +49,7 @@ export class ToolLog {
   #add(text: string): void {
     if (text === "") return;
     this.#onText(text);
-    this.#tail = cutStart(this.#tail + text, keptTail);
+    this.#tail = truncateStart(this.#tail + text, keptTail);
     // A carriage return begins a line again, as progress bars do.
     const lines = (this.#line + text).split(/\r\n|\n|\r/);
     this.#line = (lines.pop() ?? "").slice(0, longestLine + 1);
@@ -59,12 +59,12 @@ export class ToolLog {
   #pass(line: string): void {
     const plain = withoutSequences(line).trimEnd();
     if (plain.trim() === "") return;
-    this.#onLine(clip(plain, longestLine));
+    this.#onLine(truncate(plain, longestLine, "…"));
   }
 }
 
 export function tailOf(text: string): string {
-  return withoutSequences(cutStart(text, keptTail)).trim();
+  return withoutSequences(truncateStart(text, keptTail)).trim();
 }
 
 export function lineProgress(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { applyEvent, createRunView, KEPT_STEPS, KEPT_VISITS } from "../../src/events/view.ts";
-import { bothEnds } from "../../src/text/truncate.ts";
+import { truncateMiddle } from "../../src/text/truncate.ts";
 import { KEPT_STEP_TEXT } from "../../src/events/view-flow.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { buildStory, chart, flowTree, FlowTelling } from "../rig/flow-events.ts";
@@ -117,7 +117,7 @@ test("both ends of a text stay, and say how much is missing", async (t) => {
       fc.string({ unit: anyCharacter, maxLength: 60 }),
       fc.nat({ max: 40 }),
       (text, most) => {
-        const kept = bothEnds(text, most);
+        const kept = truncateMiddle(text, most);
         if (text.length <= most) return assert.equal(kept, text);
         const [, head = "", left, tail = ""] =
           /^(.*)\n\[(\d+) characters left out\]\n(.*)$/su.exec(kept) ?? [];
@@ -131,6 +131,6 @@ test("both ends of a text stay, and say how much is missing", async (t) => {
 });
 
 test("a text that is cut twice says how much is missing of the first one", () => {
-  const twice = bothEnds(bothEnds("x".repeat(1_000_000), 10_000), 1_000);
+  const twice = truncateMiddle(truncateMiddle("x".repeat(1_000_000), 10_000), 1_000);
   assert.match(twice, /^x{500}\n\[999000 characters left out\]\nx{500}$/);
 });

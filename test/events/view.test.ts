@@ -13,7 +13,7 @@ import {
 } from "../../src/events/view.ts";
 import * as samples from "./samples.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { beginningOf } from "../../src/text/truncate.ts";
+import { truncateUnredacted } from "../../src/text/truncate.ts";
 import { rounds } from "../rig/nightly.ts";
 
 function fold(events: readonly RunEvent[]): RunView {
@@ -174,7 +174,7 @@ test("an event that amounts to a decision is one, once", () => {
       "[OPERATION] Session started: s, model m",
       "[OPERATION] Denied shell rm: no",
       "[OPERATION] A model call failed (502): Bad gateway",
-      `[OPERATION] Tool call bash failed: ${beginningOf("word ".repeat(99), 300)}`,
+      `[OPERATION] Tool call bash failed: ${truncateUnredacted("word ".repeat(99), 300)}`,
       "[OPERATION] Tool call unknown failed: no reason given",
       "[OPERATION] Session ended: s",
     ],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import * as fc from "fast-check";
-import { withoutSequences } from "../../src/text/terminal-sequences.ts";
+import { withoutSequences } from "../../src/text/harmless-text.ts";
 import { createRedactor, type Redactor } from "../../src/redaction/redactor.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { encoding, encodings } from "../rig/encodings.ts";

@@ -57,8 +57,8 @@ async function composedExpressions(): Promise<RegExp[]> {
     // Their own copies of the modules: the others may have been loaded before.
     for (const name of [
       "platform/private-files",
-      "reports/github/escape",
-      "platform/terminal-sequences",
+      "text/escape",
+      "text/harmless-text",
       "redaction/visible-text",
       "redaction/tokens",
     ]) {

@@ -2,22 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import {
-  beginningOf,
-  clip,
-  clipWords,
-  cut,
-  cutStart,
-  endOf,
+  truncateUnredacted,
+  truncate,
+  truncateStart,
+  truncateStartUnredacted,
   withOutput,
 } from "../../src/text/truncate.ts";
 
 const texts = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { maxLength: 20 });
 
-test("what is left of a text that is cut is whole words of it, at its beginning or at its end", () => {
+test("what is left of a truncated text is whole words of it, at its beginning or at its end", () => {
   fc.assert(
     fc.property(texts, fc.nat(60), (words, limit) => {
       const text = words.join(" ");
-      const [beginning, end] = [beginningOf(text, limit), endOf(text, limit)];
+      const [beginning, end] = [
+        truncateUnredacted(text, limit),
+        truncateStartUnredacted(text, limit),
+      ];
       assert.ok(text.startsWith(beginning) && text.endsWith(end));
       assert.ok(beginning.length <= limit && end.length <= limit);
       const all = new Set([...words, ""]);
@@ -29,23 +30,23 @@ test("what is left of a text that is cut is whole words of it, at its beginning 
 });
 
 test("a text that fits is left as it is, and one without an end of a word is left out", () => {
-  assert.equal(beginningOf("a secret", 8), "a secret");
-  assert.equal(endOf("a secret", 8), "a secret");
-  assert.equal(beginningOf("x".repeat(100), 50), "");
-  assert.equal(endOf("x".repeat(100), 50), "");
+  assert.equal(truncateUnredacted("a secret", 8), "a secret");
+  assert.equal(truncateStartUnredacted("a secret", 8), "a secret");
+  assert.equal(truncateUnredacted("x".repeat(100), 50), "");
+  assert.equal(truncateStartUnredacted("x".repeat(100), 50), "");
 });
 
-test("no character is halved where a text is cut", () => {
+test("no character is halved where a text is truncated", () => {
   const emoji = fc.array(fc.constantFrom("😀", "a", " ", "𝒳"), { maxLength: 20 });
   fc.assert(
     fc.property(emoji, fc.nat(30), (characters, limit) => {
       const text = characters.join("");
-      for (const short of [cut, cutStart, clip, clipWords]) {
+      for (const short of [truncate, truncateStart, truncateUnredacted]) {
         assert.doesNotMatch(short(text, limit), /\p{Cs}/u, short.name);
         assert.ok(short(text, limit).length <= limit + 1);
         if (text.length <= limit) assert.equal(short(text, limit), text);
       }
-      assert.ok(text.endsWith(cutStart(text, limit)));
+      assert.ok(text.endsWith(truncateStart(text, limit)));
     }),
   );
 });

@@ -7,7 +7,7 @@ import {
   type FlowDrawingOptions,
 } from "../../src/reports/flow-chart.ts";
 import { renderMermaid, type MermaidOptions } from "../../src/entry/mermaid.ts";
-import { clip } from "../../src/text/truncate.ts";
+import { truncate } from "../../src/text/truncate.ts";
 
 let count = 0;
 
@@ -57,7 +57,7 @@ async function drawMermaid(text: string): Promise<SVGSVGElement> {
 
 function withShortLabel(node: ChartNode): ChartNode {
   const { label } = node;
-  return label === undefined ? node : { ...node, label: clip(label, MAX_LABEL) };
+  return label === undefined ? node : { ...node, label: truncate(label, MAX_LABEL, "…") };
 }
 
 /** Without HTML labels, Mermaid leaves the character references of `escapeLabel` in the text. */

@@ -1,5 +1,5 @@
 /** The arguments of a tool call, which are JSON by a model: anything is possible. Pure. */
-import { clip } from "../../src/text/truncate.ts";
+import { truncate } from "../../src/text/truncate.ts";
 
 export function prettyJson(text: string): string {
   const value = parsed(text);
@@ -37,7 +37,7 @@ function oneLine(text: string): string {
     .slice(0, MAX_SUMMARY * 2)
     .replace(/\s+/g, " ")
     .trim();
-  return line.length <= MAX_SUMMARY ? line : clip(line, MAX_SUMMARY - 1);
+  return line.length <= MAX_SUMMARY ? line : truncate(line, MAX_SUMMARY - 1, "…");
 }
 
 function parsed(text: string): unknown {

@@ -2,7 +2,7 @@
 import type { Mark, Span } from "../model/model.ts";
 import { ticks, type Item, type LaneRow, type Range } from "../model/timeline.ts";
 import type { Palette } from "./timeline-palette.ts";
-import { cut } from "../../src/text/truncate.ts";
+import { truncate } from "../../src/text/truncate.ts";
 
 export interface View {
   readonly rows: readonly LaneRow[];
@@ -340,15 +340,15 @@ function drawLabels(
 
 /** The beginning of a text that fits. */
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  const short = cut(text, 80);
+  const short = truncate(text, 80);
   if (context.measureText(short).width <= width) return short;
   let [low, high] = [0, short.length];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (context.measureText(`${cut(short, middle)}…`).width <= width) low = middle;
+    if (context.measureText(`${truncate(short, middle)}…`).width <= width) low = middle;
     else high = middle - 1;
   }
-  return `${cut(short, low)}…`;
+  return `${truncate(short, low)}…`;
 }
 
 function drawAxis(

@@ -1,7 +1,7 @@
 import { defined } from "../../text/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./schema-parts.ts";
-import { cut, cutStart } from "../../text/truncate.ts";
+import { truncate, truncateStart } from "../../text/truncate.ts";
 import type { RunStarted } from "../../events/event.ts";
 
 export interface TextCondition {
@@ -66,7 +66,7 @@ const SHOWN = 160;
 export function quote(text: string): string {
   if (text.length <= SHOWN) return JSON.stringify(text);
   const half = SHOWN / 2;
-  return `${JSON.stringify(cut(text, half))} … ${JSON.stringify(cutStart(text, half))} (${text.length} characters)`;
+  return `${JSON.stringify(truncate(text, half))} … ${JSON.stringify(truncateStart(text, half))} (${text.length} characters)`;
 }
 
 /** Paths that differ from run to run, and that a rehearsal names. */

@@ -2,6 +2,7 @@
  * A `ModelTransport` that answers from a script. Where a conversation stands is read from the request itself: the
  * runtime repeats a failed request, which must get the same answer. Only `times` makes a repetition different.
  */
+import { plural } from "../../text/numbers.ts";
 import type { RunEventBody, WorkRef } from "../../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
 import {
@@ -27,7 +28,7 @@ import {
   offeredTool,
   type ChatRequest,
 } from "./wire.ts";
-import { cut } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 import { onAbort } from "../../platform/waiting.ts";
 
 export interface ScriptedModelOptions {
@@ -166,7 +167,7 @@ export class ScriptedModel implements ModelTransport {
     const turn = rule.turns[count - 1];
     if (turn === undefined) {
       const { length } = rule.turns;
-      const turns = `${length} turn${length === 1 ? "" : "s"}`;
+      const turns = plural(length, "turn");
       return refuse(`${rule.place} has ${turns}, but its session got prompt number ${count}`);
     }
     if (turn.prompt !== undefined) {
@@ -177,7 +178,7 @@ export class ScriptedModel implements ModelTransport {
     const reply = nextReply(turn, chat.answered, conversation);
     if (reply === undefined) {
       return refuse(
-        `${turn.place} has no reply left: it has ${chat.answered} ${chat.answered === 1 ? "reply" : "replies"}, but the session sent another request`,
+        `${turn.place} has no reply left: it has ${plural(chat.answered, "reply", "replies")}, but the session sent another request`,
       );
     }
     if (reply.toolResults !== undefined) {
@@ -185,7 +186,7 @@ export class ScriptedModel implements ModelTransport {
       const why = mismatch(reply.toolResults, returned, this.#fill);
       if (why !== undefined) {
         return refuse(
-          `${reply.place} doesn't match: the result of the tools ${why}; it is ${JSON.stringify(cut(returned, 500))}`,
+          `${reply.place} doesn't match: the result of the tools ${why}; it is ${JSON.stringify(truncate(returned, 500))}`,
         );
       }
     }

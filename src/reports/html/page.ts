@@ -1,3 +1,4 @@
+import { unicodeEscape } from "../../text/harmless-text.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -113,10 +114,7 @@ export function policyAndStyle(scripts: string, style: string): string {
 
 /** JSON that can't end the element it is in, or start a comment; nor does it hold a workflow command. */
 export function jsonInHtml(value: unknown): string {
-  return JSON.stringify(value).replace(/[<>&#\u2028\u2029]/g, (character) => {
-    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
-    return `\\u${code}`;
-  });
+  return JSON.stringify(value).replace(/[<>&#\u2028\u2029]/g, unicodeEscape);
 }
 
 /** Of the log that a report may be printed to, no line begins with foreign text, and none holds a workflow command. */

@@ -10,7 +10,7 @@ import {
   type SpanContext,
   type Tracer,
 } from "@opentelemetry/api";
-import { clip } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 import {
   decisionCategory,
   decisionMessage,
@@ -230,7 +230,7 @@ const MAX_TEXT = 16_384;
 
 /** Collectors refuse requests of a few megabytes. */
 export function shortened(text: string): string {
-  return clip(text, MAX_TEXT);
+  return truncate(text, MAX_TEXT, "…");
 }
 
 /** Arguments of a tool: as they are, or the beginning of their JSON. */

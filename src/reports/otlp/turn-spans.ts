@@ -1,7 +1,7 @@
 /** A turn, with its model calls and tool calls. */
 import { SpanKind, type Attributes } from "@opentelemetry/api";
 import { defined } from "../../text/guards.ts";
-import { clip } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 import type { TurnEnded, TurnStarted } from "../../events/event.ts";
 import {
   UNKNOWN_TOOL,
@@ -133,7 +133,7 @@ export class TurnSpans {
     this.#call = { span, used };
     span.set({
       ...usageOf(used),
-      "gen_ai.response.id": responseId && clip(responseId, MAX_NAME),
+      "gen_ai.response.id": responseId && truncate(responseId, MAX_NAME, "…"),
       "gen_ai.response.time_to_first_chunk": firstTokenMs && firstTokenMs / 1000,
     });
     if (this.#run.options.content && !used.subAgent && this.#input.length > 0)
@@ -172,7 +172,7 @@ export class TurnSpans {
     given?: unknown,
   ): OpenSpan {
     // The model may call what doesn't exist.
-    const name = clip(called, MAX_NAME);
+    const name = truncate(called, MAX_NAME, "…");
     const place = callPlace(this.#sessionId, id);
     const span = parent.open({
       place: this.#run.take(place) ? place : this.#nextPlace(),

@@ -15,7 +15,9 @@ import {
   runningWorks,
 } from "../doing.ts";
 import type { Paint } from "../paint.ts";
-import { clockText, countText, cutTo, fitName, oneLine, plural } from "../../text/format.ts";
+import { fitColumns, fitName } from "../../text/columns.ts";
+import { oneLine } from "../../text/harmless-text.ts";
+import { clockText, countText, plural } from "../../text/numbers.ts";
 
 export interface LiveStream {
   write(text: string): unknown;
@@ -123,11 +125,11 @@ export function frame(
     workLine(work, now, width, label, tick, paint),
     ...actionsUnderWay(work)
       .slice(0, MAX_ACTIONS)
-      .map((action) => paint("faint", cutTo(actionLine(action, now), width))),
+      .map((action) => paint("faint", fitColumns(actionLine(action, now), width))),
   ]);
   if (lines.length > room || first.length < running.length)
     lines.splice(Math.max(0, room - 1), lines.length, ...(room > 0 ? ["…"] : []));
-  return [paint("faint", cutTo(facts.join(", "), width)), ...lines];
+  return [paint("faint", fitColumns(facts.join(", "), width)), ...lines];
 }
 
 const MAX_ACTIONS = 4;
@@ -152,12 +154,12 @@ function workLine(
 ): string {
   const session = busySession(work) ?? [...work.sessions.values()].at(-1);
   const sign = phaseOf(work) === "queued" ? "·" : spinner[tick % spinner.length];
-  const start = cutTo(`${sign} ${fitName(runningLabel(work), label)}`, width);
+  const start = fitColumns(`${sign} ${fitName(runningLabel(work), label)}`, width);
   const facts = [
     doing(work, now),
     plural(work.modelCalls, "call"),
     oneLine(session?.modelId ?? work.modelId, 100),
   ];
   const rest = ` ${clockText(now - (work.startedAt ?? now))} ${facts.join(", ")}`;
-  return paint("name", start) + cutTo(rest, Math.max(0, width - stringWidth(start)));
+  return paint("name", start) + fitColumns(rest, Math.max(0, width - stringWidth(start)));
 }

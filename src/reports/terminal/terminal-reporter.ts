@@ -11,7 +11,9 @@ import { chartOf } from "../flow-chart.ts";
 import { createPaint } from "../paint.ts";
 import { lastLine, type Exit } from "../last-line.ts";
 import { Heartbeat } from "../doing.ts";
-import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../../text/format.ts";
+import { fitColumnsMiddle } from "../../text/columns.ts";
+import { harmless, oneLine, paragraph } from "../../text/harmless-text.ts";
+import { clockText } from "../../text/numbers.ts";
 import { worksTable } from "../works-table.ts";
 import type { Clock } from "../../platform/clock.ts";
 
@@ -153,8 +155,9 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 }
 
 function workLabel(work: WorkRef): string {
-  const name = cutMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
-  if (work.item !== undefined) return `${name} ${cutMiddle(oneLine(work.item, 200), MAX_LABEL)}`;
+  const name = fitColumnsMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
+  if (work.item !== undefined)
+    return `${name} ${fitColumnsMiddle(oneLine(work.item, 200), MAX_LABEL)}`;
   return work.iteration > 1 ? `${name} iteration ${work.iteration}` : name;
 }
 

@@ -20,7 +20,7 @@ import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import { failed, type CallContext, type ToolOutcome, type ToolProgress } from "../tool.ts";
-import { cutStart } from "../../text/truncate.ts";
+import { truncateStart } from "../../text/truncate.ts";
 
 interface ConnectOptions {
   readonly version: string;
@@ -368,7 +368,7 @@ export class Connection {
     const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
     return errors === ""
       ? reason
-      : `${reason}\n${cutStart(errors, shownErrors)}${this.#hint(errors)}`;
+      : `${reason}\n${truncateStart(errors, shownErrors)}${this.#hint(errors)}`;
   }
 
   #hint(errors: string): string {

@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { isList, isRecord, isText, parsedJson } from "../../text/guards.ts";
-import { clip } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { redactedData, redactedText } from "../redacted-data.ts";
 import { longestResult } from "../tool-output.ts";
@@ -20,7 +20,7 @@ export async function outcomeOf(
     // A part of a secret is not recognized, so nothing is cut off before.
     if (whole.length > longestResult) return tooLong;
     const text = await redactedText(whole, redact);
-    return failed(clip(text, longestReason) || "The tool failed without a reason.");
+    return failed(truncate(text, longestReason, "…") || "The tool failed without a reason.");
   }
   const value =
     structuredContent === undefined

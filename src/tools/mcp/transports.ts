@@ -9,7 +9,7 @@ import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { defined, isRecord, parsedJson } from "../../text/guards.ts";
-import { endOf } from "../../text/truncate.ts";
+import { truncateStartUnredacted } from "../../text/truncate.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../../platform/processes.ts";
@@ -74,7 +74,11 @@ export class ServerProgram implements Transport {
       keepsRunning: false,
       onOutput: (piece, stream) => {
         if (stream === "stdout") this.#read(piece);
-        else this.#errors = endOf(this.#errors + this.#decoder.write(piece), keptErrors);
+        else
+          this.#errors = truncateStartUnredacted(
+            this.#errors + this.#decoder.write(piece),
+            keptErrors,
+          );
       },
     });
     this.#program = program;

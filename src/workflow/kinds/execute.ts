@@ -1,6 +1,6 @@
 import type { Script, ScriptRun } from "../../events/flow.ts";
 import { fencesOf } from "../../document/markdown.ts";
-import { bothEnds, clip } from "../../text/truncate.ts";
+import { truncateMiddle, truncate } from "../../text/truncate.ts";
 import type { ActivityOf } from "../model.ts";
 import {
   failedWith,
@@ -82,7 +82,9 @@ function scriptsIn(text: string, tags: readonly string[] = defaultTags): Found {
     if (!isClosed) return none("a code fence is never closed.");
     if (!tags.includes(tag)) {
       const those = tags.join(", ");
-      return none(`code fences tagged "${clip(tag, 40)}" can't be run. Supported tags: ${those}.`);
+      return none(
+        `code fences tagged "${truncate(tag, 40, "…")}" can't be run. Supported tags: ${those}.`,
+      );
     }
     if (content.trim() !== "") scripts.push({ tag, code: withoutPrompts(content.trimEnd()) });
   }
@@ -99,5 +101,5 @@ function withoutPrompts(code: string): string {
 /** Each command with its output, as in a terminal; both ends of what is longer than `most` characters. */
 function outputOf(runs: readonly ScriptRun[], most: number): string {
   const texts = runs.map(({ code, output }) => `$ ${code}\n${output}`.trimEnd());
-  return bothEnds(texts.join("\n"), most);
+  return truncateMiddle(texts.join("\n"), most);
 }

@@ -1,4 +1,4 @@
-import { cut } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 import type { ActivityOf } from "../model.ts";
 import { namePattern } from "../value.ts";
 import { succeeded, unanswered, type Kind } from "./kind.ts";
@@ -9,7 +9,7 @@ export const set: Kind<ActivityOf<"set">> = {
     const name = text.slice(0, equals).trim();
     if (label === undefined || equals === -1) return need("an assignment, such as NAME=value");
     if (!namePattern.test(name)) {
-      problems.error(at(0), `Invalid variable name ${JSON.stringify(cut(name, 80))}.`);
+      problems.error(at(0), `Invalid variable name ${JSON.stringify(truncate(name, 80))}.`);
       return undefined;
     }
     if (name === "STATUS") problems.warn(at(0), "STATUS is set by the run. This has no effect.");

@@ -7,7 +7,7 @@ import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
 import type { Activity, Parameter } from "../model.ts";
 import { parseParameters } from "../parameters.ts";
 import { unquote } from "../value.ts";
-import { cut } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 import { didYouMean, suggest } from "../../document/suggest.ts";
 
 export interface ReadActivities {
@@ -189,7 +189,7 @@ function connect(
     const name = unquote(label.trim()).trim().toUpperCase();
     const branch = yes.has(name) ? "next" : no.has(name) ? "other" : undefined;
     if (branch === undefined) {
-      const reason = `The label ${JSON.stringify(cut(label, 40))} is neither yes nor no.`;
+      const reason = `The label ${JSON.stringify(truncate(label, 40))} is neither yes nor no.`;
       const meant = problems.meant(name, [...yes, ...no]);
       problems.error(place, reason, meant ?? "use TRUE and FALSE, or YES and NO");
       continue;

@@ -9,7 +9,7 @@ import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { USER_INPUT } from "../parameters.ts";
-import { clip } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 
 export interface CheckOptions {
   readonly environment: readonly string[];
@@ -127,7 +127,7 @@ class FileCheck {
     if (id === undefined || prompt === undefined || prompt.place.file !== file) return;
     if ([...prompts.keys()].some((name) => this.#used.has(name))) return;
     const reason = `The prompt ${quoted(id)} is never sent: the flowchart has no PROMPT.`;
-    this.#problems.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${clip(id, 80)}]`);
+    this.#problems.warn(prompt.place, reason, `such as PROMPT_1[Prompt: ${truncate(id, 80, "…")}]`);
   }
 
   #compared(left: string, place: Place): void {
@@ -211,7 +211,7 @@ class FileCheck {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(clip(text, 80));
+  return JSON.stringify(truncate(text, 80, "…"));
 }
 
 /** Finds activities that can't be reached, in time that grows with the number of edges, and agents that are never asked. */

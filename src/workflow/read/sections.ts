@@ -12,7 +12,7 @@ import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFiles } from "../files.ts";
 import type { Activity, WorkflowFile, WorkflowPrompt } from "../model.ts";
 import { roleOf, roles } from "../value.ts";
-import { cut } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 
 export interface Sections {
   readonly title?: string;
@@ -82,7 +82,7 @@ export function readSections(
   }
   for (const { level, text, at } of document.hidden) {
     if (level === 1 ? !isSection(text) : level > 2 || roleOf(text) === undefined) continue;
-    const quoted = JSON.stringify(`${"#".repeat(level)} ${cut(text, 80)}`);
+    const quoted = JSON.stringify(`${"#".repeat(level)} ${truncate(text, 80)}`);
     const reason = `${quoted} belongs to the HTML above it, and is not a heading.`;
     problems.warn({ file, at }, reason, "add an empty line before it, or close the HTML");
   }
@@ -156,7 +156,7 @@ class PromptReader {
     if (roleOf(text) !== undefined) return true;
     const [word = ""] = /^\w*/.exec(text) ?? [];
     const meant = this.#problems.meant(word, Object.keys(roles));
-    const reason = `"## ${cut(text, 80)}" does not start a prompt. It belongs to the text above.`;
+    const reason = `"## ${truncate(text, 80)}" does not start a prompt. It belongs to the text above.`;
     const hint = meant ?? "headings of prompts begin with System, User or Assistant";
     this.#problems.warn({ file, at }, reason, hint);
     return false;

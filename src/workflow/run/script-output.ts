@@ -1,6 +1,6 @@
 /** The output of a script: complete in a file, its ends in memory, and piece by piece for who watches. */
 import type { Clock } from "../../platform/clock.ts";
-import { beginningOf, endOf } from "../../text/truncate.ts";
+import { truncateUnredacted, truncateStartUnredacted } from "../../text/truncate.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";
@@ -125,9 +125,9 @@ export class EndsOfText {
 
   get text(): string {
     if (this.#length <= this.#most) return this.#head;
-    const head = cut(beginningOf(this.#head, this.#half), this.#head.slice(0, this.#half));
+    const head = cut(truncateUnredacted(this.#head, this.#half), this.#head.slice(0, this.#half));
     const last = this.#tail.slice(-this.#half);
-    const tail = cut(endOf(this.#tail, this.#half), this.#half === 0 ? "" : last);
+    const tail = cut(truncateStartUnredacted(this.#tail, this.#half), this.#half === 0 ? "" : last);
     const left = this.#length - head.length - tail.length;
     return `${head}\n[${left} characters left out]\n${tail}`;
   }

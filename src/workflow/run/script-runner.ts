@@ -27,7 +27,7 @@ import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
 import { pythonExecutor, pythonTags } from "./python.ts";
 import { ScriptOutput } from "./script-output.ts";
-import { cut } from "../../text/truncate.ts";
+import { truncate } from "../../text/truncate.ts";
 
 export interface Scripts {
   readonly tags: readonly string[];
@@ -351,5 +351,5 @@ function shown(code: string): string {
 
 function firstLine(text: string): string {
   const line = text.trimStart().split("\n", 1)[0] ?? "";
-  return line.length > 80 || line !== text.trim() ? `${cut(line, 80)}…` : line;
+  return line.length > 80 || line !== text.trim() ? `${truncate(line, 80)}…` : line;
 }

@@ -2,15 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
-import {
-  clockText,
-  countText,
-  cutTo,
-  fit,
-  harmless,
-  oneLine,
-  paragraph,
-} from "../../src/text/format.ts";
+import { fitColumns, fit } from "../../src/text/columns.ts";
+import { harmless, oneLine, paragraph } from "../../src/text/harmless-text.ts";
+import { clockText, countText } from "../../src/text/numbers.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { rounds } from "../rig/nightly.ts";
 
@@ -60,7 +54,7 @@ test("a text is fitted to columns, not to characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.integer({ min: 1, max: 20 }), (text, width) => {
       const line = harmless(text).replaceAll("\n", " ");
-      assert.ok(stringWidth(cutTo(line, width)) <= width);
+      assert.ok(stringWidth(fitColumns(line, width)) <= width);
     }),
   );
 });
