@@ -257,14 +257,15 @@ describe("agent-jobs rehearse", () => {
 
   it("adds what a passing expect lacks, below what it has", async (t) => {
     const partial = `entry: e.json\nsessions:\n  - turns: [{ prompt: "Say A", text: A }]\nexpect:\n  # as decided\n  decisions:\n    - Task succeeded # once\n`;
-    const { path: cwd, read } = await makeWorkspace(t, {
+    const workspace = await makeWorkspace(t, {
       "e.json": simple,
       "some.rehearsal.yml": partial,
     });
+    const cwd = workspace.path;
     const { stdout } = await cliExits(0, ["rehearse", "--update"], { cwd });
     assert.match(stdout, /updated/);
     const works = "  works:\n    - task: a\n      workId: 0\n      outcome: succeeded\n";
-    assert.equal(await read("some.rehearsal.yml"), `${partial}${works}`);
+    assert.equal(await workspace.read("some.rehearsal.yml"), `${partial}${works}`);
     const again = await cliExits(0, ["rehearse", "--update"], { cwd });
     assert.doesNotMatch(again.stdout, /updated/);
   });
