@@ -160,7 +160,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
           restored,
           onResult: (end) => (result = end),
           // A turn of the event loop would be idle time for the clock.
-          breath: neverDue,
+          yielder: neverDue,
         },
         context,
       ),
