@@ -19,7 +19,7 @@ import {
   type Outputs,
 } from "./github.ts";
 import { reportFile } from "../run/output-directory.ts";
-import { claimedNames } from "../run/variables.ts";
+import { reservedEnvNames } from "../run/variables.ts";
 import { journalArtifact, journalsOf, partOf, prepareAttempt } from "./journals.ts";
 import { executeRun } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -196,11 +196,11 @@ class Step {
       const { journal, "journal-artifact": artifact } = this.#githubRun.outputs();
       const stepFiles = watchStepFiles(
         this.#environment,
-        new Set([...inputs.env, ...claimedNames(prepared.entry, prepared.loaded.flows)]),
+        new Set([...inputs.env, ...reservedEnvNames(prepared.entry, prepared.loaded.flows)]),
         // The journal is open. A step that is killed from now on writes no other outputs.
         () => this.#writeOutputs({ journal, "journal-artifact": artifact }),
       );
-      const reporters = [stepFiles.reporter, ...this.#githubRun.reporters];
+      const reporters = [stepFiles.reporter, this.#githubRun];
       const ready = {
         ...options,
         origin: await originOfRun(setting, prepared),
@@ -218,8 +218,8 @@ class Step {
       for (const failure of failures) this.#warn(failure);
       const done = await handOn(setting, paths, prepared, report, this.#redactor.text);
       const { handedOn, deliveries } = done;
-      const { summary } = this.#githubRun;
-      const summarize = (): Promise<void> => this.#summarize(summary(deliveries));
+      const run = this.#githubRun;
+      const summarize = (): Promise<void> => this.#summarize(run.summary(deliveries));
       const refusal = await tellDeliveries(setting, deliveries, summarize);
       const outputs = { ...this.#githubRun.outputs(), ...handedOn };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
@@ -232,7 +232,7 @@ class Step {
       const isTrusted = foreign === undefined;
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
       const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
-      sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending));
+      sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
       return ending;
     } finally {
       await prepared.cleanUp();
@@ -284,7 +284,7 @@ class Step {
   }
 
   async endAtOnce(error: unknown): Promise<never> {
-    // What reports an error may cause the next one.
+    // Reporting an error may cause the next one.
     if (this.#endsAtOnce) process.exit(1);
     this.#endsAtOnce = true;
     try {

@@ -1,7 +1,8 @@
-/** What the engine knows of a Markdown workflow: a leaf of a job that sends its own prompts. */
+/** The engine's port for a Markdown workflow: a leaf of a job that sends its own prompts. */
 import type { FlowChart } from "../events/flow.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
+import type { UnderWay } from "./past.ts";
 import type { UsageBudget } from "./limits.ts";
 import type { LastErrors, TaskOutcome } from "./outcome.ts";
 import type { EnginePorts, ToolSource } from "./ports.ts";
@@ -11,9 +12,8 @@ export interface FlowSpec {
   readonly modelId: string;
   readonly permissions: Permissions;
   readonly chart: FlowChart;
-  readonly params?: Readonly<Record<string, string>>;
+  readonly params?: Readonly<Record<string, string>> | undefined;
   readonly toolSource?: ToolSource | undefined;
-  readonly restoredSteps?: number;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
 }
@@ -24,11 +24,13 @@ export interface FlowContext {
   readonly work: WorkRef;
   /** Stops with the job. The engine disposes of it. */
   readonly scope: Scope;
-  /** Of the whole job. For limits of its own, a workflow counts against a `child` of it. */
+  /** The budget of the whole job. A workflow with limits of its own counts against a `child` of it. */
   readonly usage: UsageBudget;
   readonly params: Readonly<Record<string, string>>;
   readonly userInput: string;
   readonly workingDirectory: string;
+  /** The workflow continues after these steps. */
+  readonly past?: UnderWay | undefined;
   readonly nextTurnId: () => string;
   readonly lastErrors: LastErrors;
   readonly ports: EnginePorts;

@@ -1,5 +1,4 @@
 /** Statements 15–19 of docs/internals/engine.md. Nothing here grows with the number of works done. */
-import { plural } from "../text/numbers.ts";
 import { defined } from "../text/guards.ts";
 import type { LeafWork, Work } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
@@ -7,7 +6,7 @@ import { leafName } from "../entry/work.ts";
 import { crashAdvice } from "../events/crash.ts";
 import { withOutput } from "../text/truncate.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
-import type { RunOutcome, WorkRef } from "../events/event.ts";
+import type { EventOf, RunOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { FlowEnd } from "./flow.ts";
 import { EachItems, type Place } from "./items.ts";
@@ -16,7 +15,7 @@ import { exceeded, startDeadline, UsageBudget } from "./limits.ts";
 import { shared, treeOf } from "./fan-out.ts";
 import { flowOf, modelOf, openedBy, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import { withReadable } from "./open-session.ts";
-import { givenIn, Past, type PastRun, type PastWork } from "./past.ts";
+import { eventsOf, Past, type PastRun, type PastWork } from "./past.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
@@ -44,7 +43,7 @@ export async function runJob(
   const job = spec.entry.jobs[spec.jobName];
   if (job === undefined) throw new Error(`There is no job "${spec.jobName}" in the entry.`);
   const { entry, jobName } = spec;
-  const own = { ...defined({ outputs: outputsOf(entry, jobName) }), ...spec };
+  const own = { outputs: outputsOf(entry, jobName), ...spec };
   const run = new JobRun(own, ports, signal);
   const work = treeOf(job.work, spec.fanOut);
   return run.whole(jobName, planOf(own, work), () => run.tree(work));
@@ -67,12 +66,14 @@ export async function runSingleTask(
       taskId,
       modelId,
       availability: { previousTask: undefined, skip: spec.ignorePrerequisiteCheck },
-      ...defined({ borrowed }),
+      borrowed,
     });
   return run.whole(taskId, plan, task, { lent: borrowed !== undefined });
 }
 
 type TaskStart = TaskInput & Pick<WorkRef, "workId" | "taskId">;
+
+type WorkStart = Pick<EventOf<"work.started">, "modelId" | "restoredSteps">;
 
 type Ended = FlowEnd & { readonly output?: string };
 
@@ -163,7 +164,7 @@ class JobRun {
       loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
       leaveOut: (leaf, at, reason) => this.#leaveOut(leaf, at, reason),
       note: this.#note,
-      onWay: this.#ports.onWay,
+      onTransition: this.#ports.onTransition,
     };
     const result = await runWork(shared(runner, work, fanOut, this.#past), work, undefined, place);
     if (result.kind !== "succeeded" || this.#hasRun || items.empty.size === 0) return result;
@@ -173,7 +174,7 @@ class JobRun {
   }
 
   #resume({ runId, tokens, cost, works }: PastRun): void {
-    const taken = plural(works.length, "step is", "steps are");
+    const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
     this.#note(`resumes the run ${runId}: ${taken} taken over`);
     this.#usage.spend({ inputTokens: tokens, outputTokens: 0, cost });
   }
@@ -203,7 +204,7 @@ class JobRun {
     if (stopped.kind === "limit") this.#limitExceeded(stopped, { kind: "job" });
     const advice =
       stopped.kind === "task-crashed" ? crashAdvice(stopped.crash, { lent }) : undefined;
-    return { kind: "failed", reason: stopText(stopped), ...defined({ advice }) };
+    return { kind: "failed", reason: stopText(stopped), ...(advice && { advice }) };
   }
 
   async #leaf(
@@ -233,7 +234,10 @@ class JobRun {
       }
       case "Flow": {
         const { modelId, run } = flowOf(this.#spec, leaf);
-        return this.#work({ workId, taskId: leaf.file, modelId }, place, (work, scope) => {
+        const past = this.#past.takeUnderWay(workId, place);
+        const restoredSteps = past?.steps.filter(({ type }) => type === "step.ended").length;
+        const start = { workId, taskId: leaf.file, modelId, restoredSteps };
+        return this.#work(start, place, (work, scope) => {
           const valueOf = this.#values.valueOf(work);
           const onMissing = this.#values.onMissing(work);
           return run({
@@ -243,6 +247,7 @@ class JobRun {
             params: paramsOf(this.#spec, leaf, previousResult, valueOf, onMissing),
             userInput,
             workingDirectory,
+            past,
             lastErrors: this.#lastErrors,
             nextTurnId: this.#nextTurnId,
             ports: this.#ports,
@@ -287,10 +292,10 @@ class JobRun {
     const { emit } = this.#ports;
     const { outcome, output, report, given, modelId } = past;
     const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
-    emit({ type: "work.started", work, ...defined({ modelId }), restored: true });
-    for (const event of given) emit(givenIn(work, event));
+    emit({ type: "work.started", work, modelId, restored: true });
+    for (const event of eventsOf(work, past)) emit(event);
     this.#values.data.restore(work, given);
-    const left = { output, ...defined({ report }) };
+    const left = { output, report };
     const ended: Ended =
       outcome.kind === "failed"
         ? { ...outcome, answer: outcome.unanswered !== true, ...left }
@@ -302,7 +307,7 @@ class JobRun {
   #leaveOut(leaf: LeafWork<number>, place: Place, reason: string): void {
     const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
     this.#ports.emit({ type: "work.started", work });
-    const decision = { kind: "left-out", reason, ...defined({ item: work.item }) } as const;
+    const decision = { kind: "left-out", reason, item: work.item } as const;
     this.#ports.emit({ type: "decision", work, decision });
     this.#values.data.leaveOut(work, reason);
     this.#end(work, { kind: "skipped", reason }, place.scope);
@@ -316,13 +321,14 @@ class JobRun {
 
   /** Undefined: it was too late to begin. */
   async #work(
-    { workId, taskId, modelId }: Pick<TaskStart, "workId" | "taskId"> & Partial<TaskStart>,
+    start: Pick<TaskStart, "workId" | "taskId"> & WorkStart,
     place: Place,
     run: (work: WorkRef, scope: Scope) => Promise<Ended>,
   ): Promise<Ended | undefined> {
     if (place.scope.stopped !== undefined) return undefined;
+    const { workId, taskId, modelId, restoredSteps } = start;
     const work = this.#nextRun(workId, taskId, place);
-    this.#ports.emit({ type: "work.started", work, ...defined({ modelId }) });
+    this.#ports.emit({ type: "work.started", work, modelId, restoredSteps });
     const scope = place.scope.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
     const ended = await run(work, scope);
@@ -339,7 +345,7 @@ class JobRun {
       around.stop({ kind: "task-crashed", taskId: work.taskId, crash: ended.crash });
     const { report, output = "" } = ended;
     const isNew = this.#keepsOutput && output !== "" && output !== report;
-    const left = { ...defined({ report }), ...(isNew ? { output } : {}) };
+    const left = { report, ...(isNew ? { output } : {}) };
     this.#ports.emit({ type: "work.ended", work, outcome: asReported(ended), ...left });
   }
 

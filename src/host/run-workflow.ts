@@ -1,12 +1,11 @@
 /** `runWorkflow`: a workflow as a promise, on a host of its own. */
-import { defined } from "../text/guards.ts";
 import { basename } from "node:path";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Workflow } from "../workflow/model.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
-import { entryOfWorkflow } from "../run/flows.ts";
+import { entryOfWorkflow, flowOf } from "../run/workflow-run.ts";
 import { Feed } from "./feed.ts";
 import {
   checkOptions,
@@ -16,7 +15,7 @@ import {
 } from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
 import { incompleteText } from "./job-callbacks.ts";
-import { checkRecords, openRecords } from "../run/records.ts";
+import { checkRecords, closeOnError, openRecords } from "../run/records.ts";
 import { filesAround } from "../run/workflow-files.ts";
 
 /** The options of a run of a workflow: those of a host for the run alone, and those of a job. */
@@ -33,7 +32,7 @@ export interface WorkflowResult {
   readonly result: string;
   /** Parameters and variables at the end, by name. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Of all events of the run. */
+  /** All events of the run carry it. */
   readonly runId: string;
   /** Everything that is shown of a run: totals, decisions, denials. */
   readonly view: RunView;
@@ -59,27 +58,15 @@ export async function runWorkflow(
   checkRecords([workflow.file, resume], records);
   const runs = new HostedRuns(withTelemetry(hostOptions), records);
   try {
-    const flow = { workflow, files: filesAround(workflow.file).files, warnings: [] };
+    const flow = flowOf(workflow, filesAround(workflow.file).files, []);
     runs.use(entryOfWorkflow(flow, workflow.file));
     // Nobody reads what the sessions say besides the events.
     const openFeed = (): Feed => new Feed({ clock: runs.clock, kept: 0, forgetTaken: true });
     let end: FlowResult | undefined;
-    const files = openRecords(records, runs.host);
-    const run = await runs
-      .startJob(
-        {
-          jobName,
-          userInput,
-          workingDirectory,
-          ...defined({ params, resume, rerun }),
-          onResult: (result) => (end = result),
-        },
-        { folds: files, openFeed },
-      )
-      .catch((error: unknown) => {
-        for (const file of files) file.abandon?.();
-        throw error;
-      });
+    const files = await openRecords(records, runs.host);
+    const onResult = (result: FlowResult): void => void (end = result);
+    const start = { jobName, userInput, workingDirectory, params, resume, rerun, onResult };
+    const run = await closeOnError(files, () => runs.startJob(start, { folds: files, openFeed }));
     const release = onAbort(signal, () => run.cancel("stopped by the caller"));
     const { reporterFailures, outcome } = await run.ended.finally(release);
     const { runId, view } = run;
@@ -90,7 +77,7 @@ export async function runWorkflow(
     const { kind: status, reason } = incomplete
       ? { kind: "failed" as const, reason: missing.join("\n") }
       : { reason: undefined, ...outcome };
-    return { status, ...defined({ reason }), result, variables, runId, view };
+    return { status, reason, result, variables, runId, view };
   } finally {
     await runs.close();
   }

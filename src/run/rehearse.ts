@@ -115,7 +115,11 @@ async function rehearseScript(
   const startedAt = systemClock.now();
   const { rehearsalFailures: failures, view } = await executeRun(
     prepared,
-    { ...options, reporters: [reached, seen], onWay: (way) => reached.take(way) },
+    {
+      ...options,
+      reporters: [reached, seen],
+      onTransition: (transition) => reached.take(transition),
+    },
     signals,
   );
   const milliseconds = systemClock.now() - startedAt;
@@ -129,7 +133,7 @@ async function rehearseScript(
   if (update && signals.signal?.aborted !== true) {
     const written = await updatedRehearsal(script, seen, failures);
     if (written !== undefined) {
-      // What can't be written, such as an expected decision, still fails.
+      // Parts that can't be written, such as an expected decision, still fail.
       const again = await rehearseScript(
         written,
         { workingDirectory, runtimes, ...given },

@@ -1,19 +1,17 @@
+import { resolve } from "node:path";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/rules.ts";
 import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
+import { isUnder } from "../permissions/paths.ts";
+import { isBareName } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { isLocal } from "./mcp/variables.ts";
-import { Builds, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
-import {
-  type ModulePrograms,
-  runCommand,
-  runModule,
-  writeModulePrograms,
-} from "./declared-tool.ts";
+import { relativePath } from "./mcp/variables.ts";
+import { Builds, fileIn, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
+import { type ModulePrograms, runDeclared, writeModulePrograms } from "./declared-tool.ts";
 import { Programs } from "./tool-programs.ts";
 import { failed, type CallContext, type Relic, type Tool, type ToolOutcome } from "./tool.ts";
 
@@ -117,14 +115,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       async run(call, context) {
         const prepared = await prepare(name, declaration, context);
         if (prepared.kind !== "prepared") return prepared;
-        const { place } = prepared;
-        const field = `tools.${name}`;
-        if ("module" in declaration) {
-          const module = { ...declaration, place, field: `${field}.module` };
-          return runModule(programs, modulePrograms, module, call, context);
-        }
-        const command = { ...declaration, place, field: `${field}.command` };
-        return runCommand(programs, command, call, context);
+        const kind = "module" in declaration ? "module" : "command";
+        const at = { place: prepared.place, field: `tools.${name}.${kind}` };
+        return runDeclared(declaration, at, { programs, files: modulePrograms }, call, context);
       },
     };
   });
@@ -202,7 +195,6 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
   };
 }
 
-/** Builds write where they like in the working directory. */
 function forBuild(permissions: Permissions): Permissions {
   const task = typeof permissions === "string" ? { preset: permissions } : permissions;
   return task.preset === "all" ? task : { ...task, preset: "workspace", write: [] };
@@ -229,7 +221,22 @@ export type ServerTools =
   | {
       readonly kind: "ready";
       readonly tools: readonly Tool[];
-      /** In sentences, each once in a run: tools that can't be offered. */
       readonly problems?: readonly string[];
     }
   | { readonly kind: "failed"; readonly reason: string };
+
+/**
+ * Whether the server is a program of the folder: its command or its first argument is a path there. Asked before an
+ * agent can have made a file of such a name. A name with a version or without an ending may be that of a package, and
+ * a proposed change can add a file of that name.
+ */
+function isLocal(declaration: McpServer, folder: string): boolean {
+  if (!("command" in declaration)) return false;
+  const { command, args: [script = ""] = [] } = declaration;
+  const isThere = (word: string): boolean => isUnder(resolve(folder, word), folder);
+  return (
+    (!isBareName(command) && isThere(command)) ||
+    (relativePath.test(script) && isThere(script)) ||
+    (/^[^@]*\.[a-z]+$/i.test(script) && fileIn(folder, script) !== undefined)
+  );
+}

@@ -14,7 +14,6 @@ import { acts, works } from "../rig/random-works.ts";
 import { done, run, tasks } from "../rig/runs.ts";
 import { rounds } from "../rig/nightly.ts";
 
-/** What a run takes over from so much of a journal. */
 function pastOf(journal: string): PastRun | undefined {
   let earlier = new EarlierRun();
   for (const event of parseJournal(journal).events) earlier = earlier.add(event);
@@ -120,6 +119,7 @@ describe("a run that is resumed", () => {
     const past = {
       runId: "r",
       works: [],
+      underWay: [],
       lists: [],
       tokens: 0,
       cost: 0,

@@ -30,11 +30,11 @@ const TIMEOUT_MS = 1_500;
 const MAX_TIMEOUT_MS = 60_000;
 const samplers = ["always_on", "always_off", "traceidratio"];
 
-export function isCollector(address: string): boolean {
+function isCollector(address: string): boolean {
   return urlOf(address) !== undefined && /^https?:\/\//i.test(address);
 }
 
-/** Undefined: nothing was asked for. */
+/** Returns undefined if nothing was asked for. */
 export function readSettings(
   environment: Environment,
   otlp: string | undefined,
