@@ -2,7 +2,7 @@ import type { CollectedOutputs } from "../outputs/collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import type { DiffFile, Made, NewReview, OwnThread } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import { fenceOf } from "../text/fence.ts";
+import { fenceOf, harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import {
   bodyOf,
@@ -16,7 +16,6 @@ import {
   type Publisher,
 } from "./comments.ts";
 import { headLines } from "../outputs/line-address.ts";
-import { harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import { codeText, safeCell } from "./markdown.ts";
 
 const needs = "`pull-requests: write`";
@@ -28,7 +27,7 @@ export async function deliverReview(
   const { about, github, ours } = delivering;
   const { isPullRequest, number, head } = about.origin;
   if (isPullRequest !== true || number === undefined)
-    return [skipped("review", "the run is about no pull request")];
+    return [skipped("review", "the run has no pull request")];
   const writing = { what: `review of #${number}`, needs };
   const resolved: Delivery[] = [];
   const made = await attempt(delivering, writing, async () => {
@@ -59,19 +58,30 @@ export async function deliverReview(
         const there = new Set(
           (await github.ownThreads(number)).flatMap(({ body }) => ours(body, "finding")?.key ?? []),
         );
+        const places: string[] = [];
         for (const comment of review.comments) {
           const key = ours(comment.body, "finding")?.key ?? "";
           const one = { head, body: "", comments: [comment] };
           if (there.has(key)) continue;
           if ((await unlessInvalid(github.createReview(number, one))) !== undefined) there.add(key);
+          else places.push(`${comment.path}:${comment.line}`);
         }
         const rest = reviewOf({ ...about, findings: fresh, isInDiff: () => false, there });
-        return github.createReview(number, { head, ...rest });
+        const last = await github.createReview(number, { head, ...rest });
+        return places.length === 0 ? last : { ...last, reason: inBody(places) };
       },
       async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
     );
   });
   return [made, ...resolved];
+}
+
+const MAX_PLACES = 10;
+
+function inBody(places: readonly string[]): string {
+  const left = places.length - MAX_PLACES;
+  const named = places.slice(0, MAX_PLACES).join(", ");
+  return `GitHub refuses comments at ${named}${left > 0 ? ` and ${left} more` : ""}, so these findings are in the body`;
 }
 
 /** Returns undefined if GitHub refuses the content of a request. */
