@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
-const folders = ["src", "test", "scripts", "bench", "examples"];
+const folders = ["src", "web", "test", "scripts", "bench", "examples"];
 const watches = process.argv.includes("--watch");
 const isFile = (name) => /\.test\.[jt]s$/.test(name);
 const options = process.argv.slice(2).filter((name) => !isFile(name));

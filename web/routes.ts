@@ -3,7 +3,6 @@
 export type Route =
   | { readonly page: "home" }
   | { readonly page: "run"; readonly runId: string; readonly part: RunPart }
-  | { readonly page: "compare"; readonly runIds: readonly [string, string] }
   | { readonly page: "session"; readonly sessionId: string | undefined }
   | { readonly page: "journals" }
   | { readonly page: "unknown"; readonly hash: string };
@@ -38,10 +37,6 @@ export function parseRoute(hash: string): Route {
       return parts.length === 1 ? { page } : unknown;
     case "session":
       return parts.length <= 2 ? { page, sessionId: first } : unknown;
-    case "compare":
-      return parts.length === 3 && first !== undefined && second !== undefined
-        ? { page, runIds: [first, second] }
-        : unknown;
     case "run": {
       if (first === undefined || parts.length > 5) return unknown;
       const part = runPart(second, third, fourth);
@@ -117,8 +112,6 @@ export function hrefOf(route: Exclude<Route, { page: "unknown" }>): string {
       return "#/journals";
     case "session":
       return route.sessionId === undefined ? path("session") : path("session", route.sessionId);
-    case "compare":
-      return path("compare", ...route.runIds);
     case "run":
       return path("run", route.runId, ...partSegments(route.part));
   }

@@ -18,7 +18,7 @@ import {
 import { readBaseline, Results, writeBaseline } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { summarize, type EvalSummary } from "../evals/summary.ts";
-import { lockFile } from "../platform/lock-file.ts";
+import { lockFile } from "../platform/own-file.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, unable, UsageError } from "../run/options.ts";

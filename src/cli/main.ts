@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { nextRound } from "../platform/breath.ts";
+import { yieldToEventLoop } from "../platform/waiting.ts";
 import { exitCode, ioOf } from "./process.ts";
 import { reportBug, runProgram } from "./program.ts";
 
@@ -27,7 +27,7 @@ process.exitCode = await runProgram(args, io);
 const patienceMs = process.exitCode === exitCode.canceled ? 500 : 60_000;
 const unread = await io.output.end(patienceMs);
 // A file's stream reports a failed write only after the promises that are due.
-await nextRound();
+await yieldToEventLoop();
 lost ??= unread;
 if (lost !== undefined) {
   io.output.printError(`agent-jobs: the output is incomplete: ${lost}`);

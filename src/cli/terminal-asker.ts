@@ -1,8 +1,7 @@
 /** A `\` at the end of a line goes on to the next. What was typed before the question answers nothing. */
 import { createInterface } from "node:readline";
 import type { ReadStream } from "node:tty";
-import { onAbort } from "../platform/waiting.ts";
-import { nextRound } from "../platform/breath.ts";
+import { onAbort, yieldToEventLoop } from "../platform/waiting.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
 import { harmless, oneLine } from "../text/harmless-text.ts";
 import type { Answer, Asker, Question } from "../workflow/run/ask.ts";
@@ -93,7 +92,7 @@ async function ask(
       if (waiting) return;
       waiting = true;
       // The lines of a paste come at once.
-      void nextRound().then(answerUnlessMore);
+      void yieldToEventLoop().then(answerUnlessMore);
     });
     editor.on("SIGINT", interrupt);
     editor.on("close", () =>
@@ -115,6 +114,6 @@ async function dropTyped(input: ReadStream, interrupt: () => void): Promise<void
   };
   input.setRawMode(true);
   input.on("data", drop);
-  for (let turn = 0; turn < 3; turn += 1) await nextRound();
+  for (let turn = 0; turn < 3; turn += 1) await yieldToEventLoop();
   input.off("data", drop);
 }

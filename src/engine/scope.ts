@@ -2,7 +2,7 @@
 import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Clock } from "../platform/clock.ts";
-import { onAbort, unlessStuck, type Release } from "../platform/waiting.ts";
+import { onAbort, withGracePeriod, type Release } from "../platform/waiting.ts";
 
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
@@ -81,7 +81,7 @@ export async function unlessStopped<T>(
   clock: Clock,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  const ended = await unlessStuck(promise, (stop) => scope.onStop(stop), STOP_GRACE_MS, clock);
+  const ended = await withGracePeriod(promise, (stop) => scope.onStop(stop), STOP_GRACE_MS, clock);
   return ended?.value;
 }
 

@@ -14,7 +14,7 @@ import type {
 } from "./ports.ts";
 import { LONGEST_WAIT_MS } from "./rate-limit.ts";
 import { type Scope, unlessStopped } from "./scope.ts";
-import type { ModelFailed, SessionActivity, ToolEnded } from "../events/session-activity.ts";
+import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
 import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
 
 export const SESSION_CRASH_PREFIX =
@@ -260,12 +260,11 @@ function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): T
   return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash: denied ?? abortedByOthers };
 }
 
-/** A session that could not be stopped in time may go on: its events are dropped. Tools that it leaves open are ended. */
+/** A session that could not be stopped in time may go on: its events are dropped. */
 class TurnWatch {
   readonly #sender: Sender;
   readonly #turn: { readonly sessionId: string; readonly turnId: string };
   readonly #denials: DenialStreak;
-  #openTools: { readonly id: string; readonly name: string }[] | undefined;
   #over = false;
 
   constructor(sender: Sender, turn: { sessionId: string; turnId: string }, denials: DenialStreak) {
@@ -278,7 +277,11 @@ class TurnWatch {
     if (this.#over) return;
     const { emit, budgets, ports } = this.#sender;
     const { sessionId, turnId } = this.#turn;
-    const activity = happened.kind === "tool.ended" ? this.#ended(happened) : happened;
+    const isCutOff =
+      happened.kind === "tool.ended" &&
+      !happened.succeeded &&
+      this.#sender.scope.stopped !== undefined;
+    const activity = isCutOff ? { ...happened, stopped: true as const } : happened;
     emit({ type: "activity", sessionId, turnId, activity });
     switch (activity.kind) {
       case "model.used":
@@ -292,9 +295,6 @@ class TurnWatch {
         this.#sender.onError?.(failureText(activity));
         budgets.calls.fail(activity.statusCode);
         break;
-      case "tool.started":
-        (this.#openTools ??= []).push({ id: activity.toolCallId, name: activity.toolName });
-        break;
       case "agent.started":
         budgets.calls.beforeCall();
         break;
@@ -305,24 +305,7 @@ class TurnWatch {
   }
 
   end(): void {
-    const error = { message: "The turn ended before the tool did." };
-    const open = this.#openTools ?? [];
-    // Each end takes one off the list.
-    for (let tool = open[0]; tool !== undefined; tool = open[0])
-      this.observe({ kind: "tool.ended", toolCallId: tool.id, succeeded: false, error });
     this.#over = true;
-  }
-
-  #ended(ended: ToolEnded): ToolEnded {
-    const open = this.#openTools ?? [];
-    const index = open.findIndex(({ id }) => id === ended.toolCallId);
-    const [call] = index === -1 ? [] : open.splice(index, 1);
-    const cutOff = !ended.succeeded && this.#sender.scope.stopped !== undefined;
-    return {
-      ...ended,
-      ...(call === undefined ? {} : { toolName: call.name }),
-      ...(cutOff ? { stopped: true } : {}),
-    };
   }
 }
 

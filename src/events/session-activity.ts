@@ -34,8 +34,9 @@ export const sessionActivity = is.tagged("kind", {
   },
   "tool.ended": {
     toolCallId: is.text,
-    /** Absent: no start of this call was seen. */
+    /** Name and arguments as in its start. Absent in journals of earlier versions. */
     toolName: is.optional(is.text),
+    arguments: is.optional(is.anything),
     succeeded: is.flag,
     /** It did not succeed because its task was stopped. This is not an error. */
     stopped: is.optional(is.yes),

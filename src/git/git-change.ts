@@ -1,7 +1,7 @@
 /** Reads a change from git. If a shallow checkout lacks the history for it, the error says what to fetch. */
 import { defined } from "../text/guards.ts";
 import { GitRepository, type GitView } from "./repository.ts";
-import { GitUnknown } from "./settings.ts";
+import { GitUnknown } from "./git.ts";
 import { isGarbled, namesOf, stageWorkingTree } from "./working-tree.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import {

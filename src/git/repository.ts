@@ -17,9 +17,10 @@ import {
   readSettings,
   type Filter,
   type Settings,
-} from "./settings.ts";
-import { gitVariables, startGit } from "./git.ts";
-import type { ProgramCall } from "../platform/processes.ts";
+  gitVariables,
+  startGit,
+} from "./git.ts";
+import type { StartOptions } from "../platform/programs.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { programSandbox, sandboxSupport } from "../sandbox/sandbox.ts";
@@ -30,7 +31,7 @@ export interface RepositoryOptions {
   readonly sandbox?: "off" | undefined;
 }
 
-interface CallOptions extends Pick<ProgramCall, "input"> {
+interface CallOptions extends Pick<StartOptions, "input"> {
   /** Whether git sees the working tree. Default: false. */
   readonly workTree?: boolean;
   readonly cwd?: string;
@@ -166,7 +167,7 @@ export class GitView {
       ...this.settings.plain,
       ...filters,
     ];
-    const env: Record<string, string> = {
+    const env = {
       // Windows can't start a process without some of them.
       ...(process.platform === "win32" ? others : {}),
       PATH,
@@ -174,13 +175,12 @@ export class GitView {
       LC_ALL: "C",
       GIT_NO_REPLACE_OBJECTS: "1",
       GIT_DIR: this.gitFolder,
-      ...(objects === undefined ? {} : { GIT_OBJECT_DIRECTORY: objects }),
+      GIT_OBJECT_DIRECTORY: objects,
       ...(workTree ? { GIT_WORK_TREE: root } : { GIT_ATTR_SOURCE: this.emptyTree }),
       ...configVariables(settings),
     };
-    const call = { cwd: cwd ?? (workTree ? root : this.gitFolder), env };
-    const withInput = input === undefined ? call : { ...call, input };
-    return startGit(args, withInput, environment, enter).catch((error: unknown) => {
+    const call = { cwd: cwd ?? (workTree ? root : this.gitFolder), env, input };
+    return startGit(args, call, environment, enter).catch((error: unknown) => {
       throw gitUnknown(`\`git ${args[0]}\` failed for ${root}`, error);
     });
   }

@@ -1,7 +1,7 @@
 /** Reads the files that findings are about, and what has changed in the working tree, from git. */
 import { join, sep } from "node:path";
 import { GitRepository, type GitView } from "./repository.ts";
-import { entriesOf, GitUnknown } from "./settings.ts";
+import { entriesOf, GitUnknown } from "./git.ts";
 import { isGarbled, leftOutNote, notUtf8, stageWorkingTree } from "./working-tree.ts";
 import { realPathOf } from "../platform/files.ts";
 import { readJudged } from "../platform/reading.ts";
@@ -14,7 +14,7 @@ const longestTree = 20_000_000;
 export interface WorkingFile {
   /** With slashes, relative to the root of the repository. */
   readonly path: string;
-  /** As git writes it: `100644`, `100755`, `120000` of a link, `160000` of a submodule. */
+  /** Git's notation: `100644`, `100755`, `120000` of a link, `160000` of a submodule. */
   readonly mode: string;
   /** The bytes that git would store. Undefined if the file is deleted, isn't a regular file, or has more than 5 MB, or if those before it have 20 MB. */
   readonly content: Uint8Array | undefined;
@@ -203,7 +203,7 @@ async function withContents(
 
 type Place = {
   readonly root: string;
-  /** Of the folder, below the root; with a slash at its end. */
+  /** The path of the folder below the root, with a slash at its end. */
   readonly prefix: string;
 } & (
   | { readonly kind: "working tree" }

@@ -6,7 +6,7 @@ import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { GitRepository, isBehindLink, type GitView } from "./repository.ts";
-import { entriesOf, GitUnknown, type Filter } from "./settings.ts";
+import { entriesOf, GitUnknown, type Filter } from "./git.ts";
 import { openJudged, readJudged } from "../platform/reading.ts";
 import { isPrivate } from "../platform/private-files.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -80,8 +80,8 @@ class Staging {
   /** With the working tree, in a sandbox if there is one. `paths`: for standard input; without any, nothing is done. */
   async #git(args: readonly string[], paths?: readonly string[]): Promise<string> {
     if (paths?.length === 0) return "";
-    const input = paths === undefined ? {} : { input: paths.map((path) => `${path}\0`).join("") };
-    return this.#view.git(args, { workTree: true, enter: this.#enter, ...input });
+    const input = paths?.map((path) => `${path}\0`).join("");
+    return this.#view.git(args, { workTree: true, enter: this.#enter, input });
   }
 
   /** The submodules. Marks that would hide changes are removed, except of files that a sparse checkout lacks. */

@@ -1,7 +1,7 @@
 /** What is held of a journal is one part of the file and the first problems. */
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
 import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
 
@@ -69,7 +69,7 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
   const reader = new JournalReader(KEPT_PROBLEMS);
   async function* events(): AsyncIterable<readonly RunEvent[]> {
     const lines = new LineReader(maxLine);
-    const breath = new Breath();
+    const yielder = new EventLoopYielder();
     const parts: AsyncIterable<Buffer> = file.createReadStream({
       start: 0,
       end: maxBytes - 1,
@@ -81,7 +81,7 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
         goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
         goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
         if (!goesOn) break;
-        if (breath.isDue) await breath.take();
+        await yielder.yieldIfDue();
       }
       if (reader.events.length > 0) yield reader.events.splice(0);
       if (!goesOn) break;

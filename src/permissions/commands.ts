@@ -28,12 +28,12 @@ export function shellRefusal(
   if (unclear !== undefined) {
     return `the command can't be checked against permissions.shell from ${JSON.stringify(truncateUnredacted(unclear, 40, "…"))} on. Use plain commands without substitutions, subshells and here-documents`;
   }
-  const stranger = commands.find(
+  const refused = commands.find(
     (command) => !allow.some((pattern) => matches(command, wordsOf(pattern))),
   );
-  if (stranger === undefined) return undefined;
+  if (refused === undefined) return undefined;
   const allowed = shortened(allow.map((pattern) => `"${pattern}"`));
-  return `"${shortened(stranger)}" matches no pattern of permissions.shell. Allowed: ${allowed}`;
+  return `"${shortened(refused)}" matches no pattern of permissions.shell. Allowed: ${allowed}`;
 }
 
 /** Why no command can match a pattern; undefined if one can. Its own words have to be those of one command. */

@@ -3,7 +3,7 @@ import { partsMatch, readGlob, type Part } from "../entry/glob.ts";
 
 export interface PathContext {
   readonly workingDirectory: string;
-  /** As `fs.realpathSync.native`: throws for what does not exist. */
+  /** Behaves like `fs.realpathSync.native`: throws if the path does not exist. */
   readonly realpath: (path: string) => string;
   /** Whether there is anything of that name, be it a link that leads nowhere. */
   readonly isThere: (path: string) => boolean;

@@ -32,7 +32,7 @@ export interface PermissionContext extends PathContext {
   readonly home?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
-  /** The same for what is not known beforehand: whether a real path is a file of any run. Does not throw. */
+  /** Whether a real path is a file of any run, and therefore kept as well. Does not throw. */
   readonly isOfRun?: (realPath: string) => boolean;
   /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
   readonly readable?: readonly string[];

@@ -27,7 +27,7 @@ export interface FolderEntry {
 const skipped = "node_modules";
 /** Stands for any name that no pattern mentions. */
 const anyName = "\u{10FFFD}";
-/** What one list of single files may hold. Programs can't write those beyond it. */
+/** The maximum of single files in a list. Programs can't write further ones. */
 const mostFiles = 500;
 const mostNames = 100_000;
 
@@ -36,7 +36,7 @@ export async function sandboxProfile(
   files: ProfileContext,
 ): Promise<SandboxProfile> {
   const rules = ruleSet(permissions);
-  // The same folders are asked for again and again.
+  // Each folder is asked for many times.
   const context: ProfileContext = {
     ...files,
     realpath: remembered(files.realpath),

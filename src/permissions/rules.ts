@@ -187,7 +187,7 @@ function denials(patterns: readonly string[] | undefined): string[] {
   return (patterns ?? []).filter((pattern) => pattern.startsWith("!"));
 }
 
-/** As an object with its preset. Types don't reach a program in JavaScript: so what is given is checked. */
+/** Returns an object with its preset. Checks its input, because types don't protect callers in JavaScript. */
 function inFull(permissions: Permissions): PermissionRules & { readonly preset: PermissionPreset } {
   const rules = typeof permissions === "object" ? permissions : { preset: permissions };
   const { preset = "read-only" }: PermissionRules = isRecord(rules) ? rules : {};

@@ -1,5 +1,5 @@
 /**
- * What the processes that we start may see of the environment: an allow-list. A token that is not in it can't leak, and a
+ * An allow-list of the environment variables that our child processes see. A token that is not in it can't leak, and a
  * variable that makes programs load something else (`NODE_OPTIONS`, `LD_PRELOAD`, `BASH_ENV`, `GIT_…`) has no say.
  */
 import { isCi, isInWorkspace, safePath } from "./search-path.ts";

@@ -112,7 +112,7 @@ function isRepository(path: string): boolean {
   return ["objects", "refs"].every((name) => isFolder(`${path}/${name}/.`));
 }
 
-/** Without headers of requests, which actions/checkout fills with a token, and without users and passwords of addresses. */
+/** Removes headers of requests, which actions/checkout fills with a token, and users and passwords of addresses. */
 export function withoutCredentials(settings: string): string {
   return settings
     .replaceAll(/^[^\n\r]*\bextraheader\s*=(?:[^\n\\]|\\[^])*$/gim, "")

@@ -6,9 +6,9 @@ import { randomBytes } from "node:crypto";
 import { closeSync, constants, openSync, unlinkSync } from "node:fs";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
-import { readCalmly } from "./breath.ts";
+import { readYielding } from "./waiting.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { runProgram } from "./processes.ts";
+import { outputOf } from "./programs.ts";
 import { findProgram } from "./search-path.ts";
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
@@ -21,7 +21,7 @@ export async function makeNamedPipes(
   if (mkfifo === undefined) throw new Error("There is no mkfifo in PATH outside the checkout");
   const [first = "/"] = paths;
   const options = { cwd: dirname(first), env: childEnvironment(environment) };
-  await runProgram(mkfifo, ["-m", "600", ...paths], options);
+  await outputOf(mkfifo, ["-m", "600", ...paths], options);
 }
 
 export class PipeReader {
@@ -56,7 +56,7 @@ export class PipeReader {
     const writer = openSync(path, O_WRONLY | O_NONBLOCK);
     this.#reader = new Socket({ fd: reader, readable: true, writable: false });
     this.#writer = new Socket({ fd: writer, readable: false, writable: true });
-    readCalmly(this.#reader, (chunk) => {
+    readYielding(this.#reader, (chunk) => {
       if (this.#stage.at === "open") onData(chunk);
       else if (this.#stage.at === "finishing") this.#seek(this.#stage, chunk);
       else if (this.#stage.at === "late") onLate(chunk);

@@ -7,6 +7,9 @@ import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow } from "./files.ts";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isRunning } from "./processes.ts";
+import { errorCode } from "./system-error.ts";
 
 const { O_RDWR, O_CREAT, O_APPEND } = fs.constants;
 
@@ -107,5 +110,30 @@ export class OwnFile {
   #isOurs(there: fs.Stats | undefined): boolean {
     const ours = fs.fstatSync(this.#file);
     return ours.dev === there?.dev && ours.ino === there.ino;
+  }
+}
+
+/** Undefined: a process that runs has it. Where no file can be made, nobody else can make one, and nothing is locked. */
+export function lockFile(path: string): (() => void) | undefined {
+  for (const isLast of [false, true]) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: "wx" });
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") return () => {};
+      if (isLast || isHeld(path)) return undefined;
+      rmSync(path, { force: true });
+    }
+  }
+  return undefined;
+}
+
+function isHeld(path: string): boolean {
+  try {
+    const pid = Number(readFileSync(path, "utf8"));
+    // A file that has no number yet is just being written.
+    return !(pid > 0) || isRunning(pid);
+  } catch {
+    return false;
   }
 }

@@ -1,12 +1,11 @@
 /** Nothing is ever ended by name: only a pid that we started, or one whose environment carries our mark. */
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { execFile, type ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { basename } from "node:path";
 import { systemClock } from "./system-clock.ts";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
-import { errorCode, errorMessage } from "./system-error.ts";
+import { errorCode } from "./system-error.ts";
 import { within } from "./waiting.ts";
 
 export function isRunning(pid: number): boolean {
@@ -24,7 +23,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   if (pid > 0) kill(pid, signal);
 }
 
-/** The same to a process that leads a group, and to all of its group; also when the leader is gone. */
+/** Signals all processes of a group, even when its leader is gone. */
 export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   if (leader > 1) kill(-leader, signal);
 }
@@ -55,7 +54,7 @@ export async function endGroup(leader: number, graceMs: number): Promise<void> {
   await waitUntil(() => isGroupGone(leader), graceMs);
 }
 
-/** Where no init process buries the dead, as in many containers, a group of them is as good as gone. */
+/** Without an init process, as in many containers, zombies are never reaped: a group of zombies counts as gone. */
 function isGroupGone(leader: number): boolean {
   if (!isRunning(-leader)) return true;
   if (process.platform !== "linux") return false;
@@ -88,7 +87,7 @@ export function statOf(pid: number): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** What its threads have started: each of them has a list of its own. */
+/** Each thread has its own list of the processes that it has started. */
 function childrenOf(pid: number): number[] {
   return idsIn(`/proc/${pid}/task`).flatMap((thread) =>
     Array.from(fileOf(pid, `task/${thread}/children`).matchAll(/\d+/g), Number),
@@ -111,7 +110,7 @@ export async function endMarkedProcesses(name: string, value: string): Promise<v
   }
 }
 
-/** The same at once, without waiting: the last thing that a process does that has no time left. Linux only. */
+/** Kills at once and doesn't wait, for a process that has no time left. Linux only. */
 export function killMarkedProcesses(name: string, value: string): void {
   for (const pid of fromProc(`${name}=${value}`)) sendSignal(pid, "SIGKILL");
 }
@@ -168,7 +167,7 @@ export function cpuTicks(root: number): number | undefined {
   );
 }
 
-/** Of a zombie or another user's process, the environment reads as empty. */
+/** The environment of a zombie or of another user's process reads as empty. */
 function fromProc(mark: string): number[] {
   return idsIn("/proc").filter(
     (pid) => pid !== process.pid && fileOf(pid, "environ").split("\0").includes(mark),
@@ -192,60 +191,4 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((line) => line.split(" ").includes(mark))
     .map((line) => Number.parseInt(line, 10))
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
-}
-
-export interface ProgramCall {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** For standard input: a text, or an open file. Default: it is empty. */
-  readonly input?: string | Uint8Array | number;
-}
-
-/** Returns what a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */
-export async function runProgram(
-  program: string,
-  args: readonly string[],
-  { cwd, env, input = "" }: ProgramCall,
-): Promise<Buffer> {
-  const isFile = typeof input === "number";
-  const child = spawn(program, args, {
-    cwd,
-    env,
-    stdio: [isFile ? input : "pipe", "pipe", "pipe"],
-    timeout: 30_000,
-    killSignal: "SIGKILL",
-    windowsHide: true,
-  });
-  const printed: Buffer[] = [];
-  let size = 0;
-  let errors = "";
-  child.stdout?.on("data", (piece: Buffer) => {
-    printed.push(piece);
-    size += piece.length;
-    if (size > 256 * 1024 * 1024) child.kill("SIGKILL");
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    errors = (errors + text).slice(-10_000);
-  });
-  // A program need not read its input.
-  child.stdin?.on("error", () => {}).end(isFile ? undefined : input);
-  const end = await new Promise<string | undefined>((resolve) => {
-    child.once("error", (error) => resolve(errorMessage(error)));
-    child.once("close", (code, signal) =>
-      resolve(code === 0 ? undefined : `it ended with ${endText(code, signal)}`),
-    );
-  });
-  if (end === undefined) return Buffer.concat(printed);
-  throw new ProgramError(`${basename(program)}: ${errors.trim().slice(-500) || end}`, end);
-}
-
-/** The message quotes what the program has printed to stderr. */
-export class ProgramError extends Error {
-  /** How it ended, in our words. */
-  readonly end: string;
-
-  constructor(message: string, end: string) {
-    super(message);
-    this.end = end;
-  }
 }

@@ -1,11 +1,17 @@
-import { defined } from "../text/guards.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
+import { basename } from "node:path";
 import { Readable, type Writable } from "node:stream";
-import { onAbort, unlessStuck, within, type Occasion } from "./waiting.ts";
-import { readCalmly } from "./breath.ts";
+import {
+  onAbort,
+  readYielding,
+  startTimeLimit,
+  type Occasion,
+  withGracePeriod,
+  within,
+} from "./waiting.ts";
 import { systemClock } from "./system-clock.ts";
-import { signalGroup } from "./processes.ts";
+import { endText, signalGroup } from "./processes.ts";
 import { resolveCommand } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
@@ -15,7 +21,7 @@ export type ProgramEnd =
   | {
       readonly kind: "not-started";
       readonly reason: string;
-      readonly code?: string;
+      readonly code?: string | undefined;
     };
 
 export type ProgramOutcome = ProgramEnd | { readonly kind: "aborted" };
@@ -27,8 +33,8 @@ export interface StartOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Files or named pipes that exist. Default: stdout is dropped, and the end of stderr is kept. */
   readonly output?: { readonly stdout: string; readonly stderr: string };
-  /** For standard input. A program that doesn't read it is no error. Default: it has no standard input. */
-  readonly input?: string;
+  /** For standard input, which a program need not read: a text, bytes or an open file. Default: it is empty. */
+  readonly input?: string | Uint8Array | number | undefined;
   /** Its standard input stays open after `input`, for `stdin` of the started program. */
   readonly conversation?: boolean;
   readonly sandbox?: { readonly enter: string } | undefined;
@@ -49,7 +55,7 @@ export interface ProgramOptions extends StartOptions {
 export interface StartedProgram {
   readonly pid: number | undefined;
   readonly ended: Promise<ProgramEnd>;
-  readonly stdin?: Writable;
+  readonly stdin?: Writable | undefined;
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -59,7 +65,7 @@ const graceMilliseconds = 2000;
 /** After so long without output, the output of an exited program is complete. */
 const quietMilliseconds = 500;
 
-/** Without a shell. A bare name is looked up in the `PATH` of `env`, never in the folder in which the program starts. */
+/** Uses no shell. A bare name is looked up in the `PATH` of `env`, never in the folder in which the program starts. */
 export function startProgram(
   command: string,
   args: readonly string[],
@@ -71,7 +77,8 @@ export function startProgram(
   const grouped = process.platform !== "win32";
   const files: number[] = [];
   const hasInput = conversation || input !== undefined;
-  const stdio: (number | "pipe" | "ignore")[] = [hasInput ? "pipe" : "ignore"];
+  const stdin0 = typeof input === "number" ? input : hasInput ? "pipe" : "ignore";
+  const stdio: (number | "pipe" | "ignore")[] = [stdin0];
   let child: ChildProcess;
   const { path = resolveCommand(command, cwd, env) } = options;
   if (path === undefined) return notStarted(Promise.resolve(notFound(command)));
@@ -86,7 +93,7 @@ export function startProgram(
       cwd,
       env,
       // A program may look at its own name, as the system would pass it on.
-      ...(sandbox === undefined ? { argv0: command } : {}),
+      argv0: sandbox === undefined ? command : undefined,
       detached: grouped,
       windowsHide: true,
       stdio,
@@ -112,7 +119,7 @@ export function startProgram(
   } else {
     const read = (stream: Readable | null, name: OutputStream): void => {
       if (stream === null) return;
-      readCalmly(stream, (piece) => {
+      readYielding(stream, (piece) => {
         lastOutput = performance.now();
         onOutput(piece, name);
       });
@@ -126,8 +133,10 @@ export function startProgram(
   }
   // EPIPE of a program that has closed it, or that has ended.
   stdin?.on("error", () => {});
-  if (!conversation) stdin?.end(input);
-  else if (input !== undefined) stdin?.write(input);
+  if (typeof input !== "number") {
+    if (!conversation) stdin?.end(input);
+    else if (input !== undefined) stdin?.write(input);
+  }
   if (!keepsRunning) for (const part of [child, stdin, stdout, errors]) unref(part);
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
@@ -146,7 +155,7 @@ export function startProgram(
   return {
     pid,
     ended,
-    ...(conversation && stdin !== null ? { stdin } : {}),
+    stdin: conversation && stdin !== null ? stdin : undefined,
     signal: (signal) => (grouped ? signalGroup(pid, signal) : void child.kill(signal)),
   };
 }
@@ -175,8 +184,7 @@ function notStarted(cause: Promise<unknown>): StartedProgram {
 }
 
 function failedStart(error: unknown): ProgramEnd {
-  const code = defined({ code: errorCode(error) });
-  return { kind: "not-started", reason: errorMessage(error), ...code };
+  return { kind: "not-started", reason: errorMessage(error), code: errorCode(error) };
 }
 
 /** Runs a program. An abort signal ends it, with all processes of its group. Never rejects. */
@@ -192,7 +200,51 @@ export async function runToEnd(
       program.signal("SIGKILL");
       listener();
     });
-  const end = await unlessStuck(program.ended, killed, graceMilliseconds, systemClock);
+  const end = await withGracePeriod(program.ended, killed, graceMilliseconds, systemClock);
   if (end === undefined) return { kind: "aborted" };
   return signal.aborted && end.value.kind !== "not-started" ? { kind: "aborted" } : end.value;
+}
+
+const longestRunMs = 30_000;
+const longestOutput = 256 * 1024 * 1024;
+
+/** Returns what a program prints. Rejects if it fails, runs for more than 30 seconds, or prints more than 256 MB. */
+export async function outputOf(
+  command: string,
+  args: readonly string[],
+  options: Omit<StartOptions, "output" | "onOutput">,
+): Promise<Buffer> {
+  const printed: Buffer[] = [];
+  let size = 0;
+  let errors = "";
+  const tooMuch = new AbortController();
+  const { signal, end } = startTimeLimit(systemClock, longestRunMs, tooMuch.signal);
+  const ended = await runToEnd(command, args, {
+    ...options,
+    signal,
+    onOutput(piece, stream) {
+      if (stream === "stderr") errors = (errors + piece.toString()).slice(-10_000);
+      else printed.push(piece);
+      size += piece.length;
+      if (size > longestOutput) tooMuch.abort();
+    },
+  });
+  end();
+  if (ended.kind === "exited" && ended.code === 0) return Buffer.concat(printed);
+  const how =
+    ended.kind === "not-started"
+      ? ended.reason
+      : `it ended with ${ended.kind === "exited" ? endText(ended.code, null) : "SIGKILL"}`;
+  throw new ProgramError(`${basename(command)}: ${errors.trim().slice(-500) || how}`, how);
+}
+
+/** The message quotes what the program has printed to stderr. */
+export class ProgramError extends Error {
+  /** The end of the program, in our words. */
+  readonly end: string;
+
+  constructor(message: string, end: string) {
+    super(message);
+    this.end = end;
+  }
 }

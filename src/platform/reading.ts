@@ -1,8 +1,8 @@
-/** What a path leads to can be replaced at any moment: files are opened first and judged then. */
+/** Files are opened first and judged then, because a path can be replaced at any moment. */
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 
-/** What happens if the path itself is a symbolic link. Links in the folders above are followed. */
+/** Applies if the path itself is a symbolic link. Links in the folders above are followed. */
 export type Links = "followed" | "refused";
 
 /** A pipe without a writer is not waited for. Windows has neither of the two flags. */

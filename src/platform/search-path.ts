@@ -42,7 +42,7 @@ export function fileNames(name: string, system: NodeJS.Platform = process.platfo
 }
 
 /** The folders in which we look for programs to start ourselves: not in the working directory either. */
-export function searchFolders(environment: Environment): string[] {
+export function searchFolders(environment: Environment): readonly string[] {
   return foldersOf(variable(environment, "PATH") ?? "", checkouts(environment));
 }
 
@@ -73,9 +73,19 @@ export function variable(environment: Environment, name: string): string | undef
   return key === undefined ? undefined : environment[key];
 }
 
-function foldersOf(path: string, excluded: readonly string[]): string[] {
+/** The folders of a `PATH` are resolved once, because their links take most of the time of a look-up. */
+const resolved = new Map<string, readonly string[]>();
+const mostResolved = 100;
+
+function foldersOf(path: string, excluded: readonly string[]): readonly string[] {
+  const key = [path, ...excluded].join("\0");
+  const known = resolved.get(key);
+  if (known !== undefined) return known;
   const isExcluded = within(excluded);
-  return path.split(delimiter).filter((folder) => isAbsolute(folder) && !isExcluded(folder));
+  const folders = path.split(delimiter).filter((one) => isAbsolute(one) && !isExcluded(one));
+  if (resolved.size === mostResolved) resolved.clear();
+  resolved.set(key, folders);
+  return folders;
 }
 
 function workspaceOf(environment: Environment): string[] {
@@ -96,7 +106,7 @@ export function isWithin(folder: string, path: string): boolean {
   return within([folder])(path);
 }
 
-/** The same for many paths: where the folders really are is asked once. */
+/** Resolves the folders once, for many paths. */
 function within(folders: readonly string[]): (path: string) => boolean {
   const known = folders.map((folder) => [folder, real(folder)] as const);
   return (path) => {

@@ -47,7 +47,7 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }
 
-/** What is wrong with the system, not with us or with what we were given. The message says it all. */
+/** A fault of the system, not of us or of our input. The message is complete. */
 export class SystemError extends Error {
   override readonly name = "SystemError";
 }

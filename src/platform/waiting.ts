@@ -3,6 +3,8 @@
  * the time is that of the clock which is passed in.
  */
 import { setMaxListeners } from "node:events";
+import type { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
 
 /** Stops listening, or cancels a timer. Idempotent. */
@@ -13,7 +15,7 @@ export type Occasion = (listener: () => void) => Release;
 
 const nothing: Release = () => {};
 
-/** Without a reason, `abort` creates an error with a stack each time. */
+/** A reason saves `abort` from creating an error with a stack each time. */
 const over = "over";
 
 /** Signals that may have any number of listeners: to say so takes longer than to listen. */
@@ -79,7 +81,7 @@ export function unlessAborted<T>(
 }
 
 /** For something that ends by itself when it is stopped, and may not do it: undefined `graceMs` after the stop. */
-export function unlessStuck<T>(
+export function withGracePeriod<T>(
   promise: Promise<T>,
   stop: Occasion,
   graceMs: number,
@@ -150,4 +152,30 @@ export function startTimeLimit(
       end();
     },
   };
+}
+
+export async function yieldToEventLoop(): Promise<void> {
+  await setImmediate();
+}
+
+const longestBlockMs = 10;
+
+/** Yields to the event loop after each 10 ms of work. */
+export class EventLoopYielder {
+  #since = performance.now();
+
+  async yieldIfDue(): Promise<void> {
+    if (performance.now() - this.#since < longestBlockMs) return;
+    await yieldToEventLoop();
+    this.#since = performance.now();
+  }
+}
+
+/** By itself, a stream passes on megabytes at once, and a cancellation takes many rounds of the event loop. */
+export function readYielding(stream: Readable, onPiece: (piece: Buffer) => void): void {
+  stream.on("data", (piece: Buffer) => {
+    onPiece(piece);
+    stream.pause();
+    void yieldToEventLoop().then(() => stream.resume());
+  });
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { join, sep } from "node:path";
 import { isAmong } from "../entry/glob.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { realPathOf } from "../platform/files.ts";
 import type { GitRepository } from "../git/repository.ts";
 import { readJudged } from "../platform/reading.ts";
@@ -26,9 +26,9 @@ export async function fileState(files: Files, globs: readonly string[]): Promise
   const root = realPathOf(files.folder);
   const own = files.own.map(realPathOf);
   const hash = createHash("sha256");
-  const breath = new Breath();
+  const yielder = new EventLoopYielder();
   for (const path of await pathsOf(files, globs)) {
-    if (breath.isDue) await breath.take();
+    await yielder.yieldIfDue();
     const place = join(root, path);
     if (own.some((one) => one === place || place.startsWith(one + sep))) continue;
     const found = lstatSync(place, { throwIfNoEntry: false });

@@ -17,7 +17,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import { allowsCommands } from "../permissions/rules.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import type { Environment } from "../platform/environment.ts";
 import { realPathOf, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
@@ -290,7 +290,7 @@ function flowSpec(
             readValue(files.read(path, from), permissions, workingDirectory),
           restored,
           onResult: whole?.onResult,
-          breath: new Breath(),
+          yielder: new EventLoopYielder(),
         };
         return await runFlow(flowRun, context);
       } finally {

@@ -22,11 +22,10 @@ import {
   type ReporterFailure,
 } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";
-import { nextRound } from "../platform/breath.ts";
+import { onAbort, within, yieldToEventLoop } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
-import { onAbort, within } from "../platform/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import {
   createSessions,
@@ -229,7 +228,7 @@ export class Host {
       const release = onAbort(signal, () => abort.abort(signal?.reason));
       try {
         // The caller gets the handle before the first event.
-        await nextRound();
+        await yieldToEventLoop();
         for (const source of [...toolSourcesOf(spec), spec.outputChecks]) await source?.prepare?.();
         const outcome =
           "jobName" in spec

@@ -6,8 +6,12 @@ import { idOf, type Model, type PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { ContextLengths } from "../sessions/model-limits.ts";
-import { type OfferedModel, whyNoModels, withoutLatest } from "../sessions/offered-models.ts";
+import {
+  ContextLengths,
+  type OfferedModel,
+  whyNoModels,
+  withoutLatest,
+} from "../sessions/offered-models.ts";
 import { type ModelAccess, providerOf } from "./options-provider.ts";
 import { modelOfFlow, type ReadEntry } from "./flows.ts";
 import { guessText } from "./options.ts";

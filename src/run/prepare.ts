@@ -38,7 +38,7 @@ import {
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
-import { lockFile } from "../platform/lock-file.ts";
+import { lockFile } from "../platform/own-file.ts";
 import { continueJob, type ContinueOptions, refusing, type ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
 import { checkRecords, type RecordPaths } from "./records.ts";

@@ -6,7 +6,7 @@ import type { Redactor } from "../redaction/redactor.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
-import { nextRound } from "../platform/breath.ts";
+import { yieldToEventLoop } from "../platform/waiting.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";
 import { OutputFolder } from "./output-directory.ts";
@@ -148,7 +148,7 @@ async function copyRedacted(
     const piece = Buffer.alloc(PIECE_BYTES);
     for (let read = readSync(source, piece); read > 0; read = readSync(source, piece)) {
       write(redacting.push(decoder.decode(piece.subarray(0, read), { stream: true })));
-      await nextRound();
+      await yieldToEventLoop();
     }
     write(redacting.push(decoder.decode()) + redacting.end());
   } finally {

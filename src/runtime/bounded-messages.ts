@@ -34,45 +34,53 @@ class BoundedMessages extends Transform {
   #passes = true;
 
   override _transform(piece: Buffer, _encoding: string, done: TransformCallback): void {
-    const passed: Buffer[] = [];
-    let rest = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
+    const bytes = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
     this.#held = nothing;
-    while (rest.length > 0) {
+    // Everything from `from` to `at` passes, in one piece: whoever reads it does something for each.
+    let [from, at] = [0, 0];
+    const pass = (): boolean => from === at || this.push(bytes.subarray(from, at));
+    while (at < bytes.length) {
       if (this.#left === 0) {
-        const header = this.#begin(rest, passed);
-        if (header === undefined) {
-          this.#held = rest;
+        const begun = this.#begin(bytes.subarray(at));
+        if (begun === undefined) {
+          this.#held = bytes.subarray(at);
           break;
         }
-        rest = rest.subarray(header);
+        if (begun.tooLong !== undefined) {
+          pass();
+          this.push(tooLong(begun.tooLong));
+        }
+        at += begun.header;
       }
-      const part = rest.subarray(0, this.#left);
-      if (this.#passes && part.length > 0) passed.push(part);
-      this.#left -= part.length;
-      rest = rest.subarray(part.length);
+      const part = Math.min(this.#left, bytes.length - at);
+      this.#left -= part;
+      at += part;
+      if (!this.#passes) from = at;
     }
-    // Whoever reads it does something for each piece.
-    if (passed.length > 0) this.push(Buffer.concat(passed));
+    pass();
     done();
   }
 
-  /** Returns the length of the header; undefined: more of it has to come. */
-  #begin(bytes: Buffer, passed: Buffer[]): number | undefined {
+  /** `tooLong`: the session whose event doesn't pass. Undefined: more of the header has to come. */
+  #begin(
+    bytes: Buffer,
+  ): { readonly header: number; readonly tooLong: string | undefined } | undefined {
     const end = bytes.indexOf(endOfHeader);
     if (end === -1 && bytes.length < longestHeader) return undefined;
-    const header = bytes.subarray(0, end + endOfHeader.length);
-    const [, length] = (end === -1 ? null : contentLength.exec(header.toString("latin1"))) ?? [];
-    let sessionId: string | undefined;
-    if (Number(length) > longestEvent) {
-      const beginning = bytes.subarray(header.length, header.length + longestBeginning);
-      if (beginning.length < longestBeginning) return undefined;
-      sessionId = answerEvent.exec(beginning.toString("latin1"))?.[1];
-    }
+    const header = end === -1 ? 0 : end + endOfHeader.length;
+    const [, length] = contentLength.exec(bytes.toString("latin1", 0, header)) ?? [];
+    this.#passes = true;
     this.#left = length === undefined ? Infinity : Number(length);
+    if (length === undefined) return { header: 0, tooLong: undefined };
+    if (this.#left <= longestEvent) return { header, tooLong: undefined };
+    const beginning = bytes.toString("latin1", header, header + longestBeginning);
+    if (beginning.length < longestBeginning) {
+      this.#left = 0;
+      return undefined;
+    }
+    const [, sessionId] = answerEvent.exec(beginning) ?? [];
     this.#passes = sessionId === undefined;
-    if (length === undefined) return 0;
-    passed.push(sessionId === undefined ? header : tooLong(sessionId));
-    return header.length;
+    return { header, tooLong: sessionId };
   }
 }
 

@@ -64,7 +64,6 @@ export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
     ...request,
     pathOption: "The input `runtime-path`",
     installed: cacheTargets(request, platform),
-    // What is installed is of our version too.
     exactVersion: true,
   });
   if (found !== undefined) {
@@ -207,7 +206,7 @@ const sourceNames = {
   installed: `version ${runtimeVersion} in the tool cache`,
 } as const;
 
-/** None in the workspace, regardless of the variables: its files may have come with a commit. */
+/** A folder in the workspace is never used, because its files may have come with a commit. */
 function cacheTargets(request: RuntimeRequest, platform: string): string[] {
   return [request.toolCacheDirectory, request.temporaryDirectory].flatMap((directory) =>
     directory === undefined || directory === "" || isInWorkspace(directory, request.environment)
@@ -272,7 +271,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** What npm needs beside the variables that every process gets. */
+/** Variables that npm needs in addition to those of every process. */
 const forRegistry = /^(?:NPM_CONFIG_.*|NPM_TOKEN|NODE_AUTH_TOKEN)$/i;
 /** Settings of npm that make node or npm load or run something. */
 const programs =

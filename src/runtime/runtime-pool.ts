@@ -33,7 +33,7 @@ function keyOf(kind: RuntimeKind): string {
 
 export interface RuntimePoolOptions {
   readonly clock: Clock;
-  /** What to start. Called for every start: it may throw an Error for people. */
+  /** Called for every start. It may throw an Error for people. */
   readonly configure: (kind: RuntimeKind) => Omit<RuntimeProcessOptions, "clock" | "directory">;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
   readonly onLeftovers?: ((runs: number) => void) | undefined;

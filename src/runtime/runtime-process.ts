@@ -3,23 +3,25 @@
  * call then settles, so every call is raced against its death and a deadline (docs/internals/runtime-notes.md#death). On
  * a busy machine an answer may take minutes: a late one starts a watch over its messages and CPU time.
  */
-import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
-import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
+import {
+  CopilotClient,
+  RuntimeConnection,
+  type CopilotClientOptions,
+  type CopilotRequestHandler,
+} from "@github/copilot-sdk";
 import { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { truncateStartUnredacted } from "../text/truncate.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
-import { nextRound } from "../platform/breath.ts";
+import { bestEffort, onAbort, startTimer, unless, yieldToEventLoop } from "../platform/waiting.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
 import { cpuTicks, endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
 import { runtimeSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
-import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, onAbort, startTimer, unless } from "../platform/waiting.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
@@ -29,7 +31,7 @@ const graceMs = 250;
 const lookMs = 1_000;
 /** Looks without CPU time and without a message. Not seconds, because this process may be slow as well. */
 const stillLooks = 10;
-/** The same if its CPU time is unknown. */
+/** Replaces `stillLooks` if its CPU time is unknown. */
 const stillLooksByMessages = 30;
 /** Consecutive looks without a message after which it counts as hung although it uses CPU time. */
 const silentLooks = 120;
@@ -88,7 +90,7 @@ export class RuntimeProcess implements RuntimeLife {
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
   #messages = 0;
-  /** Of the runtime, not of what is around it. */
+  /** The pid of the runtime, not of the sandbox around it. */
   #pid: number | undefined;
   #looked: { readonly at: number; readonly ticks: number | undefined } | undefined;
   #errors = "";
@@ -107,7 +109,7 @@ export class RuntimeProcess implements RuntimeLife {
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
       connection: RuntimeConnection.forStdio(
-        // What is inside is the file itself, and not a link to it.
+        // The sandbox has the file itself, not a link to it.
         sandbox ? { path: join(this.#sandboxFolder, "enter"), args: [realPathOf(path)] } : { path },
       ),
       env: {
@@ -168,10 +170,10 @@ export class RuntimeProcess implements RuntimeLife {
       this.#watchChild();
       const started = await this.answer(starting, startMs);
       if (!started) throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
-      // Of a sandbox, the SDK knows the process around the runtime.
+      // The SDK only knows the process of the sandbox.
       if (sandbox !== undefined) this.#pid = programIn(this.#pid) ?? this.#pid;
     } catch (error) {
-      // Of a child that was not started at all, the SDK only sees that it has no pipes.
+      // The SDK only reports that a child has no pipes if it was not started at all.
       const message = errorMessage((await this.#notStarted) ?? error);
       if (!this.gone) this.#stage = { at: "lost", reason: message, ended: false };
       await this.stop({ hasSessions: false });
@@ -266,7 +268,7 @@ export class RuntimeProcess implements RuntimeLife {
     return "given up";
   }
 
-  /** Of the process and those below it. Calls that are late at the same time share one look at them. */
+  /** Includes the processes below it. Calls that are late at the same time share one look. */
   #ticks(): number | undefined {
     const now = this.#options.clock.now();
     if (this.#looked === undefined || now - this.#looked.at >= lookMs / 2) {
@@ -287,7 +289,7 @@ export class RuntimeProcess implements RuntimeLife {
 
   async #stop(hasSessions: boolean): Promise<void> {
     const isWell = this.#stage.at === "up" && !this.#unresponsive;
-    // Of one that went by itself the reason stays known.
+    // A runtime that ended by itself keeps its reason.
     if (this.#stage.at === "up") this.#stage = { at: "stopping" };
     this.#ended.abort();
     const { clock } = this.#options;
@@ -301,7 +303,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#sandbox?.close();
     await removeDirectory(this.#options.directory).catch(() => undefined);
     // The writer of a child that was not started fails a moment after its start has failed.
-    await nextRound();
+    await yieldToEventLoop();
     this.#restore();
   }
 
@@ -342,4 +344,28 @@ export class RuntimeProcess implements RuntimeLife {
     for (const listener of this.#exitListeners) listener(reason);
     this.#exitListeners.clear();
   }
+}
+
+/**
+ * A request to a runtime that has died is written into a broken pipe. The RPC library under the SDK rejects it, and
+ * throws the error once more where it can't be caught (`throw` in an async promise executor).
+ */
+
+export function tolerateBrokenPipes(): () => void {
+  process.on("unhandledRejection", ignoreBrokenPipe);
+  return () => process.off("unhandledRejection", ignoreBrokenPipe);
+}
+
+export function ignoreBrokenPipe(reason: unknown): void {
+  if (isBrokenPipe(reason)) return;
+  // A listener replaces Node's default. Leave it to other listeners, or do as Node would without any.
+  const others = process.listeners("unhandledRejection").some((one) => one !== ignoreBrokenPipe);
+  if (!others) throw reason;
+}
+
+export function isBrokenPipe(reason: unknown): boolean {
+  if (!(reason instanceof Error) || !("code" in reason)) return false;
+  const { code } = reason;
+  const written = "syscall" in reason ? reason.syscall === "write" : true;
+  return written && ["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED"].includes(String(code));
 }

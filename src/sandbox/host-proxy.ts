@@ -54,7 +54,7 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         outgoing.once("response", resolve);
         outgoing.on("error", reject);
-        // Without an error, after an upgrade nobody asked for.
+        // No error is emitted after an upgrade that nobody asked for.
         outgoing.once("close", () => reject(new Error(`${target.host} gave no answer.`)));
       });
       answer.writeHead(response.statusCode ?? 502, withoutHops(response));
@@ -67,7 +67,7 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
   server.on("connection", (stream: Socket) => keep(stream));
   server.on("connect", (incoming, inside: Duplex, head) => {
     (async () => {
-      // Of this scheme, the port 443 may be left out.
+      // This scheme allows an address to omit the port 443.
       const target = URL.parse(`https://${incoming.url ?? ""}`);
       const address = target === null ? undefined : await addressOf(target.hostname, hosts);
       if (target === null || address === undefined) {
@@ -77,7 +77,7 @@ export async function startHostProxy(socket: string, hosts: HostLists): Promise<
       const outside = keep(connect(Number(target.port || 443), address));
       inside.once("close", () => outside.destroy());
       await once(outside, "connect");
-      // What the host sent last may still wait for a slow reader.
+      // The last bytes of the host may still wait for a slow reader.
       outside.once("close", () => incoming.socket.destroySoon());
       inside.write("HTTP/1.1 200 Connection established\r\n\r\n");
       outside.write(head);

@@ -6,7 +6,7 @@ import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { gitFolder, withoutCredentials } from "../platform/git-folder.ts";
 import type { HostLists } from "./host-proxy.ts";
 
-/** What a program may do, in absolute paths of what exists. A later list wins over an earlier one. */
+/** The grants of a program, as absolute paths that exist. A later list wins over an earlier one. */
 export interface SandboxProfile {
   /** `all`: the whole file system as this user sees it, but for the lists. */
   readonly files: "granted" | "all";
@@ -36,7 +36,7 @@ export interface SandboxOptions extends SandboxChoice {
   readonly environment: Environment;
   /** A folder of the run for scripts and lists, which is made. */
   readonly folder: string;
-  /** What the program itself needs, besides what the profile grants. */
+  /** Needs of the program itself, in addition to the grants of the profile. */
   readonly readable?: readonly string[];
   readonly writable?: readonly string[];
   /** Whether it is started in a sandbox of the same profile, which hides what is to be hidden. */
@@ -158,7 +158,7 @@ function shown(path: string, folder: string): string {
 
 let ofRoot: readonly string[] | undefined;
 
-/** What only root can read in `/etc`: in a container, the user of the job is root. */
+/** Lists what only root can read in `/etc`, because in a container, the user of the job is root. */
 function settingsOfRoot(): readonly string[] {
   const look = (folder: string): string[] =>
     fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

@@ -11,7 +11,6 @@ import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram, searchFolders } from "../platform/search-path.ts";
-import { systemCallFilter } from "./system-calls.ts";
 
 export interface Sandbox {
   /** The file that starts a program in it: its arguments are the program, absolute or in `PATH`, and its own. */
@@ -36,7 +35,7 @@ export async function programSandbox(options: SandboxOptions): Promise<Sandbox> 
 /** With `bin` first in `PATH`, the runtime takes our `bwrap`, which gives its commands the sandbox of programs. */
 export async function runtimeSandbox(
   options: SandboxOptions & {
-    /** What commands need of the runtime: folders of `writable` and `readable`. */
+    /** Folders of `writable` and `readable` that commands need, too. */
     readonly commands: Pick<SandboxOptions, "readable" | "writable">;
   },
 ): Promise<Sandbox & { readonly bin: string }> {
@@ -178,7 +177,7 @@ const ownProc = [
     .filter((path) => existsSync(path))
     .flatMap((path) => ["--ro-bind", "/dev/null", path]),
 ];
-/** Of programs: who makes a user namespace may mount control groups, and end all processes of a group of this user. */
+/** A program that makes a user namespace could mount control groups, and end all processes of a group of this user. */
 const programNamespaces = [...namespaces, "--disable-userns"];
 /** Bubblewrap limits its own user namespace there. */
 const outerProc = [...ownProc, "--bind", "/proc/sys/user", "/proc/sys/user"];
@@ -244,12 +243,12 @@ export async function sandboxSupport(
   let trial = trials.get(path);
   if (trial === undefined) trials.set(path, (trial = tryOut(path, environment)));
   const support = await trial;
-  // What keeps it from working can be removed.
+  // The user may fix the cause before the next attempt.
   if (support.kind === "none") trials.delete(path);
   return support;
 }
 
-/** Of all in `PATH` the distribution's own: AppArmor's profiles name its file. */
+/** Prefers the distribution's own, because AppArmor's profiles name its file. */
 export function findBubblewrap(environment: Environment): string | undefined {
   const folders = searchFolders(environment);
   const own = folders.filter((folder) => folder === "/usr/bin");
@@ -274,4 +273,61 @@ async function tryOut(path: string, environment: Environment): Promise<SandboxSu
     ? "Install bubblewrap 0.8 or later"
     : "Allow it to make user namespaces (on Ubuntu with `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`)";
   return none(`bubblewrap doesn't work: ${said}`, advice);
+}
+
+/**
+ * Refuses system calls that no namespace isolates: keyrings, io_uring, which opens sockets by itself, and sockets that
+ * need no network, such as AF_VSOCK.
+ */
+
+/** AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. */
+const families = [0, 1, 2, 10, 16];
+const IO_URING_SETUP = 425;
+const [ENOSYS, EAFNOSUPPORT] = [38, 97];
+
+/**
+ * For programs of 64 and of 32 bits: the interface (AUDIT_ARCH), `socket`, then `add_key`, `request_key`, `keyctl`, and
+ * `socketcall`, whose arguments a filter can't see. Programs of another interface can't call the kernel.
+ */
+const interfaces: Readonly<Record<string, readonly (readonly number[])[]>> = {
+  x64: [
+    [0xc000003e, 41, 248, 249, 250],
+    [0x40000003, 359, 286, 287, 288, 102],
+  ],
+  arm64: [
+    [0xc00000b7, 198, 217, 218, 219],
+    [0x40000028, 281, 309, 310, 311],
+  ],
+};
+
+/** Its code, with the number of instructions to skip if it doesn't hold in the highest byte, and its operand. */
+type Instruction = readonly [code: number, operand: number];
+
+const load = (offset: number): Instruction => [0x20, offset];
+const refuse = (error: number): Instruction => [0x06, 0x00050000 | error];
+const allow: Instruction = [0x06, 0x7fff0000];
+/** The calls of x32 are those of x86-64 with a further bit. */
+const withoutX32: Instruction = [0x54, 0xbfffffff];
+const where = (value: number, then: readonly Instruction[]): readonly Instruction[] => [
+  [0x15 | (then.length << 24), value],
+  ...then,
+];
+
+/** A program for seccomp. Undefined for a processor that isn't listed. */
+export function systemCallFilter(processor: string = process.arch): Uint8Array | undefined {
+  const all = interfaces[processor]?.flatMap(([arch = 0, socket = 0, ...refused]) =>
+    where(arch, [
+      load(0),
+      withoutX32,
+      ...[...refused, IO_URING_SETUP].flatMap((call) => where(call, [refuse(ENOSYS)])),
+      ...where(socket, [
+        load(16),
+        ...families.flatMap((family) => where(family, [allow])),
+        refuse(EAFNOSUPPORT),
+      ]),
+      allow,
+    ]),
+  );
+  if (all === undefined) return undefined;
+  return new Uint8Array(Uint32Array.from([load(4), ...all, refuse(ENOSYS)].flat()).buffer);
 }

@@ -26,7 +26,7 @@ export interface ICopilotSession {
   stop(): Promise<void>;
 }
 
-/** What happens in a session while it happens; each start has its end. */
+/** Called while a session runs. Each start has its end. */
 export interface ICopilotSessionCallbacks {
   /** The model begins to reason. */
   onStartReasoning(reasoningId: string): void;

@@ -8,7 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
 import { allowsCommands, sandboxMode } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { inRealFolder, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -32,7 +32,7 @@ import type { TurnOutcome } from "../engine/ports.ts";
 
 export interface ConfinementOptions {
   readonly environment: Environment;
-  /** Of the run. The stricter one of it and the permissions' counts. */
+  /** The mode of the run. The stricter of it and that of the permissions applies. */
   readonly mode?: SandboxMode | undefined;
   /** Whether a script plays the model: its author wrote the commands, so a machine without a sandbox runs them. */
   readonly scripted: boolean;
@@ -59,6 +59,7 @@ export class Confinement {
   readonly #options: ConfinementOptions;
   #folder: Promise<RunFolder> | undefined;
   #made = 0;
+  #found: SandboxFound | undefined;
   /** Whether something was started that may write files. What is there by now may be the work of an agent. */
   hasWriters = false;
   readonly #sandboxes = new Map<string, Promise<Sandbox>>();
@@ -90,9 +91,9 @@ export class Confinement {
   ): Promise<SandboxProfile> {
     const { kept = [] } = this.#options;
     refuseClosedFolder(workingDirectory);
-    const breath = new Breath();
+    const yielder = new EventLoopYielder();
     const pause = async (): Promise<void> => {
-      if (breath.isDue) await breath.take();
+      await yielder.yieldIfDue();
     };
     const made = await sandboxProfile(permissions, {
       ...realFiles,
@@ -189,8 +190,9 @@ export class Confinement {
   ): Promise<SandboxFound | Exclude<Confined, { readonly kind: "sandboxed" }>> {
     const { environment, bubblewrap, scripted, onUnconfined } = this.#options;
     const mode = sandboxMode(permissions, this.#options.mode);
+    if (mode !== "off" && this.#found !== undefined) return this.#found;
     const support = mode === "off" ? undefined : await sandboxSupport(environment, bubblewrap);
-    if (support?.kind === "bubblewrap") return support;
+    if (support?.kind === "bubblewrap") return (this.#found = support);
     if (support !== undefined && (mode === "required" || (startsPrograms && !scripted))) {
       const accept = ", or accept that commands can do whatever this user can: `sandbox: off`";
       const message = `This machine has no sandbox (${support.reason}). ${support.advice}${mode === "required" ? "" : accept}.`;

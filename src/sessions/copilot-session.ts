@@ -1,7 +1,6 @@
 /** A session that comes up too late, or after a cancel, is ended like any other: with its processes and files. */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
-import { defined } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { ModelLimits } from "../entry/model.ts";
@@ -12,7 +11,7 @@ import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
 import { openingCrash, type ModelAddress } from "./model-error.ts";
-import { promptTokensOf } from "./model-limits.ts";
+import { promptTokensOf } from "./offered-models.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { providerTypeOf, requestOf, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -140,10 +139,8 @@ export async function openCopilotSession(
     names,
     provider: provider && {
       ...provider,
-      ...defined({
-        maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
-        maxOutputTokens: outputTokens,
-      }),
+      maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
+      maxOutputTokens: outputTokens,
     },
     outputDirectory: runtime.outputDirectory,
     ...kind,
@@ -168,7 +165,8 @@ export async function openCopilotSession(
   const model = {
     modelId: request.modelId,
     baseUrl: provider?.baseUrl,
-    ...defined({ request: provider && requestOf(provider), ...limits }),
+    request: provider && requestOf(provider),
+    ...limits,
   };
   try {
     const created = await create(lease, config, clock, signal);
@@ -188,7 +186,7 @@ export async function openCopilotSession(
       });
     }
     if (hasCommands) {
-      // Without it, commands would have no sandbox.
+      // Commands would have no sandbox otherwise.
       const answer = await runtime
         .answer(confine(session), createMs, signal)
         .catch(async (error: unknown) => {

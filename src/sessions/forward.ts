@@ -1,10 +1,11 @@
 /** Sends a model request as the runtime would: `fetch` knows no proxy, and gives up after five silent minutes. */
 import * as http from "node:http";
 import * as https from "node:https";
+import { BlockList, isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
 import type { Environment } from "../platform/environment.ts";
-import { proxyFor } from "./model-server.ts";
+import { urlOf } from "../text/guards.ts";
 import type { WireRequest } from "./request-bodies.ts";
 
 const mostRedirects = 20;
@@ -122,4 +123,51 @@ function responseOf(incoming: http.IncomingMessage): Response {
 function withCode(error: unknown): unknown {
   if (!(error instanceof Error) || !("code" in error)) return error;
   return new Error(`${error.message} [${String(error.code)}]`, { cause: error });
+}
+
+export function proxyFor(address: string, environment: Environment): string | undefined {
+  const url = urlOf(address);
+  if (url === undefined) return undefined;
+  const ofScheme = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
+  const proxy = variable(environment, ofScheme) ?? variable(environment, "ALL_PROXY");
+  return isExcluded(url, variable(environment, "NO_PROXY") ?? "") ? undefined : proxy;
+}
+
+/** `*`, a domain (with its subdomains), an address, or a range of addresses; each may have a port. */
+function isExcluded(url: URL, noProxy: string): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const port = url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port;
+  return noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((item) => item !== "")
+    .some((item) => {
+      if (item === "*") return true;
+      const [, name = item, ofPort] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(item) ?? [];
+      if (ofPort !== undefined && ofPort !== port) return false;
+      const bare = name.replace(/^\[|\]$/g, "");
+      if (isIP(host) !== 0) return isInRange(host, bare);
+      const domain = bare.replace(/^\*?\.+/, "");
+      return domain !== "" && (host === domain || host.endsWith(`.${domain}`));
+    });
+}
+
+function isInRange(host: string, range: string): boolean {
+  const [address = "", bits] = range.split("/");
+  const type = isIP(address) === 4 ? "ipv4" : "ipv6";
+  const list = new BlockList();
+  try {
+    if (bits === undefined) list.addAddress(address, type);
+    else list.addSubnet(address, Number(bits), type);
+    return list.check(host, isIP(host) === 4 ? "ipv4" : "ipv6");
+  } catch {
+    // Not a range of addresses.
+    return false;
+  }
+}
+
+/** Programs read either case; the lower one first. */
+export function variable(environment: Environment, name: string): string | undefined {
+  const value = environment[name.toLowerCase()] ?? environment[name];
+  return value === "" ? undefined : value;
 }

@@ -130,7 +130,7 @@ export function openingCrash(message: string, asked: ModelAddress): Crash | unde
   return causeOf(message) === "session-error" ? undefined : modelCrash(error, undefined, asked);
 }
 
-/** What an error without a status is about. The runtime reports some network failures as failed authentication. */
+/** The cause of an error without a status. The runtime reports some network failures as failed authentication. */
 export function causeOf(message: string, failure = ""): "auth" | "unreachable" | "session-error" {
   const codes = `${message} ${failure}`.matchAll(/\[(E[A-Z_]+)\]/g);
   const unreachable = [...codes].some(([, code = ""]) => unreachableCodes.has(code));

@@ -12,6 +12,7 @@ import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
 import { askForModels } from "./offered-models.ts";
 import type { Environment } from "../platform/environment.ts";
+import { variable } from "./forward.ts";
 import type { Provider } from "./provider.ts";
 
 const firstMs = 2_000;
@@ -166,4 +167,18 @@ interface Problem {
   /** There was no connection at all. */
   readonly refused: boolean;
   readonly reason: string;
+}
+
+/**
+ * Where the models are, and where a session gets the access to them. An enterprise with data residency has its own
+ * addresses. The runtime is not given its other variables for it, `COPILOT_GH_HOST` and `COPILOT_API_URL`.
+ */
+export function copilotService(environment: Environment): readonly string[] {
+  const host = (variable(environment, "GH_HOST") ?? "")
+    .replace(/^https?:\/\//i, "")
+    .replace(/\/.*$/s, "")
+    .toLowerCase();
+  return /^[a-z0-9-]+\.ghe\.com$/.test(host)
+    ? [`https://copilot-api.${host}`, `https://api.${host}`]
+    : ["https://api.githubcopilot.com", "https://api.github.com"];
 }

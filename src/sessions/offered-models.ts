@@ -3,20 +3,22 @@ import { defined, isRecord, isText, parsedJson, urlOf } from "../text/guards.ts"
 import { sentence } from "../text/truncate.ts";
 import { capitalized } from "../events/decision.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { quoted, serverName, wordsOf } from "./model-error.ts";
+import { quoted, serverName, wordsOf, modelName, type ModelAddress } from "./model-error.ts";
 import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { forward } from "./forward.ts";
 import { listOf, providerTypeOf, type Provider } from "./provider.ts";
+import type { SessionEvent } from "@github/copilot-sdk";
+import type { Crash } from "../events/crash.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {
   /** For people. */
   readonly name: string;
-  /** As an entry names it. */
+  /** The id that an entry uses. */
   readonly id: string;
-  /** What a request costs, in premium requests of GitHub Copilot; 0 for those of other servers. */
+  /** The cost of a request, in premium requests of GitHub Copilot; 0 for models of other servers. */
   readonly multiplier: number;
   /** How many tokens it reads and writes together, if its server tells. */
   readonly contextTokens?: number;
@@ -41,10 +43,26 @@ export function askForModels(
   return forward({ url, method: "GET", headers, body: "" }, environment, signal);
 }
 
-export function headersOf(provider: Provider | undefined): Record<string, string> {
+function headersOf(provider: Provider | undefined): Record<string, string> {
   const { apiKey = "", headers = {} } = provider ?? {};
   const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
   return { ...ofKey, ...headers };
+}
+
+/** Undefined if it takes too long, or fails. */
+async function inTime<T>(
+  clock: Clock,
+  milliseconds: number,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const limit = startTimeLimit(clock, milliseconds);
+  try {
+    return await ask(limit.signal);
+  } catch {
+    return undefined;
+  } finally {
+    limit.end();
+  }
 }
 
 /** Empty if it doesn't answer in time, or not with a list. */
@@ -54,27 +72,22 @@ export async function modelsOfServer(
   clock: Clock,
   milliseconds = answerMs,
 ): Promise<readonly ListedModel[]> {
-  const limit = startTimeLimit(clock, milliseconds);
-  try {
-    const answer = await askForModels(provider.baseUrl, provider, environment, limit.signal);
-    const list: unknown = await answer.json();
-    const data = isRecord(list) ? list["data"] : undefined;
-    const models = (Array.isArray(data) ? data : []).flatMap((model): [string, ListedModel][] => {
-      if (!isRecord(model) || !isText(model["id"]) || model["id"] === "") return [];
-      const id = model["id"];
-      const { meta = {}, owned_by: owner }: Readonly<Record<string, unknown>> = model;
-      const told = isRecord(meta) ? { ...model, ...meta } : model;
-      // llama.cpp, vLLM, and others.
-      const contextTokens = contextFields.map((name) => countOf(told[name])).find(Boolean);
-      const more = { contextTokens, owner: isText(owner) ? owner : undefined };
-      return [[id, { ...freeModel(id), ...defined(more) }]];
-    });
-    return [...new Map(models).values()];
-  } catch {
-    return [];
-  } finally {
-    limit.end();
-  }
+  const list = await inTime(clock, milliseconds, async (signal): Promise<unknown> => {
+    const answer = await askForModels(provider.baseUrl, provider, environment, signal);
+    return answer.json();
+  });
+  const data = isRecord(list) ? list["data"] : undefined;
+  const models = (Array.isArray(data) ? data : []).flatMap((model): [string, ListedModel][] => {
+    if (!isRecord(model) || !isText(model["id"]) || model["id"] === "") return [];
+    const id = model["id"];
+    const { meta = {}, owned_by: owner }: Readonly<Record<string, unknown>> = model;
+    const fields = isRecord(meta) ? { ...model, ...meta } : model;
+    // llama.cpp, vLLM, and others.
+    const contextTokens = contextFields.map((name) => countOf(fields[name])).find(Boolean);
+    const more = { contextTokens, owner: isText(owner) ? owner : undefined };
+    return [[id, { ...freeModel(id), ...defined(more) }]];
+  });
+  return [...new Map(models).values()];
 }
 
 /** Why a server lists no models, and what to do. */
@@ -114,7 +127,7 @@ export async function modelsOfAccount(
   try {
     const lease = await pool.acquire({ searches: "open", requests: "direct" });
     try {
-      // As for sessions, an installation token is in the environment of the runtime.
+      // An installation token is in the environment of the runtime, as for sessions.
       const own = gitHubToken === undefined || gitHubToken.startsWith("ghs_");
       const asked = lease.runtime.client.rpc.models.list(own ? {} : { gitHubToken });
       const { models } = (await within(asked, accountMs, clock))?.value ?? { models: [] };
@@ -136,7 +149,7 @@ export async function modelsOfAccount(
 
 const contextFields = ["n_ctx", "max_model_len", "context_length"];
 
-export function countOf(value: unknown): number | undefined {
+function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
@@ -147,4 +160,90 @@ export function withoutLatest(id: string): string {
 
 export function freeModel(id: string): OfferedModel {
   return { name: id, id, multiplier: 0 };
+}
+
+/** A model that never ends would write until the turn is over. */
+export const OUTPUT_TOKENS = 8_192;
+/** Room for a short answer, if nobody says how long one may be. */
+const ANSWER_TOKENS = 2_048;
+
+/** How much of a context a prompt may fill. */
+export function promptTokensOf(contextTokens: number, outputTokens = ANSWER_TOKENS): number {
+  return contextTokens - Math.min(outputTokens, Math.floor(contextTokens / 4));
+}
+
+/** The runtime compacts conversations, and counts a prompt before it sends it, but sends one that doesn't fit. */
+export function overflowIn(event: SessionEvent, asked: ModelAddress): Crash | undefined {
+  // After the other event, which the SDK's types don't have, no request is made.
+  const isCount = /^(?:session\.usage_info|model\.compaction_static_context_blocked)$/;
+  const { currentTokens = 0, tokenLimit = 0 }: Readonly<Record<string, unknown>> = {
+    ...event.data,
+  };
+  if (!isCount.test(event.type) || event.agentId !== undefined) return undefined;
+  if (typeof currentTokens !== "number" || typeof tokenLimit !== "number") return undefined;
+  if (asked.contextTokens === undefined || currentTokens <= tokenLimit) return undefined;
+  const [needed, context, rest] = [
+    currentTokens,
+    asked.contextTokens,
+    asked.contextTokens - tokenLimit,
+  ].map((count) => count.toLocaleString("en-US"));
+  const message =
+    `The prompt doesn't fit: with the system prompt and the tools it has about ${needed} tokens, and the ` +
+    `${modelName(asked)} reads ${context}, of which ${rest} are for its answer. Start the server with a larger ` +
+    "context (llama.cpp: -c, Ollama: OLLAMA_CONTEXT_LENGTH, vLLM: --max-model-len), write contextTokens into " +
+    "`models` of the entry if the server tells a wrong one, or shorten the prompt.";
+  return { cause: "configuration", message };
+}
+
+/** A session waits for it. Servers list their models while they write answers. */
+const sessionAnswerMs = 2_000;
+
+export class ContextLengths {
+  readonly #known = new Map<string, Promise<number | undefined>>();
+  readonly #clock: Clock;
+  readonly #environment: Environment;
+
+  constructor({ clock, environment }: { clock: Clock; environment: Environment }) {
+    this.#clock = clock;
+    this.#environment = environment;
+  }
+
+  /** Undefined if the server doesn't tell. A server that doesn't answer is asked again by the next session. */
+  of(provider: Provider, modelId: string): Promise<number | undefined> {
+    const known = this.#known.get(modelId) ?? this.#ask(provider, modelId);
+    this.#known.set(modelId, known);
+    return known;
+  }
+
+  async #ask(provider: Provider, modelId: string): Promise<number | undefined> {
+    const listed = await modelsOfServer(provider, this.#environment, this.#clock, sessionAnswerMs);
+    if (listed.length === 0) this.#known.delete(modelId);
+    const model = listed.find(({ id }) => withoutLatest(id) === withoutLatest(modelId));
+    if (model === undefined || model.owner === undefined) return model?.contextTokens;
+    return model.contextTokens ?? this.#askOllama(provider, modelId);
+  }
+
+  /** A model that is loaded has a context; of another, Ollama knows what its file sets or allows. */
+  async #askOllama(provider: Provider, modelId: string): Promise<number | undefined> {
+    const headers = new Headers({ ...headersOf(provider), "content-type": "application/json" });
+    return inTime(this.#clock, sessionAnswerMs, async (signal) => {
+      const ask = async (path: string, body = ""): Promise<Readonly<Record<string, unknown>>> => {
+        const url = new URL(path, provider.baseUrl).href;
+        const request = { url, method: body === "" ? "GET" : "POST", headers, body };
+        const answer: unknown = await (await forward(request, this.#environment, signal)).json();
+        return isRecord(answer) ? answer : {};
+      };
+      const { models = [] } = await ask("/api/ps");
+      const loaded: unknown = (Array.isArray(models) ? models : []).find(
+        (one) => isRecord(one) && withoutLatest(String(one["name"])) === withoutLatest(modelId),
+      );
+      const context = isRecord(loaded) ? countOf(loaded["context_length"]) : undefined;
+      if (context !== undefined) return context;
+      const shown = await ask("/api/show", JSON.stringify({ model: modelId }));
+      const [, set] = /^num_ctx\s+(\d+)/m.exec(String(shown["parameters"])) ?? [];
+      if (set !== undefined) return countOf(Number(set));
+      const info = Object.entries(isRecord(shown["model_info"]) ? shown["model_info"] : {});
+      return countOf(info.find(([name]) => name.endsWith(".context_length"))?.[1]);
+    });
+  }
 }

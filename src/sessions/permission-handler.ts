@@ -5,7 +5,6 @@ import type {
 } from "@github/copilot-sdk";
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { defined } from "../text/guards.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { PermissionDenied } from "../events/session-activity.ts";
 import { type PathContext, realLocation } from "../permissions/paths.ts";
@@ -62,7 +61,7 @@ export function permissionHandler(
     } catch {
       // A listener's fault must not turn a no into anything else.
     }
-    // Without feedback a rejection ends the turn silently (docs/internals/runtime-notes.md#permission-answers).
+    // A rejection that has no feedback ends the turn silently (docs/internals/runtime-notes.md#permission-answers).
     return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
   };
 }
@@ -108,7 +107,7 @@ export function fromRuntime(request: RuntimeRequest): PermissionRequest {
       return {
         kind: "read",
         paths: [request.path, request.resolvedPath ?? request.path],
-        // What these show is one file, or names only. Everything else is taken as a search in all below.
+        // These show one file, or only names. Everything else counts as a search in all folders below.
         deep: !/^(?:Read file|Search in file|List directory|Search for files matching pattern in): /.test(
           request.intention,
         ),
@@ -128,7 +127,7 @@ export function fromRuntime(request: RuntimeRequest): PermissionRequest {
   }
 }
 
-/** What can't be proven from the diff is refused: the request itself names only the file that a move leads to. */
+/** A write that its diff doesn't prove is refused: the request itself names only the target of a move. */
 function write(request: Extract<RuntimeRequest, { kind: "write" }>): PermissionRequest {
   const { fileName, resolvedPath, diff } = request;
   const inDiff = changedPaths(diff);
@@ -162,7 +161,7 @@ function changedPaths(diff: string): string[] | undefined {
 
 function other(request: RuntimeRequest, refusal?: string): PermissionRequest {
   const target = describe(request);
-  return { kind: "other", operation: request.kind, target, ...defined({ refusal }) };
+  return { kind: "other", operation: request.kind, target, refusal };
 }
 
 function describe(request: RuntimeRequest): string {

@@ -1,5 +1,5 @@
 /**
- * What is put into the requests of a session to the model, which the SDK has no call for
+ * Adds to the model requests of a session what the SDK has no call for
  * (docs/internals/runtime-notes.md#history, #answer-formats).
  */
 import type { AnswerFormat, PastMessage } from "../engine/ports.ts";

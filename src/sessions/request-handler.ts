@@ -5,9 +5,8 @@ import { defined } from "../text/guards.ts";
 import type { Environment } from "../platform/environment.ts";
 import { type WireRequest, isRefusal, withAnswerFormat, withHistory } from "./request-bodies.ts";
 import { forward } from "./forward.ts";
-import { untilItsEnd } from "./response-end.ts";
 import type { Crash } from "../events/crash.ts";
-import { clearAnswer, stopped } from "./clear-answer.ts";
+import { clearAnswer, stopped, untilItsEnd } from "./model-response.ts";
 import { hopeless, type ModelAddress } from "./model-error.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -88,7 +87,7 @@ export class RequestHandler extends CopilotRequestHandler {
         headers: Object.fromEntries(headers),
         body: written,
         history: added,
-        ...defined({ toolNames: conversation?.toolNames }),
+        toolNames: conversation?.toolNames,
         signal: context.signal,
         killRuntime,
       });

@@ -2,7 +2,7 @@ import type { ProviderConfig, SessionConfig } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import { type JobTool, availableTools } from "../entry/model.ts";
 import { verdictTools } from "../engine/verdict-tools.ts";
-import { defined, isRecord, isText } from "../text/guards.ts";
+import { isRecord, isText } from "../text/guards.ts";
 import {
   folderMaker,
   permissionHandler,
@@ -61,9 +61,10 @@ export function sessionConfig(
     enableSkills: false,
     enableSessionStore: false,
     enableSessionTelemetry: false,
-    ...defined({ gitHubToken, provider }),
+    gitHubToken,
+    provider,
     // A handler gets whole requests over HTTP; over a WebSocket they are parts.
-    ...(options.requests === "handled" ? { capi: { enableWebSocketResponses: false } } : {}),
+    capi: options.requests === "handled" ? { enableWebSocketResponses: false } : undefined,
   };
 }
 

@@ -12,7 +12,7 @@ import type {
 } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
-import { defined, isRecord } from "../text/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { truncateUnredacted, wholeCharacters } from "../text/truncate.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { within } from "../platform/waiting.ts";
@@ -82,7 +82,7 @@ type Listener = (
   news: Extract<SessionActivity, { kind: "tool.delta" | "permission.denied" }>,
 ) => void;
 
-/** What this process does for one session: tool calls, which end with its turn, and denials. */
+/** Tool calls that this process runs for one session, which end with its turn, and denials. */
 export class OwnCalls {
   readonly running = new Set<AbortController>();
   readonly #listeners = new Set<Listener>();
@@ -113,7 +113,7 @@ export function sdkTools(
     parameters: wholeValue(parameters),
     skipPermission: allowed === "always",
     defer: "never",
-    ...defined({ timeoutSeconds }),
+    timeoutSeconds,
     handler: async (given, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
       const { succeeded, text } = await run(given, {
         toolCallId,
@@ -192,7 +192,7 @@ export class LiveTools {
   }
 }
 
-/** Without halves of characters in its texts: the runtime ignores a message that has one. */
+/** Removes halves of characters, because the runtime ignores a message that has one. */
 function wholeValue(parameters: SessionTool["parameters"]): SessionTool["parameters"] {
   const json = JSON.stringify(parameters);
   if (!/\\ud[89a-f]/i.test(json)) return parameters;

@@ -1,8 +1,7 @@
 /** One user of a session at a time: a prompt of its owner, a task that borrows it, or the task that opened it. */
 import type { CopilotSession } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
-import { nextRound } from "../platform/breath.ts";
-import { within } from "../platform/waiting.ts";
+import { within, yieldToEventLoop } from "../platform/waiting.ts";
 
 export const BUSY =
   "The session is busy: it is still working on a prompt, or a task is running in it.";
@@ -38,7 +37,7 @@ export function occupy(session: CopilotSession): Use {
 /** Like `occupy`, but rejects if the session is in use, except by what ends within a moment. */
 export async function enter(session: CopilotSession, clock: Clock): Promise<Use> {
   // Called by a listener of the end, it may come before the one that notes it here.
-  if (uses.has(session)) await nextRound();
+  if (uses.has(session)) await yieldToEventLoop();
   const current = uses.get(session);
   if (current?.isEnding === true) await within(current.over, MOMENT_MS, clock);
   if (uses.has(session)) throw new Error(BUSY);

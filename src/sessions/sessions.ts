@@ -10,11 +10,16 @@ import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { authentication } from "../runtime/runtime-environment.ts";
-import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
-import { ContextLengths, OUTPUT_TOKENS, overflowIn } from "./model-limits.ts";
-import { ModelProbe } from "./model-probe.ts";
+import {
+  ContextLengths,
+  OUTPUT_TOKENS,
+  overflowIn,
+  modelsOfAccount,
+  modelsOfServer,
+  type OfferedModel,
+} from "./offered-models.ts";
+import { copilotService, ModelProbe } from "./model-probe.ts";
 import { serverName } from "./model-error.ts";
-import { copilotService } from "./model-server.ts";
 import { rehearsalProvider, transportProvider, type Provider } from "./provider.ts";
 import type { Conversation } from "./request-handler.ts";
 import {
@@ -104,7 +109,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const { outputTokens = provider && OUTPUT_TOKENS } = named;
       const asked = provider && (named.contextTokens ?? contexts.of(provider, modelId));
       const contextTokens = (await unlessAborted(Promise.resolve(asked), signal))?.value;
-      return defined({ contextTokens, outputTokens });
+      return { contextTokens, outputTokens };
     },
     kept: (options.kept ?? []).map((path) => resolve(path)),
     provider,
@@ -330,5 +335,5 @@ export const noModelOfHost = (token?: string): string =>
     token,
   );
 
-/** What a session without any way to a model ends with; the edges refuse before. */
+/** Ends a session that has no way to a model. The edges refuse earlier. */
 const noModelCrash: Crash = { cause: "configuration", message: noModelOfHost() };

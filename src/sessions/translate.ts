@@ -1,27 +1,31 @@
 /**
- * The SDK's events, translated into ours. Whatever starts also ends, once, also when the runtime forgets to say so (an
- * abort leaves tools open, a retry leaves messages open). Of sub-agents we keep what a bill and a recording need.
+ * Translates the SDK's events, and owns the calls and texts that are open. Whatever starts also ends, once, even when the
+ * runtime doesn't report it: an abort leaves tools open, a retry leaves messages open. Sub-agents only report what a bill
+ * and a recording need.
  *
- * Some model servers begin anew with `call_1` in every answer. Of calls that share an id, the runtime executes one and
- * reports its result for all. Of an answer with a call whose arguments are no JSON object, it reports only the ends.
+ * Some model servers start again with `call_1` in every answer. The runtime executes one of the calls that share an id,
+ * and reports its result for all. If the arguments of a call are not a JSON object, it reports only the ends of the answer.
  */
 import { defined } from "../text/guards.ts";
 import type { SessionEvent } from "@github/copilot-sdk";
 import { truncateUnredacted, moreCharacters } from "../text/truncate.ts";
 import { UNKNOWN_TOOL, type SessionActivity, type ToolError } from "../events/session-activity.ts";
 import { failureWords } from "./model-error.ts";
-import { finishOf, statusOf, type SdkEvent } from "./turn-state.ts";
+import type { ToolCall } from "../engine/ports.ts";
+import { finishOf, statusOf, type SdkEvent } from "./model-answer.ts";
+
+type Call = ToolCall & { succeeded: boolean };
 
 interface Tool {
-  /** How many calls with this id are open. 0: they have ended, and a further end is no news. */
-  open: number;
-  /** How long the output was, and how it ended: comparing all of it each time would take quadratic time. */
+  /** The open calls with this id, oldest first. Empty: they have ended, and further ends are ignored. */
+  readonly open: Call[];
+  /** Length and end of the output so far: comparing all of it each time would take quadratic time. */
   length: number;
   end: string;
 }
 
 const COMPARED = 64;
-/** What is kept of a text that was never finished. */
+/** UTF-16 units that are kept of a text that was never finished. */
 const UNFINISHED = 64 * 1024;
 
 /** A local model takes ten seconds for so many parts of a call. */
@@ -31,9 +35,10 @@ type TextKind = "reasoning" | "message";
 
 export class Translator {
   #text: { readonly kind: TextKind; readonly id: string; text: string } | undefined;
-  /** Reasoning and messages that have ended: their late whole text is no news. */
+  /** Reasoning and messages that have ended: a whole text that follows is ignored. */
   readonly #ended = new Set<string>();
   readonly #tools = new Map<string, Tool>();
+  readonly #calls: Call[] = [];
   readonly #repeated = new Set<string>();
   /** Named by the stream of an answer, and not started yet; by id. */
   readonly #announced = new Map<string, Set<string>>();
@@ -58,17 +63,23 @@ export class Translator {
   }
 
   isOpen(toolCallId: string): boolean {
-    return (this.#tools.get(toolCallId)?.open ?? 0) > 0;
+    return (this.#tools.get(toolCallId)?.open.length ?? 0) > 0;
+  }
+
+  /** All calls of the root agent. */
+  get calls(): readonly ToolCall[] {
+    return this.#calls.map((call) => ({ ...call }));
   }
 
   close(): SessionActivity[] {
     if (this.#text !== undefined)
       this.#text.text = truncateUnredacted(this.#text.text, UNFINISHED, moreCharacters);
     const activities = this.#closeText();
-    for (const [toolCallId, tool] of this.#tools) {
-      for (; tool.open > 0; tool.open -= 1) {
+    for (const [toolCallId, { open }] of this.#tools) {
+      for (const { name: toolName, arguments: given } of open.splice(0)) {
         const error = { message: "The turn ended before the tool did.", code: "unfinished" };
-        activities.push({ kind: "tool.ended", toolCallId, succeeded: false, error });
+        const call = { toolCallId, toolName, arguments: given };
+        activities.push({ kind: "tool.ended", ...call, succeeded: false, error });
       }
     }
     this.#announced.clear();
@@ -167,16 +178,23 @@ export class Translator {
   #toolStarted(event: SdkEvent<"tool.execution_start">): SessionActivity[] {
     const { toolCallId, parentToolCallId, toolName, arguments: given = {} } = event.data;
     this.#announced.delete(toolCallId);
-    const { open } = this.#tools.get(toolCallId) ?? noTool;
-    this.#tools.set(toolCallId, { ...noTool, open: open + 1 });
+    this.#begin(toolCallId, toolName, given);
     const call = { toolCallId, ...defined({ parentToolCallId }), toolName, arguments: given };
     return [...this.#closeText(), { kind: "tool.started", ...call }];
+  }
+
+  #begin(toolCallId: string, name: string, given: unknown): Call {
+    const call = { name, arguments: given, succeeded: false };
+    const { open } = this.#tools.get(toolCallId) ?? { open: [] };
+    this.#tools.set(toolCallId, { open: [...open, call], length: 0, end: "" });
+    this.#calls.push(call);
+    return call;
   }
 
   /** The output is cumulative; we tell what is new. */
   #toolOutput(toolCallId: string, output: string): SessionActivity[] {
     const tool = this.#tools.get(toolCallId);
-    if (tool === undefined || tool.open === 0) return [];
+    if (tool === undefined || tool.open.length === 0) return [];
     const { length, end } = tool;
     const goesOn = output.length >= length && output.slice(length - end.length, length) === end;
     const text = goesOn ? output.slice(length) : output;
@@ -189,26 +207,29 @@ export class Translator {
   #toolEnded(event: SdkEvent<"tool.execution_complete">): SessionActivity[] {
     const { toolCallId } = event.data;
     const tool = this.#tools.get(toolCallId);
-    if (tool !== undefined && tool.open > 0) {
-      tool.open -= 1;
+    const call = tool?.open.shift();
+    if (call !== undefined) {
       const shared = this.#repeated.has(toolCallId);
       return [
-        toolEnded(event, shared ? "Another call of this answer has the same id." : undefined),
+        toolEnded(event, call, shared ? "Another call of this answer has the same id." : undefined),
       ];
     }
     const announced = this.#announced.get(toolCallId);
     if (tool !== undefined && announced === undefined) return [];
     this.#announced.delete(toolCallId);
-    this.#tools.set(toolCallId, { ...noTool });
-    return [...(announced ?? [UNKNOWN_TOOL])].flatMap((toolName) => [
-      ...this.#closeText(),
-      { kind: "tool.started", toolCallId, toolName, arguments: {} },
-      toolEnded(event, "The runtime reported the end of this call without its start."),
-    ]);
+    return [...(announced ?? [UNKNOWN_TOOL])].flatMap((toolName) => {
+      const begun = this.#begin(toolCallId, toolName, {});
+      this.#tools.get(toolCallId)?.open.pop();
+      return [
+        ...this.#closeText(),
+        { kind: "tool.started", toolCallId, toolName, arguments: {} },
+        toolEnded(event, begun, "The runtime reported the end of this call without its start."),
+      ];
+    });
   }
 
   #forgetTools(): void {
-    for (const [id, { open }] of this.#tools) if (open === 0) this.#tools.delete(id);
+    for (const [id, { open }] of this.#tools) if (open.length === 0) this.#tools.delete(id);
     this.#repeated.clear();
   }
 }
@@ -229,11 +250,10 @@ const texts = {
   Record<string, (id: string, text: string) => SessionActivity>
 >;
 
-const noTool: Readonly<Tool> = { open: 0, length: 0, end: "" };
-
-/** `fault`: why the call counts as failed. What the runtime says why it failed is worth more. */
+/** `fault`: why the call counts as failed, unless the runtime gives a reason. */
 function toolEnded(
   { data }: SdkEvent<"tool.execution_complete">,
+  call: Call,
   fault: string | undefined,
 ): SessionActivity {
   const { toolCallId, success, result, error, shellExecution } = data;
@@ -241,10 +261,13 @@ function toolEnded(
   const exitCode = shellExecution?.exitCode ?? 0;
   const own = success && fault !== undefined ? undefined : error;
   const shown = own ?? (fault === undefined ? undefined : { message: fault });
+  call.succeeded = success && fault === undefined;
   return {
     kind: "tool.ended",
     toolCallId,
-    succeeded: success && fault === undefined,
+    toolName: call.name,
+    arguments: call.arguments,
+    succeeded: call.succeeded,
     ...(result && { result: { content, ...defined({ detailedContent }) } }),
     ...(exitCode > 0 ? { exitCode } : {}),
     ...(shown && { error: toolError(shown) }),

@@ -2,7 +2,7 @@ import type { SessionLabel } from "../engine/ports.ts";
 
 /** One request of the runtime to a model. */
 export interface ModelRequest {
-  /** Of the session that asks. */
+  /** Id of the session that asks. */
   readonly sessionId: string;
   /** Undefined for a session that belongs to no task (`helperSessionStart`). */
   readonly label: SessionLabel | undefined;

@@ -1,9 +1,11 @@
-/** A pure fold over the events of a turn. */
+/** A pure fold over the events of a turn. It owns what is open: texts, tool calls and permission requests. */
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import { visible } from "../text/truncate.ts";
 import type { AnswerFinish, SessionActivity } from "../events/session-activity.ts";
+import { callReasons, finishOf, statusOf, type SdkEvent } from "./model-answer.ts";
+import { Translator } from "./translate.ts";
 import {
   hopeless,
   modelCrash,
@@ -12,17 +14,11 @@ import {
   type ModelAddress,
 } from "./model-error.ts";
 
-export type SdkEvent<Type extends SessionEvent["type"]> = Extract<SessionEvent, { type: Type }>;
-
 /** No model of today writes a tenth of that. What is kept of a longer one would grow without a bound. */
 export const MAX_ANSWER_BYTES = 4_000_000;
 
 /** More than most tokens of a text have: an answer that may be longer is cut off, not one that fits. */
 const BYTES_PER_TOKEN = 5;
-
-interface Call extends ToolCall {
-  succeeded: boolean;
-}
 
 export interface Answer {
   /** After a content filter the text is the runtime's own, or only a part. */
@@ -46,8 +42,7 @@ type TurnPhase =
   | { readonly at: "idle"; readonly aborted: boolean; readonly crash: Crash | undefined };
 
 export class TurnState {
-  readonly #calls: Call[] = [];
-  readonly #latest = new Map<string, Call>();
+  readonly #translator = new Translator();
   /** Tools and permission requests that are under way, sub-agents included. */
   readonly #open = new Set<string>();
   readonly #asked: ModelAddress;
@@ -68,7 +63,14 @@ export class TurnState {
     this.#asked = asked;
   }
 
-  accept(event: SessionEvent): void {
+  /** Events that still arrive after a turn was cut off or failed are dropped: there may be many. */
+  accept(event: SessionEvent): readonly SessionActivity[] {
+    const wasCut = this.#phase.at === "cut";
+    this.#follow(event);
+    return wasCut || this.#phase.at === "faulty" ? [] : this.#translator.translate(event);
+  }
+
+  #follow(event: SessionEvent): void {
     this.#watch(event);
     const fault = this.#faultIn(event);
     if (fault !== undefined) this.#fail("faulty", fault);
@@ -119,16 +121,12 @@ export class TurnState {
     }
   }
 
-  follow(activity: SessionActivity): void {
-    if (activity.kind === "tool.started") {
-      const { toolCallId, toolName: name, arguments: given } = activity;
-      const call: Call = { name, arguments: given, succeeded: false };
-      this.#latest.set(toolCallId, call);
-      this.#calls.push(call);
-    } else if (activity.kind === "tool.ended") {
-      const call = this.#latest.get(activity.toolCallId);
-      if (call !== undefined) call.succeeded = activity.succeeded;
-    }
+  isOpen(toolCallId: string): boolean {
+    return this.#translator.isOpen(toolCallId);
+  }
+
+  close(): SessionActivity[] {
+    return this.#translator.close();
   }
 
   get phase(): TurnPhase {
@@ -166,8 +164,8 @@ export class TurnState {
     return { cause, message: `${what} (${modelName(this.#asked)}).` };
   }
 
-  toolCalls(): ToolCall[] {
-    return this.#calls.map((call) => ({ ...call }));
+  get toolCalls(): readonly ToolCall[] {
+    return this.#translator.calls;
   }
 
   #measure({ agentId, data }: SdkEvent<"assistant.streaming_delta">): void {
@@ -250,41 +248,4 @@ function tooLong(bytes: number): Crash | undefined {
 /** Sub-agents may use the ids of each other. */
 function toolKey(event: SdkEvent<"tool.execution_start" | "tool.execution_complete">): string {
   return `tool ${event.agentId ?? ""} ${event.data.toolCallId}`;
-}
-
-/** The runtime passes on the words of other servers too. With any other reason, an answer is complete. */
-const finishes: Readonly<Record<string, AnswerFinish>> = {
-  length: "length",
-  max_tokens: "length",
-  max_output_tokens: "length",
-  model_length: "length",
-  model_context_window_exceeded: "length",
-  content_filter: "content_filter",
-  refusal: "content_filter",
-  safety: "content_filter",
-  sensitive: "content_filter",
-  recitation: "content_filter",
-  blocklist: "content_filter",
-  prohibited_content: "content_filter",
-  spii: "content_filter",
-  error: "error",
-  abort: "error",
-  aborted: "error",
-  cancelled: "error",
-  insufficient_system_resource: "error",
-};
-
-const callReasons = ["tool_calls", "tool_use", "function_call"];
-
-export function finishOf({ data }: SdkEvent<"assistant.usage">): AnswerFinish | undefined {
-  if (data.contentFilterTriggered === true) return "content_filter";
-  const reason = (data.finishReason ?? "").toLowerCase();
-  return Object.hasOwn(finishes, reason) ? finishes[reason] : undefined;
-}
-
-/** The status of an error; undefined if it is not a whole number. A journal accepts only finite numbers. */
-export function statusOf(reported: number | undefined): number | undefined {
-  return reported !== undefined && Number.isSafeInteger(reported) && reported >= 100
-    ? reported
-    : undefined;
 }

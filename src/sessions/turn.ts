@@ -18,7 +18,6 @@ import { unlessUnconfined } from "./confinement.ts";
 import type { UsableSession } from "./copilot-session.ts";
 import { OwnCalls } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
-import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
 import { type CallQueue, LifeSigns, queueMs } from "./call-queue.ts";
 import { wholeCharacters } from "../text/truncate.ts";
@@ -77,7 +76,6 @@ type Stage =
 class Turn {
   readonly #model: ModelAddress;
   readonly #state: TurnState;
-  readonly #translator = new Translator();
   readonly #deltas: Deltas;
   #stage: Stage = { at: "sending", early: [] };
   #wake: () => void = () => {};
@@ -110,8 +108,7 @@ class Turn {
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
       this.#calls.follow((activity) => {
-        const isLate =
-          activity.kind === "tool.delta" && !this.#translator.isOpen(activity.toolCallId);
+        const isLate = activity.kind === "tool.delta" && !this.#state.isOpen(activity.toolCallId);
         if (!isLate) this.#deltas.pass(activity);
       }),
       life.onDeath((reason) => {
@@ -136,7 +133,7 @@ class Turn {
         return this.#cut();
       case "canceled":
         await this.#quieten(true);
-        return { kind: "canceled", toolCalls: this.#state.toolCalls() };
+        return { kind: "canceled", toolCalls: this.#state.toolCalls };
       case "crashed":
         // A session that failed by itself becomes idle by itself; any other has to be stopped.
         await this.#quieten(this.#state.phase.at !== "failed");
@@ -145,14 +142,14 @@ class Turn {
   }
 
   crashed(crash: Crash): TurnOutcome {
-    return { kind: "crashed", toolCalls: this.#state.toolCalls(), crash };
+    return { kind: "crashed", toolCalls: this.#state.toolCalls, crash };
   }
 
   end(): void {
     this.#isOver = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#calls.abort();
-    for (const activity of this.#translator.close()) this.#deltas.pass(activity);
+    for (const activity of this.#state.close()) this.#deltas.pass(activity);
     this.#deltas.flush();
   }
 
@@ -257,15 +254,8 @@ class Turn {
   #process(event: SessionEvent): void {
     this.#signs.see(event);
     const { phase, busy } = this.#state;
-    const named = this.#names.event(event);
-    this.#state.accept(named);
-    // Events that still arrive after a turn was cut off are dropped: there may be many.
-    if (phase.at !== "cut" && this.#state.phase.at !== "faulty") {
-      for (const activity of this.#translator.translate(named)) {
-        this.#state.follow(activity);
-        this.#deltas.pass(activity);
-      }
-    }
+    for (const activity of this.#state.accept(this.#names.event(event)))
+      this.#deltas.pass(activity);
     // Most events are deltas, which only postpone the deadline.
     const isSame = this.#state.phase === phase && this.#state.busy === busy;
     if (!isSame || phase.at !== "working") this.#wake();
@@ -298,7 +288,7 @@ class Turn {
 
   #judge(): TurnOutcome {
     const { phase, text, answer } = this.#state;
-    const toolCalls = this.#state.toolCalls();
+    const toolCalls = this.#state.toolCalls;
     if (phase.at === "idle") {
       if (phase.crash !== undefined) return this.crashed(phase.crash);
       const message = "The turn was aborted from outside this run.";
@@ -315,7 +305,7 @@ class Turn {
 
   #cut(): TurnOutcome {
     const { text } = this.#state;
-    return { kind: "completed", toolCalls: this.#state.toolCalls(), text, cut: true };
+    return { kind: "completed", toolCalls: this.#state.toolCalls, text, cut: true };
   }
 
   async #quieten(abort: boolean): Promise<void> {

@@ -4,7 +4,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import {
   onAbort,
   startTimer,
-  unlessStuck,
+  withGracePeriod,
   type Occasion,
   type Release,
 } from "../platform/waiting.ts";
@@ -56,7 +56,7 @@ export function startCall(
     // It begins when the caller can cancel it. If it is canceled before, it must not begin.
     await Promise.resolve();
     const call = stopped === undefined ? outcomeOf(() => run(context)) : undefined;
-    const ended = call && (await unlessStuck(call, isStopped, graceSeconds * 1000, clock));
+    const ended = call && (await withGracePeriod(call, isStopped, graceSeconds * 1000, clock));
     settled = true;
     limit.end();
     release();

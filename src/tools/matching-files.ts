@@ -52,7 +52,7 @@ function patternsOf(globs: readonly string[]): readonly Glob[] {
   });
 }
 
-/** What no wildcard matches, so that a pattern has to name it. */
+/** A pattern has to name these: no wildcard matches them. */
 function isSpecial(name: string): boolean {
   return name === "node_modules" || isPrivate(name);
 }

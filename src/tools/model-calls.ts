@@ -14,7 +14,7 @@ import type { Tool, ToolProgress } from "./tool.ts";
 
 export interface ModelCall {
   readonly id: string;
-  /** As the model gave them: nothing has checked them. */
+  /** The model's arguments, unchecked. */
   readonly given: unknown;
   readonly signal: AbortSignal;
   readonly onProgress: (text: string) => void;

@@ -49,7 +49,7 @@ try {
   const params: unknown = JSON.parse(await readInput());
   if (!Reflect.get(process.features, "typescript")) register(pathToFileURL(hooks));
   const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
-  // What a CommonJS module exports is its default.
+  // A CommonJS module exports its functions as the default.
   const found = module[name] ?? Object(module["default"])[name];
   if (typeof found !== "function") {
     const names = Object.keys(module).join(", ");

@@ -1,5 +1,5 @@
 /**
- * What a tool needs before its first call, and where it then runs. A build succeeds once for a key and hash; those of the
+ * Prepares a tool for its first call, and decides where it runs. A build succeeds once for a key and hash; those of the
  * same key never run at once; a call that is canceled stops waiting, and the build goes on for others.
  */
 import { defined } from "../text/guards.ts";
@@ -222,7 +222,7 @@ export class Builds {
     const limit = startTimeLimit(this.#clock, minutes * 60_000);
     const context: CallContext = {
       signal: limit.signal,
-      // Without a percentage: that would be of the build, not of the call.
+      // A percentage would be that of the build, not of the call.
       onProgress: ({ message }) => onProgress(defined({ message })),
     };
     try {

@@ -8,7 +8,7 @@ export const recipeFile = "build.tool.yml";
 
 export interface Recipe {
   readonly from?: string;
-  /** Of Debian, which `apt-get` installs. */
+  /** Debian packages, which `apt-get` installs. */
   readonly packages?: readonly string[];
   /** For `/bin/sh -ec`, one after the other. */
   readonly run?: readonly string[];
@@ -108,7 +108,7 @@ export function dockerfileOf(recipe: Recipe): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** As a list, Docker takes each text as it is: no variables, options, continuations or here-documents. */
+/** Docker takes the texts of a list literally: no variables, options, continuations or here-documents. */
 function shell(line: string): readonly string[] {
   return ["/bin/sh", "-ec", line];
 }

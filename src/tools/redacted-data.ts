@@ -1,8 +1,8 @@
-/** What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
+/** The result of a tool may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
 import { truncateUnredacted, truncate } from "../text/truncate.ts";
 import { redactedValue } from "../redaction/redacted-value.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 
 /** UTF-16 units: a part takes a few milliseconds at most. */
 const part = 32 * 1024;
@@ -37,14 +37,14 @@ async function redactedTexts(
   texts: readonly string[],
   redact: () => TextStream,
 ): Promise<readonly string[]> {
-  const breath = new Breath();
+  const yielder = new EventLoopYielder();
   const redacted: string[] = [];
   for (const text of texts) {
     const stream = redact();
     let passed = "";
     for (let from = 0; from < text.length; from += part) {
       passed += stream.push(text.slice(from, from + part));
-      if (breath.isDue) await breath.take();
+      await yielder.yieldIfDue();
     }
     redacted.push(passed + stream.end());
   }

@@ -5,7 +5,7 @@ import type { Permissions, RelicDeclaration } from "../entry/model.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
-import { Breath } from "../platform/breath.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
@@ -31,8 +31,6 @@ export const relicLimits = {
 const defaultTokens = 2_000;
 /** A shorter beginning of a file says nothing. */
 const shortest = 120;
-/** Longest passage, in characters. */
-const longestPassage = 1_000;
 const longestQuery = 1_000;
 const mostWords = 32;
 
@@ -58,7 +56,7 @@ function relicOf(
     const room = characters - found.omissions.length - separator.length;
     const words = wordsOf(query);
     const parts =
-      words.length === 0 ? excerpts(found.files, room) : await passages(found.files, words, room);
+      words.length === 0 ? beginnings(found.files, room) : await passages(found.files, words, room);
     const text = [...parts, found.omissions].filter((part) => part !== "").join(separator);
     return { kind: "succeeded", value: truncate(text, characters) };
   };
@@ -68,7 +66,6 @@ function relicOf(
 interface FoundFile {
   /** Relative to the working directory. Redacted, and without control characters. */
   readonly name: string;
-  /** Redacted. */
   readonly text: string;
 }
 
@@ -88,11 +85,11 @@ async function readFiles(
   const files: FoundFile[] = [];
   let omitted = 0;
   let left: number = relicLimits.total;
-  const breath = new Breath();
+  const yielder = new EventLoopYielder();
   for (const path of paths) {
     if (signal.aborted) break;
     // Permissions ask the file system at once.
-    if (breath.isDue) await breath.take();
+    await yielder.yieldIfDue();
     const real = await permittedPath(path, root, options);
     const bytes = real && contentOf(real, Math.min(relicLimits.file, left));
     if (!bytes || bytes.subarray(0, 8_000).includes(0)) {
@@ -140,24 +137,18 @@ function withoutControls(text: string): string {
 
 const separator = "\n\n";
 
-function excerpts(files: readonly FoundFile[], characters: number): readonly string[] {
+/** The list of the files, and the beginning of each: all get the same share of the room. */
+function beginnings(files: readonly FoundFile[], characters: number): readonly string[] {
   const table = tableOf(files, characters / 4);
-  const parts = [table];
-  let room = characters - table.length;
-  for (const [index, { name, text }] of files.entries()) {
-    const head = `${name}:1\n`;
-    const share = Math.max(shortest, Math.floor(room / (files.length - index)));
-    const space = Math.min(share, room) - head.length - separator.length;
-    if (space < shortest / 2) break;
-    const beginning = wholeLines(text.trimEnd(), space);
-    if (beginning === "") continue;
-    parts.push(head + beginning);
-    room -= head.length + beginning.length + separator.length;
-  }
-  return parts;
+  const room = characters - table.length;
+  const share = Math.max(shortest, Math.floor(room / files.length) - separator.length);
+  const parts = files
+    .filter(({ text }) => text.trim() !== "")
+    .map(({ name, text }) => wholeLines(`${name}:1\n${text.trimEnd()}`, share));
+  return [table, ...fitting(parts, room - separator.length)];
 }
 
-/** Returns the passages that have the most words of the query first. A longer word may begin with one of the query. */
+/** The passages that have the most words of the query come first. A longer word may begin with one of the query. */
 async function passages(
   files: readonly FoundFile[],
   words: readonly string[],
@@ -165,14 +156,14 @@ async function passages(
 ): Promise<readonly string[]> {
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${words.join("|")})`, "gu");
   const found: { readonly passage: string; readonly count: number }[] = [];
-  const breath = new Breath();
+  const yielder = new EventLoopYielder();
   for (const { name, text } of files) {
     for (const [line, lines] of passagesOf(text)) {
       const passage = `${name}:${line}\n${lines}`;
       const { size: count } = new Set(passage.toLowerCase().match(pattern));
       if (count > 0) found.push({ passage, count });
     }
-    if (breath.isDue) await breath.take();
+    await yielder.yieldIfDue();
   }
   const ranked = found.toSorted((a, b) => b.count - a.count).map(({ passage }) => passage);
   if (ranked.length > 0) return fitting(ranked, characters);
@@ -191,61 +182,44 @@ function wordsOf(query: string): readonly string[] {
   return [...new Set(long.length > 0 ? long : all)].slice(0, mostWords);
 }
 
-/** Cuts a text at its headings, and else at blank lines. */
-export function passagesOf(text: string): readonly (readonly [line: number, text: string])[] {
+/** The sections of a text, by its headings; long ones in parts of whole lines. */
+function passagesOf(text: string): readonly (readonly [line: number, text: string])[] {
   const passages: [line: number, text: string][] = [];
-  let lines: string[] = [];
-  let first = 1;
-  let length = 0;
-  let hasText = false;
-  const end = (): void => {
-    if (length > 0) passages.push([first, lines.join("\n").trimEnd()]);
-    [lines, length, hasText] = [[], 0, false];
-  };
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    for (const part of line.match(longParts) ?? [""]) {
-      const isBlank = part.trim() === "";
-      const isHeading = /^#{1,6}\s/.test(part);
-      const isLong = length + part.length > longestPassage;
-      if (isLong || (hasText && isHeading) || (isBlank && length > longestPassage / 2)) end();
-      if (isBlank && length === 0) continue;
-      if (length === 0) first = index + 1;
-      lines.push(part);
-      length += part.length + 1;
-      hasText ||= !isBlank && !isHeading;
+  let line = 1;
+  for (const section of text.replaceAll("\r\n", "\n").split(/^(?=#{1,6}\s)/m)) {
+    for (const part of section.match(partPattern) ?? []) {
+      if (part.trim() !== "") passages.push([line, part.trimEnd()]);
+      line += part.split("\n").length - 1;
     }
   }
-  end();
   return passages;
 }
 
-const longParts = new RegExp(`.{1,${longestPassage - 1}}`, "gsu");
+/** Up to 1,000 characters that end with a line, or the beginning of a longer line. */
+const partPattern = /[^]{1,999}(?:\n|$)|[^]{1,999}/gu;
 
 function fitting(passages: readonly string[], characters: number): readonly string[] {
-  const parts: string[] = [];
+  const chosen: string[] = [];
   let room = characters;
   for (const passage of passages) {
-    if (passage.length > room && parts.length > 0) continue;
+    if (passage.length > room && chosen.length > 0) continue;
     const part = wholeLines(passage, Math.max(0, room));
-    parts.push(part);
+    chosen.push(part);
     room -= part.length + separator.length;
   }
-  return parts;
+  return chosen;
 }
 
 function tableOf(files: readonly FoundFile[], characters: number): string {
   if (files.length === 0) return "There are no files.";
-  const lines = [`The files (${files.length}):`];
   let room = characters - 40;
-  for (const [index, { name }] of files.entries()) {
-    room -= name.length + 3;
-    if (room < 0) {
-      lines.push(`- … and ${files.length - index} more`);
-      break;
-    }
-    lines.push(`- ${name}`);
-  }
-  return lines.join("\n");
+  const shown = files.filter(({ name }) => (room -= name.length + 3) >= 0);
+  const more = files.length - shown.length;
+  return [
+    `The files (${files.length}):`,
+    ...shown.map(({ name }) => `- ${name}`),
+    ...(more === 0 ? [] : [`- … and ${more} more`]),
+  ].join("\n");
 }
 
 function wholeLines(text: string, characters: number): string {

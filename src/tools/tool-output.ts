@@ -7,7 +7,7 @@ import { redactedData, redactedText } from "./redacted-data.ts";
 import type { ToolProgress } from "./tool.ts";
 import { truncate, truncateStart } from "../text/truncate.ts";
 
-/** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
+/** Maximum of a result: bytes that a program prints, or UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
 const keptTail = 2_000;
 const longestLine = 1_000;
@@ -115,7 +115,7 @@ export class BoundedBytes {
 export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
   const value = parsedJson(text);
   if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
-  // What was escaped is seen now.
+  // Parsing has revealed escaped characters.
   return redactedData(value, redact);
 }
 

@@ -2,7 +2,6 @@
  * Owns every process that the tools of a run start. A program that is canceled, or prints too much, ends with all that it
  * has started; what one leaves running lives until `close`. Nothing that it prints is passed on before it is redacted.
  */
-import { defined } from "../text/guards.ts";
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -96,18 +95,18 @@ export class Programs {
     let stopped: Failure | undefined;
     let ending: Promise<void> | undefined;
     const started = startProgram(command[0] ?? "", command.slice(1), {
-      ...defined({ path: program.path }),
+      path: program.path,
       cwd: workingDirectory,
       env: {
         ...this.options.variables,
         ...program.variables,
-        ...defined({ TRACEPARENT: context.traceparent }),
+        TRACEPARENT: context.traceparent,
         [RUN_MARK]: mark,
         [TOOLBOX_MARK]: this.#mark,
         [CALL_MARK]: call,
       },
       input: input ?? "",
-      ...(program.isDocker === true ? {} : { sandbox: context.sandbox }),
+      sandbox: program.isDocker === true ? undefined : context.sandbox,
       messages: result === "messages",
       onOutput: (piece, stream) => {
         if (stopped !== undefined) return;

@@ -1,4 +1,4 @@
-/** What a task can call, wherever it comes from: a command or a module of the repository, an MCP server, a host. */
+/** Tools that a task can call: commands and modules of the repository, tools of MCP servers and of a host. */
 
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
@@ -12,7 +12,7 @@ export interface ToolCall {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** What a call reports while it runs, for people. The model never sees it. */
+/** A report of a call that runs, for people. The model never sees it. */
 export interface ToolProgress {
   /** 0 to 100. It is shown rounded down, never goes back, and stays at 95 until the end. */
   readonly percent?: number;
@@ -20,7 +20,7 @@ export interface ToolProgress {
   readonly message?: string;
 }
 
-/** What a call is given besides its params. */
+/** The context of a call. */
 export interface CallContext {
   /** Aborts on cancellation, and at the end of the time limit. The promise should then settle soon. */
   readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export function failed(reason: string): Extract<ToolOutcome, { kind: "failed" }>
 export interface Tool {
   /** `[A-Za-z0-9_-]{1,64}`; of an MCP server, `server/tool`. */
   readonly name: string;
-  /** What it does, for the model. */
+  /** Tells the model what the tool does. */
   readonly description?: string;
   /** JSON Schema of the params (draft 2020-12). */
   readonly parameters: object;
@@ -85,7 +85,7 @@ export const charactersPerToken = 4;
 export interface Relic {
   /** Unique among relics. */
   readonly name: string;
-  /** What it is about, for the model. */
+  /** Tells the model what the source is about. */
   readonly description?: string;
   /** The length of the excerpt that a prompt has. Default: `limits.relicTokens`. */
   readonly maxTokens?: number;

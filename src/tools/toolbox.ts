@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -48,9 +47,9 @@ export interface ToolboxOptions {
   readonly declarations: Pick<Entry<number>, "tools" | "mcpServers">;
   /** Where commands run and what modules are relative to: the job's. Absolute. */
   readonly workingDirectory: string;
-  /** Of this process. Tools see what is on the allow-list for every process, and `variables`. */
+  /** The environment of this process. Tools see the variables of the allow-list, and `variables`. */
   readonly environment: Environment;
-  /** What the caller has allowed in addition (`--env NAME`), and what the run itself sets. */
+  /** Variables that the caller has allowed (`--env NAME`) or the run itself sets. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly redact: () => TextStream;
   readonly clock: Clock;
@@ -111,7 +110,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       name,
       description,
       parameters,
-      ...defined({ readOnly, parallelSafe, timeoutSeconds }),
+      readOnly,
+      parallelSafe,
+      timeoutSeconds,
       startsPrograms: true,
       async run(call, context) {
         const prepared = await prepare(name, declaration, context);

@@ -87,6 +87,7 @@ const activities: {
   "tool.ended": {
     toolCallId: "i",
     toolName: "n",
+    arguments: { any: ["thing"] },
     succeeded: false,
     stopped: true,
     result: { content: "c", detailedContent: "d" },

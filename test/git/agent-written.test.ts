@@ -98,7 +98,7 @@ async function makeTrap(t: TestContext): Promise<Trap> {
 }
 
 interface SetUp {
-  /** What is there before the run. Returns the working directory. */
+  /** Creates the files that exist before the run. Returns the working directory. */
   readonly start: (t: TestContext) => Promise<{ workspace: Workspace; folder: string }>;
   readonly attack: (trap: Trap, workspace: Workspace, folder: string) => Promise<void>;
 }

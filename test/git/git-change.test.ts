@@ -212,7 +212,7 @@ describe("the change of a checkout", () => {
     const branch = { base: "origin/main", head: "origin/work" };
     const whole = await shallowClone(test, workspace, 9, "--no-single-branch");
     assert.equal((await changeIn(whole, branch)).base, base);
-    // Without the parents of the first merge, the first commit of all is what both have in common.
+    // Both have the first commit in common if the parents of the first merge are missing.
     const cut = await shallowClone(test, workspace, 3, "--no-single-branch");
     await assert.rejects(changeIn(cut, branch), /too little history/);
   });

@@ -1,4 +1,4 @@
-/** What a reviewer sees of a change: nothing in the repository, and no setting of the user, hides a line of it. */
+/** A reviewer sees all of a change: nothing in the repository, and no setting of the user, hides a line of it. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -128,7 +128,7 @@ describe("a change is shown whole", () => {
     await workspace.git("update-index", "--assume-unchanged", "a.ts");
     await workspace.git("update-index", "--skip-worktree", "b.ts", "c.ts");
     for (const name of ["a.ts", "b.ts"]) await workspace.write(name, "two\n");
-    // As in a sparse checkout.
+    // A sparse checkout does the same.
     await rm(join(workspace.path, "c.ts"));
     assert.deepEqual(facts(await changeIn(workspace, uncommitted)), [
       "a.ts modified",

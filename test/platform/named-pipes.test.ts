@@ -20,7 +20,7 @@ test("nothing is lost where the pipe closes before the last of it was passed on"
   let bytes = 0;
   const reader = new PipeReader(path, (piece) => {
     bytes += piece.length;
-    // As masking does: what costs time is followed by a pause.
+    // Masking pauses after work that takes time.
     for (const began = performance.now(); performance.now() - began < 5;);
   });
   t.after(() => reader.close());

@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
-import { getEventListeners } from "node:events";
+import { getEventListeners, once } from "node:events";
+import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import {
   bestEffort,
+  EventLoopYielder,
   linkSignals,
   onAbort,
+  readYielding,
   startTimeLimit,
   startTimer,
   unless,
   unlessAborted,
-  unlessStuck,
+  withGracePeriod,
   within,
   type Occasion,
 } from "../../src/platform/waiting.ts";
@@ -98,14 +101,14 @@ describe("a wait for something that was stopped", () => {
     const clock = new FakeClock();
     const controller = new AbortController();
     const stop: Occasion = (listener) => onAbort(controller.signal, listener);
-    const slow = unlessStuck(
+    const slow = withGracePeriod(
       later(clock, 5000, () => "slow"),
       stop,
       100,
       clock,
     );
     assert.deepEqual(await clock.runUntil(slow), { value: "slow" });
-    const stuck = unlessStuck(never, stop, 100, clock);
+    const stuck = withGracePeriod(never, stop, 100, clock);
     startTimer(clock, 1000, () => controller.abort());
     assert.equal(await clock.runUntil(stuck), undefined);
     assert.equal(clock.now(), 6100);
@@ -115,7 +118,7 @@ describe("a wait for something that was stopped", () => {
   test("returns what ends within the grace period, also if the stop came before the wait", async () => {
     const clock = new FakeClock();
     const stop: Occasion = (listener) => onAbort(AbortSignal.abort(), listener);
-    const ending = unlessStuck(
+    const ending = withGracePeriod(
       later(clock, 50, () => "ended"),
       stop,
       100,
@@ -208,5 +211,38 @@ describe("a time limit", () => {
     await settled();
     assert.deepEqual([clock.waiting, listenersOf(outer.signal)], [0, 0]);
     assert.deepEqual([limit.signal.aborted, limit.isOver], [false, false]);
+  });
+});
+
+describe("the event loop", () => {
+  test("runs between the pieces of a stream that always has more", async () => {
+    let made = 0;
+    const stream = new Readable({
+      read() {
+        made += 1;
+        this.push(made > 200 ? null : Buffer.alloc(1024, made));
+      },
+    });
+    let waiting = 0;
+    const read: number[] = [];
+    readYielding(stream, (piece) => {
+      assert.equal(waiting, 0);
+      waiting += 1;
+      setImmediate(() => (waiting -= 1));
+      read.push(piece[0] ?? 0);
+    });
+    await once(stream, "end");
+    const all = Array.from({ length: 200 }, (_, index) => (index + 1) % 256);
+    assert.deepEqual(read, all);
+  });
+
+  test("runs within long work", async () => {
+    const yielder = new EventLoopYielder();
+    const others: number[] = [];
+    setImmediate(() => others.push(1));
+    for (let parts = 0; others.length === 0; parts += 1) {
+      assert.ok(parts < 1e9);
+      await yielder.yieldIfDue();
+    }
   });
 });

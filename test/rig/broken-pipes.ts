@@ -1,8 +1,8 @@
 /**
  * node:test fails a test for every rejection that nobody handles, also for those that the product tolerates: whether
- * a request was being written at the moment of a runtime's death is a matter of microseconds (src/runtime/broken-pipe.ts).
+ * a request was being written at the moment of a runtime's death is a matter of microseconds (src/runtime/runtime-process.ts).
  */
-import { ignoreBrokenPipe, isBrokenPipe } from "../../src/runtime/broken-pipe.ts";
+import { ignoreBrokenPipe, isBrokenPipe } from "../../src/runtime/runtime-process.ts";
 
 let done = false;
 

@@ -162,7 +162,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
           restored: found?.restored,
           onResult: (end) => (result = end),
           // A turn of the event loop would be idle time for the clock.
-          breath: neverDue,
+          yielder: neverDue,
         },
         context,
       );

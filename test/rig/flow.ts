@@ -16,7 +16,7 @@ import { filesOf, load, workflowText } from "../workflow/rig.ts";
 import { play, type Played, type Setup } from "./engine.ts";
 
 /** For runs under a fake clock, which goes on as soon as nothing but time is waited for. */
-export const neverDue: FlowRun["breath"] = { isDue: false, take: () => Promise.resolve() };
+export const neverDue: FlowRun["yielder"] = { yieldIfDue: () => Promise.resolve() };
 
 /** What a script prints, or all that comes of an EXECUTE. */
 export type Shell = (
@@ -136,7 +136,7 @@ export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promis
           scripts: fake,
           read,
           onResult: (one) => (result = one),
-          breath: neverDue,
+          yielder: neverDue,
         },
         context,
       );

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry, Task } from "../../src/entry/model.ts";
-import { nextRound } from "../../src/platform/breath.ts";
+import { yieldToEventLoop } from "../../src/platform/waiting.ts";
 import type { Reply } from "../rig/model-server.ts";
 import { until } from "../sessions/rig.ts";
 import { drain, type HostRig, makeHost, taskLog } from "./host-rig.ts";
@@ -94,8 +94,8 @@ describe("a lent session", () => {
     const refused = [session.sendRequest("own"), start()].map((one) =>
       assert.rejects(one, /session is busy/),
     );
-    await nextRound();
-    await nextRound();
+    await yieldToEventLoop();
+    await yieldToEventLoop();
     await answer();
     await task.ended;
     await Promise.all(refused);

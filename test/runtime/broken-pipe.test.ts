@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const module = fileURLToPath(new URL("../../src/runtime/broken-pipe.js", import.meta.url));
+const module = fileURLToPath(new URL("../../src/runtime/runtime-process.js", import.meta.url));
 
 /** Runs a program that has a rejection that nobody handles, in a process of its own. */
 async function rejecting(error: string, before = ""): Promise<{ code: number; output: string }> {

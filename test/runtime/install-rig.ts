@@ -31,7 +31,7 @@ export interface RuntimeRig {
   ensure(request?: Partial<RuntimeRequest>): Promise<string>;
   /** How often the package was asked for. */
   downloads(): number;
-  /** What is left under the temporary directory, and aside in the tool cache. */
+  /** Lists leftovers in the temporary directory and in the tool cache. */
   leftovers(): Promise<string[]>;
 }
 

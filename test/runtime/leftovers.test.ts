@@ -16,7 +16,7 @@ after(() => rmSync(temporary, { recursive: true, force: true }));
 
 const options = { skip: withoutSandbox };
 
-/** What is in our temporary directory but for the tests' own workspaces. */
+/** Lists our temporary directory, except for the workspaces of tests. */
 function left(): string[] {
   return readdirSync(temporary).filter((name) => !name.startsWith("test-agent-jobs-"));
 }
@@ -33,7 +33,7 @@ const background: Script = ({ toolResults }) =>
         ],
       };
 
-/** What a command leaves outlives it, and the runtime, too. */
+/** Processes that a command starts outlive it, and the runtime, too. */
 const permissions = { preset: "workspace", sandbox: "off" } as const;
 
 const marked = ({ id }: Session) => processesMarked("COPILOT_AGENT_SESSION_ID", id);

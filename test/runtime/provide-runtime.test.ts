@@ -152,7 +152,7 @@ describe("a workspace whose files may be a stranger's", () => {
 describe("installing the runtime", () => {
   it("installs it into the tool cache with its executable bits, and finds it there the next time", async (t) => {
     const rig = await makeRuntimeRig(t);
-    // What killed installs have left.
+    // Killed installs have left these.
     const [old, recent] = ["old", "new"].map((name) =>
       join(rig.toolCache, inCache, "..", `.installing-${name}`),
     );
@@ -162,7 +162,7 @@ describe("installing the runtime", () => {
     const path = await rig.ensure();
     assert.equal(path, join(rig.toolCache, inCache, executable));
     const rg = join(rig.toolCache, inCache, "ripgrep", "rg");
-    // What others may do with it depends on the umask.
+    // The umask decides what others may do with it.
     for (const file of [path, rg]) assert.equal((await stat(file)).mode & 0o100, 0o100);
     assert.equal(await rig.ensure(), path);
     assert.equal(rig.downloads(), 1);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemCallFilter } from "../../src/sandbox/system-calls.ts";
+import { systemCallFilter } from "../../src/sandbox/sandbox.ts";
 
 const [ALLOW, NO_CALL, NO_FAMILY] = ["allow", "ENOSYS", "EAFNOSUPPORT"] as const;
 const answers = { 0x7fff0000: ALLOW, 0x00050026: NO_CALL, 0x00050061: NO_FAMILY };
 const VSOCK = 40;
 
-/** What the kernel's machine answers to a call. */
+/** The answer of the kernel's machine to a call. */
 function answer(processor: string, arch: number, number: number, argument = 0): string | undefined {
   const filter = Buffer.from(systemCallFilter(processor) ?? []);
   const data: Readonly<Record<number, number>> = { 0: number, 4: arch, 16: argument };

@@ -1,4 +1,4 @@
-/** What a model server gets of a turn that asks for an answer in JSON, on the real runtime, over its three wire APIs. */
+/** The requests of a turn that asks for an answer in JSON, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import type { AnswerFormat } from "../../src/engine/ports.ts";

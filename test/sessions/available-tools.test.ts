@@ -1,4 +1,4 @@
-/** What the model is offered of a session whose tools are listed, on the real runtime, over its three wire APIs. */
+/** The tools that a session with a list of tools offers, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownerOf } from "../../src/entry/known-tools.ts";

@@ -152,7 +152,7 @@ test("startSession works on any client of the SDK", async (t) => {
     "builtin:view",
     ...availableTools.map((name) => `custom:${name}`),
   ]);
-  // Without a provider and without a token the runtime asks nobody; the error is a rejection.
+  // The runtime asks nobody if it has neither a provider nor a token.
   await assert.rejects(session.sendRequest("Hello", 20_000), /token|authenticat/i);
   await session.stop();
 });

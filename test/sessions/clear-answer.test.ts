@@ -1,4 +1,4 @@
-/** What model servers say in forms that the runtime doesn't pass on reaches the user, and ends what no retry helps. */
+/** Errors of model servers that the runtime doesn't pass on reach the user, and stop useless retries. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { runCli } from "../rig/cli.ts";

@@ -48,7 +48,7 @@ export async function confinedCommands(
   };
 }
 
-/** What was harmed, and by which lines if that can be seen. */
+/** Reports what was harmed, and by which lines if that can be seen. */
 export function harmOf(
   canaries: Canaries,
   lines: readonly string[],

@@ -1,4 +1,4 @@
-/** What a sandbox shows of a checkout, tried with git and bash: the programs are the judge. */
+/** Tries with git and bash what a sandbox shows of a checkout. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

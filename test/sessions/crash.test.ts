@@ -7,27 +7,6 @@ import { completed, crashOf, makeRig, sharedRig, skippingClock, turn, until } fr
 import type { Rig } from "./rig.ts";
 import type { Reply } from "../rig/model-server.ts";
 
-test("an HTTP error of the model is a crash with its status, and says whether a retry helps", async (t) => {
-  // Otherwise the runtime waits for longer before each of its own attempts.
-  const headers = { "retry-after": "0" };
-  const rig = await sharedRig(t, ({ prompt }) => ({ status: Number(prompt), headers }));
-  const expected = [
-    { status: 400, remedy: "give-up", cause: "rejected" },
-    { status: 401, remedy: "give-up", cause: "auth" },
-    { status: 500, remedy: "retry-later", cause: "overloaded" },
-  ];
-  await Promise.all(
-    expected.map(async ({ status, remedy, cause }) => {
-      const session = await rig.open();
-      const crash = crashOf(await turn(session, String(status)));
-      assert.equal(crash.cause, cause, String(status));
-      assert.equal(crashStatus(crash), status);
-      assert.equal(crashRemedy(crash).kind, remedy, String(status));
-      await session.close();
-    }),
-  );
-});
-
 test("after an error the session is quiet: the next turn sees only its own answer", async (t) => {
   const rig = await sharedRig(t, ({ prompt }) =>
     prompt.startsWith("fail") ? { status: 400 } : { text: `answer to ${prompt}` },

@@ -7,7 +7,7 @@ import { makeCanaries, secret, type Canaries } from "../rig/canaries.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { confinedCommands, harmOf } from "./confined-commands.ts";
 
-/** What stops it → commands. `SECRET`, `OUTSIDE`, `PORT`, `PID`…: of the canaries. `LEAK` is printed if it shouldn't be. */
+/** The mechanism that stops it → commands. `SECRET`, `OUTSIDE`, `PORT`, `PID`…: of the canaries. `LEAK` is printed if it shouldn't be. */
 const escapes: Readonly<Record<string, readonly string[]>> = {
   "a file that isn't granted isn't there": [
     "cat SECRET linked-file linked-folder/secret.txt .env sub/.env private/key.txt",

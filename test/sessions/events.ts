@@ -28,7 +28,7 @@ export const toolEnd = (toolCallId: string, success = true): SessionEvent =>
 export class PlayedSession implements TurnSession {
   readonly #listeners = new Set<(event: SessionEvent) => void>();
   readonly calls: string[] = [];
-  /** What is running in the background. */
+  /** Tasks that run in the background. */
   tasks: { readonly id: string; readonly status: string }[] = [];
   onSend: () => Promise<string> = () => Promise.resolve("message-1");
   onAbort: () => Promise<void> = () => Promise.resolve();

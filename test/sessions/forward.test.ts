@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { test } from "node:test";
 import { forward } from "../../src/sessions/forward.ts";
 import { listen } from "../rig/listen.ts";
-import { crashOf, sharedRig, neverAborted, turn } from "./rig.ts";
+import { sharedRig, neverAborted, turn } from "./rig.ts";
 
 const headers = new Headers({ authorization: "Bearer k", "accept-encoding": "gzip" });
 const post = { method: "POST", headers, body: "{}" };
@@ -20,18 +20,6 @@ test("an answer streams", async (t) => {
     onActivity: ({ kind }) => void (kind === "message.delta" && stop.abort()),
   });
   assert.equal(outcome.kind, "canceled");
-});
-
-test("a redirect loop ends, and is not worth a retry", async (t) => {
-  const rig = await sharedRig(t, ({ index }) => ({
-    status: 307,
-    headers: { location: `/v1/again/${index}` },
-    raw: "",
-  }));
-  const crash = crashOf(await turn(await rig.open({ history }), "Hello"));
-  assert.equal(crash.cause, "redirect");
-  assert.match(crash.message, /redirects every request/);
-  assert.equal(rig.server.requests.length, 21);
 });
 
 test("a redirect is followed, and another server gets no credentials", async (t) => {

@@ -1,4 +1,4 @@
-/** What the model really gets of a session with a history, on the real runtime, over its three wire APIs. */
+/** The requests of a session with a history, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PastMessage } from "../../src/engine/ports.ts";

@@ -132,7 +132,7 @@ test(
     ]);
     assert.deepEqual(
       successes(run),
-      // What the arguments do is the sandbox's concern: nothing may be written.
+      // The sandbox limits what the arguments do: nothing may be written.
       [true, false, true, false, false, true],
     );
     assert.match(results[2] ?? "", /Read-only file system/);

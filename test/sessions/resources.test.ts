@@ -1,4 +1,4 @@
-/** What the system has no more of: files, processes, memory. */
+/** The system runs out of files, processes or memory. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";

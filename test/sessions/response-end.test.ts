@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { untilItsEnd } from "../../src/sessions/response-end.ts";
+import { untilItsEnd } from "../../src/sessions/model-response.ts";
 import { eventsOf } from "../rig/wires.ts";
 import { holds } from "../rig/fuzz.ts";
 

@@ -147,7 +147,7 @@ after(async () => {
   for (const remove of removals) await remove();
 });
 
-/** As `makeRig`, on the runtime and in the folder of the whole file: the test must neither end nor count runtimes. */
+/** Like `makeRig`, on the runtime and in the folder of the whole file: the test must neither end nor count runtimes. */
 export async function sharedRig(
   test: TestContext,
   script: Script,
@@ -202,7 +202,7 @@ export function crashOf(run: Run): Extract<TurnOutcome, { kind: "crashed" }>["cr
   return run.outcome.crash;
 }
 
-/** Of each tool call, whether it succeeded. */
+/** Whether each tool call succeeded. */
 export function successes(run: Run): boolean[] {
   return completed(run).toolCalls.map(({ succeeded }) => succeeded);
 }

@@ -1,4 +1,4 @@
-/** What an agent's commands and file tools can reach in a sandbox, really tried: the programs are the judge. */
+/** Tries what an agent's commands and file tools can reach in a sandbox. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";

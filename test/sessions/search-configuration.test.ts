@@ -55,7 +55,7 @@ test("a search finds a file if, and only if, it is not private, whatever the glo
       .filter((path) => isPrivate(path) || !ofExample.test(path))
       .sort();
   };
-  // Of a folder that is named as an example nothing is found, though its files may be viewed.
+  // A search finds nothing in a folder that is named as an example, though its files may be viewed.
   const ofExample = /^folders\/[^/]*\.(?:example|sample|template|dist|defaults)(?:-[^/]*)?\//i;
   const readable = paths.filter((path) => !isPrivate(path) && !ofExample.test(path)).sort();
   const below = readable.filter((path) => path.startsWith("folders/"));

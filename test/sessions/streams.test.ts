@@ -59,17 +59,22 @@ it("deltas are joined, and nothing of them is lost", async (t) => {
   assert.ok(deltas.length < 500, `${deltas.length} deltas for 3000 pieces`);
 });
 
-it("a redirect loop is followed once, and is not worth a retry", async (t) => {
-  const rig = await sharedRig(t, ({ index }) => ({
-    status: 307,
-    headers: { location: `/v1/again/${index}` },
-    raw: "",
-  }));
-  const crash = crashOf(await turn(await rig.open(), "go"));
-  assert.match(crash.message, /redirects every request/);
-  assert.equal(crash.cause, "redirect");
-  assert.ok(rig.server.requests.length <= 21, `${rig.server.requests.length} requests`);
-});
+for (const [who, history] of [
+  ["the runtime", []],
+  ["this process", [{ role: "assistant", text: "Before" }]],
+] as const) {
+  it(`a redirect loop is followed once by ${who}, and is not worth a retry`, async (t) => {
+    const rig = await sharedRig(t, ({ index }) => ({
+      status: 307,
+      headers: { location: `/v1/again/${index}` },
+      raw: "",
+    }));
+    const crash = crashOf(await turn(await rig.open({ history }), "go"));
+    assert.match(crash.message, /redirects every request/);
+    assert.equal(crash.cause, "redirect");
+    assert.ok(rig.server.requests.length <= 21, `${rig.server.requests.length} requests`);
+  });
+}
 
 test("an answer that a content filter blocked is no answer, although the runtime puts a sentence in its place", async (t) => {
   const rig = await sharedRig(t, () => ({ text: "", finishReason: "content_filter" }));

@@ -9,14 +9,6 @@ const functionsOf = (tools: readonly string[], others: readonly string[] = []): 
   return tools.map((name) => names.functionOf(name));
 };
 
-test("a tool of a server is known with a hyphen instead of the slash, any other by its own name", () => {
-  assert.deepEqual(functionsOf(["build", "docs/search", "docs/get.page"]), [
-    "build",
-    "docs-search",
-    "docs-get-page",
-  ]);
-});
-
 test("where a name is taken or too long, a hash makes it another", () => {
   const [own, ofServer, other] = functionsOf(["docs-search", "docs/search", "docs.search"]);
   assert.equal(own, "docs-search");

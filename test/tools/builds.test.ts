@@ -118,13 +118,3 @@ test("a call that is canceled stops waiting, and the build goes on for the other
   assert.equal((await second.ended).kind, "succeeded");
   assert.equal(logOf(workspace), "bc");
 });
-
-test("closing the toolbox ends a build", async (t) => {
-  const build = { command: [node, "-e", waits], inputs: [] };
-  const { start, toolbox, leftovers } = await toolsRig(t, { a: { command: tool, build } });
-  const call = await start("a");
-  await call.said("waiting");
-  await toolbox.close();
-  assert.match(failureOf(await call.ended).reason, /canceled/);
-  assert.deepEqual(await leftovers(), []);
-});

@@ -25,7 +25,7 @@ test("a command gets its arguments without a shell, its params as JSON on stdin,
   assert.deepEqual(await valueOf("echo", params), { got: params, cwd: workspace });
   assert.deepEqual(await valueOf("args"), ["$HOME", "a b", "*"]);
   assert.equal(await valueOf("deaf", { large: "x".repeat(5_000_000) }), "done");
-  // What is nested too deeply for those who read it is cut off.
+  // Values that are nested too deeply are cut off.
   assert.ok(JSON.stringify(await valueOf("deep")).length < 250_000);
 });
 
@@ -183,17 +183,6 @@ test("canceling a call ends its processes, also children that ignore SIGTERM or 
   assert.equal((await leftovers()).length, 3);
   call.cancel("enough");
   assert.deepEqual(await call.ended, { kind: "cancelled", reason: "enough" });
-  assert.deepEqual(await leftovers(), []);
-});
-
-test("a call that takes too long is ended at its time limit", async (t) => {
-  const { start, leftovers, clock } = await toolsRig(t, {
-    slow: js(`console.error("started !"); setInterval(() => {}, 1000)`),
-  });
-  const call = await start("slow");
-  await call.said("started");
-  clock.pass(60_000);
-  assert.deepEqual(await call.ended, { kind: "timed_out" });
   assert.deepEqual(await leftovers(), []);
 });
 

@@ -49,7 +49,7 @@ async function dockerRig(
   }: {
     readonly withDocker?: boolean;
     readonly environment?: Readonly<Record<string, string>>;
-    /** Of `PATH`, before the one with Docker. */
+    /** Folders of `PATH` before the one with Docker. */
     readonly folders?: readonly string[];
   } = {},
 ): Promise<CallsRig & { readonly asked: () => Asked[] }> {

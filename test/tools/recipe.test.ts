@@ -85,7 +85,7 @@ test("a recipe of lines and variables can do without Docker, one with an image o
   });
 });
 
-/** What Docker makes of a Dockerfile, as far as ours use it: continuations, `ENV` in quotes, lists in `RUN`. */
+/** Reads a Dockerfile as Docker does, as far as ours need it: continuations, `ENV` in quotes, lists in `RUN`. */
 function parseDockerfile(text: string): {
   readonly env: Record<string, string>;
   readonly run: string[];

@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { RunEvent } from "../../src/events/event.ts";
-import { partOf, targetOf, titleOf, turnTitle } from "../../web/model/places.ts";
+import { partOf, stateOf, targetOf, titleOf, turnTitle } from "../../web/model/places.ts";
 import { rowsOf } from "../../web/model/rows.ts";
 import { applyToModel, createRunModel } from "../../web/model/run-model.ts";
 import { search } from "../../web/model/search.ts";
-import { itemsOf, laneRows } from "../../web/model/timeline.ts";
+import { barText, focusable, lanesOf, MAX_LANES } from "../../web/model/timeline.ts";
 import { hrefOf, parseRoute } from "../../web/routes.ts";
-import { itemText } from "../../web/run/item-text.ts";
 import {
   actionEvent,
   ActionTelling,
@@ -68,9 +67,9 @@ test("documents and their actions are rows below the turn that wrote them", () =
 });
 
 test("every action that ran is a bar in a lane of its work, and no two bars of a lane overlap", () => {
-  const lanes = laneRows(model, false).filter(({ isSession }) => isSession);
+  const lanes = lanesOf(model, false).filter(({ isInner }) => isInner);
   assert.equal(lanes[0]?.label, "actions");
-  const bars = lanes.flatMap(({ lane }) => itemsOf(lane).map((item) => itemText(item, 0, false)));
+  const bars = lanes.flatMap(({ bars }) => focusable(bars()).map((bar) => barText(bar, 0, true)));
   assert.equal(bars.length, 8);
   assert.ok(
     bars.includes(
@@ -78,22 +77,20 @@ test("every action that ran is a bar in a lane of its work, and no two bars of a
     ),
     bars.join("; "),
   );
-  for (const { lane } of lanes) {
-    for (const [index, span] of lane.spans.entries()) {
-      assert.ok(span.start >= (lane.spans[index - 1]?.end ?? 0));
-    }
-  }
+  for (const lane of lanes)
+    for (const [index, bar] of lane.bars().entries())
+      assert.ok(bar.start >= (lane.bars()[index - 1]?.end ?? 0));
   const build = model.actions.find(({ id }) => id === "build");
-  assert.deepEqual([build?.span?.start, build?.span?.end], [start + 1000, start + 21_000]);
+  assert.deepEqual([build?.since, build?.endedAt], [start + 1000, start + 21_000]);
   // The lanes of actions stay if those of sessions are hidden.
-  const withSessions = laneRows(model, true).filter(({ isSession }) => isSession);
+  const withSessions = lanesOf(model, true).filter(({ isInner }) => isInner);
   assert.equal(withSessions.length, lanes.length + 2);
   assert.ok(withSessions.some(({ label }) => label === "docs session"));
 });
 
 test("the time in which actions ran is no wait for a slot", () => {
-  const waits = iteration.work.lane.spans.filter(({ kind }) => kind === "queue");
-  assert.deepEqual(waits, []);
+  const kinds = lanesOf(model, true).flatMap(({ bars }) => bars().map(({ kind }) => kind));
+  assert.ok(!kinds.includes("queue"), kinds.join());
 });
 
 test("an action and a document have addresses, and are found by what is in them", () => {
@@ -139,7 +136,7 @@ test("progress comes as it happens, and stays below its end", async () => {
   applyToModel(running, { at, runId: "run", type: "action", work, action });
   assert.equal(running.actions[0]?.percent, 95);
   applyToModel(running, { at, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
-  assert.equal(running.actions[0]?.span?.status, "canceled");
+  assert.equal(running.actions[0] && stateOf(running.actions[0], false), "canceled");
   assert.equal(running.works.get(0)?.iterations.get(1)?.openActions.size, 0);
 });
 
@@ -155,9 +152,9 @@ test("a thousand actions at once share some lanes", () => {
     applyToModel(many, acted(n, "action.waiting"));
     applyToModel(many, acted(n, "action.started"));
   }
-  const lanes = many.works.get(0)?.actionLanes ?? [];
-  assert.equal(lanes.length, 12);
-  const counts = lanes.map(({ spans }) => spans.length);
+  const lanes = lanesOf(many, false).filter(({ isInner }) => isInner);
+  assert.equal(lanes.length, MAX_LANES);
+  const counts = lanes.map(({ bars }) => bars().length);
   assert.ok(Math.max(...counts) <= Math.min(...counts) + 1, counts.join());
 });
 
@@ -180,9 +177,8 @@ test("any events in any order make a page", async (t) => {
           const rows = rowsOf(one, undefined, () => false);
           assert.equal(rows.length, shown.actions.length + shown.documents.length);
         }
-        for (const { lane } of laneRows(shown, true)) {
-          for (const item of itemsOf(lane)) assert.notEqual(itemText(item, 100, true), "");
-        }
+        for (const { bars } of lanesOf(shown, true))
+          for (const bar of bars()) assert.notEqual(barText(bar, 100, false), "");
         search(shown, query);
       },
     ),

@@ -34,10 +34,9 @@ describe("the route of an address", () => {
     assert.deepEqual(parseRoute("#/run/r1/call/c%2F1"), run({ kind: "call", toolCallId: "c/1" }));
   });
 
-  it("names a session, a new one, two runs, and the journals", () => {
+  it("names a session, a new one, and the journals", () => {
     assert.deepEqual(parseRoute("#/session/s1"), { page: "session", sessionId: "s1" });
     assert.deepEqual(parseRoute("#/session"), { page: "session", sessionId: undefined });
-    assert.deepEqual(parseRoute("#/compare/a/b"), { page: "compare", runIds: ["a", "b"] });
     assert.deepEqual(parseRoute("#/journals"), { page: "journals" });
   });
 
@@ -49,8 +48,6 @@ describe("the route of an address", () => {
     "#/run/r1/work/x",
     "#/run/r1/work/-1",
     "#/run/r1/nothing/1",
-    "#/compare/a",
-    "#/compare/a/b/c",
     "#/session/a/b",
     "#/run/%E0%A4%A",
   ])
@@ -75,7 +72,6 @@ it("an address leads back to its route", async (t) => {
       page: fc.constant("session" as const),
       sessionId: fc.option(id, { nil: undefined }),
     }),
-    fc.record({ page: fc.constant("compare" as const), runIds: fc.tuple(id, id) }),
   );
   await holds(
     t,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  differenceOf,
+  figures,
   filterRuns,
   noFilter,
-  rowsOf,
   sortRuns,
-  totalsOf,
   type ListedRun,
 } from "../../web/report/run-list.ts";
 
@@ -66,20 +66,16 @@ test("runs are sorted by each column, in both directions, and equal ones keep th
   assert.equal(ids(sortRuns([unknown, ...runs], byStart)), "abcx");
 });
 
-test("totals are sums over the runs", () => {
-  const { runs: count, failed, cost, retries, inputTokens, outputTokens } = totalsOf(runs);
-  assert.deepEqual(
-    { count, failed, cost, retries, inputTokens, outputTokens },
-    { count: 3, failed: 1, cost: 3, retries: 3, inputTokens: 30, outputTokens: 502 },
-  );
-});
-
-test("groups have a heading with their totals, in the order of their first runs", () => {
-  const rows = (grouping: "none" | "job" | "journal"): string[] =>
-    rowsOf(runs, grouping).map((row) =>
-      row.kind === "run" ? row.run.runId : `${row.name} ${row.totals.runs}`,
-    );
-  assert.deepEqual(rows("none"), ["a", "b", "c"]);
-  assert.deepEqual(rows("job"), ["nightly 2", "a", "c", "review 1", "b"]);
-  assert.deepEqual(rows("journal"), ["linux.jsonl 2", "a", "b", "mac.jsonl 1", "c"]);
+test("a difference has a sign and a share, and is none where both look the same", () => {
+  const of = (a: Partial<ListedRun>, b: Partial<ListedRun>): (string | undefined)[] =>
+    figures.map((figure) => differenceOf(figure, run("a", a), run("b", b)));
+  assert.deepEqual(of({ durationMs: 1000, cost: 0.5 }, { durationMs: 1500, cost: 0.25 }), [
+    "+500 ms (+50 %)",
+    undefined,
+    "−0.25 (−50 %)",
+    undefined,
+    undefined,
+  ]);
+  assert.equal(of({}, { retries: 2 })[3], "+2");
+  assert.equal(of({ durationMs: 20_000 }, { durationMs: 20_001 })[0], undefined);
 });

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { applyToModel, type RunModel } from "../../web/model/run-model.ts";
-import { MAX_SESSION_LANES, SESSION_LANES } from "../../web/model/model.ts";
+import { barState, isMark, lanesOf, MAX_LANES, SESSION_LANES } from "../../web/model/timeline.ts";
 import { events, story } from "../events/samples.ts";
 import { everyEvent } from "../events/every-event.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
@@ -150,12 +150,13 @@ test("the end of the run ends everything that is open", () => {
   const iteration = model.works.get(3)?.iterations.get(1);
   assert.ok(turn !== undefined && iteration !== undefined);
   assert.equal(turn.session.endedAt, 1030);
-  const spans = [...iteration.work.lane.spans, ...turn.session.lane.spans];
   assert.deepEqual(
-    spans.map(({ kind, end, status }) => [kind, end, status]),
+    lanesOf(model, true).flatMap(({ bars }) =>
+      bars().map((bar) => [bar.kind, bar.end, barState(bar, true)]),
+    ),
     [
       ["iteration", 1030, "canceled"],
-      ["queue", 1010, "neutral"],
+      ["queue", 1010, "canceled"],
       ["turn", 1030, "canceled"],
       ["tool", 1030, "canceled"],
     ],
@@ -164,8 +165,10 @@ test("the end of the run ends everything that is open", () => {
 
 describe("a model call on the timeline", () => {
   const callsOf = (bodies: readonly RunEventBody[]) =>
-    fold(stamped(bodies)).turns[0]?.session.lane.spans.flatMap(({ kind, start, end, status }) =>
-      kind === "model" ? [[start, end, status]] : [],
+    lanesOf(fold(stamped(bodies)), true).flatMap(({ bars }) =>
+      bars().flatMap((bar) =>
+        bar.kind === "model" ? [[bar.start, bar.end, barState(bar, false)]] : [],
+      ),
     );
   const used = act({ ...modelUsed(1), durationMs: 4 });
   const tool = act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} });
@@ -192,7 +195,7 @@ describe("a model call on the timeline", () => {
   });
   it("that the turn was canceled or crashed in ends with it", () => {
     assert.deepEqual(callsOf([start, turnEnded("canceled")]), [[1000, 1010, "canceled"]]);
-    assert.deepEqual(callsOf([start, turnEnded("crashed")]), [[1000, 1010, "failed"]]);
+    assert.deepEqual(callsOf([start, turnEnded("crashed")]), [[1000, 1010, "crashed"]]);
   });
   it("that failed is followed by the next try", () => {
     assert.deepEqual(callsOf([start, failed]), [
@@ -210,7 +213,7 @@ test("of two ends of a work the first one counts", () => {
   const model = fold(stamped([{ type: "work.started", work, modelId: "m" }, end, end]));
   const iteration = model.works.get(3)?.iterations.get(1);
   assert.equal(iteration?.endedAt, 1010);
-  assert.equal(iteration?.span.end, 1010);
+  assert.equal(iteration?.status, "succeeded");
 });
 
 test("a tool call whose id was used before does not take its link", () => {
@@ -253,21 +256,18 @@ test("every sending of the prompt begins a new part of the iteration", () => {
 
 test("the timeline has turns, model calls, tool calls, waits and marks", () => {
   const model = fold(largeRun({ events: 1500 }));
-  const lanes = [...model.works.values()].flatMap(({ lane, sessionLanes }) => [
-    lane,
-    ...sessionLanes,
-  ]);
-  const kinds = new Set(lanes.flatMap(({ spans }) => spans.map(({ kind }) => kind)));
-  assert.deepEqual([...kinds].sort(), ["iteration", "model", "queue", "tool", "turn", "wait"]);
-  const marks = new Set(lanes.flatMap(({ marks }) => marks.map(({ kind }) => kind)));
-  assert.deepEqual([...marks].sort(), ["attempt", "crash", "denial", "retry"]);
-  for (const { spans } of lanes) {
-    for (const { start, end = NaN, source } of spans) {
-      assert.ok(end >= start);
-      assert.notEqual(source, undefined);
-    }
+  const all = lanesOf(model, true).flatMap(({ bars, work: of }) =>
+    of === undefined ? [] : bars(),
+  );
+  const kinds = (marks: boolean): string[] =>
+    [...new Set(all.flatMap((bar) => (isMark(bar) === marks ? bar.kind : [])))].sort();
+  assert.deepEqual(kinds(false), ["iteration", "model", "queue", "tool", "turn", "wait"]);
+  assert.deepEqual(kinds(true), ["attempt", "crash", "denial", "retry"]);
+  for (const { start, end = NaN, place } of all) {
+    assert.ok(end >= start);
+    assert.notEqual(place, undefined);
   }
-  const wait = lanes.flatMap(({ spans }) => spans).find(({ kind }) => kind === "wait");
+  const wait = all.find(({ kind }) => kind === "wait");
   assert.equal((wait?.end ?? 0) - (wait?.start ?? 0), 4000);
 });
 
@@ -283,7 +283,9 @@ test("a work with many sessions uses its lanes again", () => {
   };
   const numbers = Array.from({ length: 300 }, (_, index) => index);
   const ended = fold(stamped(numbers.flatMap((index) => [start(index), end(index)])));
-  assert.equal(ended.works.get(3)?.sessionLanes.length, SESSION_LANES);
+  const sessionLanes = (model: RunModel): number =>
+    lanesOf(model, true).filter(({ isInner }) => isInner).length;
+  assert.equal(sessionLanes(ended), SESSION_LANES);
   const open = fold(stamped(numbers.map(start)));
-  assert.equal(open.works.get(3)?.sessionLanes.length, MAX_SESSION_LANES);
+  assert.equal(sessionLanes(open), MAX_LANES);
 });

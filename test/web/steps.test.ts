@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { flowPlaces, partOf, targetOf } from "../../web/model/places.ts";
 import { rowsOf } from "../../web/model/rows.ts";
+import { lanesOf } from "../../web/model/timeline.ts";
 import { search } from "../../web/model/search.ts";
 import { hrefOf, parseRoute } from "../../web/routes.ts";
 import { buildStory, chart, FlowTelling, work } from "../rig/flow-events.ts";
@@ -15,12 +16,12 @@ function folded(told: FlowTelling) {
   return { model, iteration };
 }
 
-test("the steps of a workflow are rows with their status, and spans of its lane", () => {
+test("the steps of a workflow are rows with their status, and bars of its lane", () => {
   const { model, iteration } = folded(buildStory().finish());
   const rows = rowsOf(iteration, undefined, () => false);
   assert.deepEqual(
     rows.flatMap((row) =>
-      row.kind === "step" ? [`${row.step.step} ${row.step.activity} ${row.step.span.status}`] : [],
+      row.kind === "step" ? [`${row.step.step} ${row.step.activity} ${row.step.status}`] : [],
     ),
     [
       "1 START succeeded",
@@ -36,9 +37,10 @@ test("the steps of a workflow are rows with their status, and spans of its lane"
       "11 SUCCESS succeeded",
     ],
   );
-  const spans = iteration.work.lane.spans.filter(({ kind }) => kind === "step");
-  assert.equal(spans.length, 11);
-  assert.equal((spans[6]?.end ?? 0) - (spans[6]?.start ?? 0), 60_000);
+  const bars = lanesOf(model, true).flatMap(({ bars }) => bars());
+  const steps = bars.filter(({ kind }) => kind === "step");
+  assert.equal(steps.length, 11);
+  assert.equal((steps[6]?.end ?? 0) - (steps[6]?.start ?? 0), 60_000);
   assert.equal(model.steps.length, 11);
 });
 
@@ -100,5 +102,5 @@ test("the output of a running script is kept in bounds, and steps end with their
   const [step] = model.steps;
   assert.ok(step !== undefined && step.output.length <= 400_000);
   const { model: ended } = folded(told.finish({ kind: "canceled", reason: "stopped" }));
-  assert.equal(ended.steps[0]?.span.status, "canceled");
+  assert.equal(ended.steps[0]?.status, "canceled");
 });

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import {
-  itemAt,
-  itemsOf,
-  laneRows,
+  barAt,
+  focusable,
+  isMark,
+  lanesOf,
   panned,
-  placeOfItem,
-  startOf,
   ticks,
   wholeRange,
   zoomed,
@@ -17,10 +16,10 @@ import { holds } from "../rig/fuzz.ts";
 import { largeRun } from "./large-run.ts";
 import { fold } from "./fold.ts";
 
-test("a lane for the job, each work and, if wanted, each session; none overlaps another", () => {
+test("a lane for the job, each work and, if wanted, each session", () => {
   const model = fold(largeRun({ events: 1500 }));
-  const rows = laneRows(model, true);
-  const works = rows.filter(({ work, isSession }) => work !== undefined && !isSession);
+  const rows = lanesOf(model, true);
+  const works = rows.filter(({ work, isInner }) => work !== undefined && !isInner);
   assert.deepEqual(
     works.map(({ label }) => label),
     [...model.works.values()].map(({ taskId }) => taskId),
@@ -29,12 +28,8 @@ test("a lane for the job, each work and, if wanted, each session; none overlaps 
     [rows[0]?.note, ...works.map(({ note }) => note)],
     ["job", ...[...model.works.keys()].map((workId) => `#${workId}`)],
   );
-  assert.ok(rows.some(({ isSession, label }) => isSession && label === "task session, attempt 2"));
-  rows.reduce((end, { top, height }) => {
-    assert.equal(top, end);
-    return top + height;
-  }, 0);
-  assert.equal(laneRows(model, false).length, works.length + 1);
+  assert.ok(rows.some(({ isInner, label }) => isInner && label === "task session, attempt 2"));
+  assert.equal(lanesOf(model, false).length, works.length + 1);
 });
 
 test("ticks are round, inside of the range, and never too many", async (t) => {
@@ -87,19 +82,18 @@ test("zooming and panning stay within the run, and zooming keeps the time under 
 test("what is under a point: marks first, then the shortest span of that half of the lane", () => {
   const model = fold(largeRun({ events: 1500 }));
   const now = model.lastAt ?? 0;
-  for (const row of laneRows(model, true)) {
-    for (const { at, kind } of row.lane.marks) {
-      const item = itemAt(row, at, 1, 0.5, now);
-      assert.equal(item?.kind, "mark");
-      assert.equal(typeof kind, "string");
+  for (const lane of lanesOf(model, true)) {
+    const bars = lane.bars();
+    for (const mark of bars.filter(isMark)) {
+      const found = barAt(bars, mark.start, 1, 0.5, now);
+      assert.ok(found !== undefined && isMark(found));
     }
-    if (!row.isSession) continue;
-    const tool = row.lane.spans.find(({ kind, start, end = 0 }) => kind === "tool" && end > start);
+    if (!lane.isInner) continue;
+    const tool = bars.find(({ kind, start, end = 0 }) => kind === "tool" && end > start);
     if (tool === undefined) continue;
-    const below = itemAt(row, (tool.start + (tool.end ?? 0)) / 2, 0, 0.9, now);
-    assert.equal(below?.kind === "span" && below.span.kind, "tool");
-    const above = itemAt(row, (tool.start + (tool.end ?? 0)) / 2, 0, 0.1, now);
-    assert.notEqual(above?.kind === "span" && above.span.kind, "tool");
+    const middle = (tool.start + (tool.end ?? 0)) / 2;
+    assert.equal(barAt(bars, middle, 0, 0.9, now)?.kind, "tool");
+    assert.notEqual(barAt(bars, middle, 0, 0.1, now)?.kind, "tool");
   }
 });
 
@@ -110,12 +104,11 @@ test("the timeline of a damaged journal can be drawn and walked through", async 
       const model = fold(all);
       const { from, to } = wholeRange(model, undefined);
       assert.ok(from < to);
-      for (const row of laneRows(model, true)) {
-        const items = itemsOf(row.lane);
-        for (const [index, item] of items.entries()) {
-          const next = items[index + 1];
-          if (next !== undefined) assert.ok(startOf(item) <= startOf(next));
-          if (row.work !== undefined) assert.notEqual(placeOfItem(item), undefined);
+      for (const { bars, work } of lanesOf(model, true)) {
+        const items = focusable(bars());
+        for (const [index, { start, place }] of items.entries()) {
+          assert.ok(start <= (items[index + 1]?.start ?? Infinity));
+          if (work !== undefined) assert.notEqual(place, undefined);
         }
       }
     }),

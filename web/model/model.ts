@@ -1,11 +1,11 @@
-/** The contents of a `RunModel`: everything of a run that the page shows. `run-model.ts` folds events into it. */
+/** Everything of a run that the page shows and links to. `run-model.ts` folds events into it, beside the `RunView`. */
+import type { ActionEnded, ActionEvent, ActionWaiting } from "../../src/events/action.ts";
 import type {
   Decision,
   DecisionCategory,
   DecisionTraits,
   SessionRole,
 } from "../../src/events/decision.ts";
-import type { ActionEnded, ActionEvent, ActionWaiting } from "../../src/events/action.ts";
 import type { TurnEnded, TurnStarted, WorkOutcome } from "../../src/events/event.ts";
 import type {
   ModelFailed,
@@ -16,30 +16,25 @@ import type {
   ToolEnded,
 } from "../../src/events/session-activity.ts";
 import type { StepEnded, StepStarted } from "../../src/events/step.ts";
-import type { RunView, Sent, Usage } from "../../src/events/view.ts";
+import type { RunView, Sent, WorkView } from "../../src/events/view.ts";
 
+/** Places are in the order in which they began. A `number` is a place's index in its list, from 1. */
 export interface RunModel {
-  /** Statuses and counters, as everywhere else. */
+  /** All statuses and counters of the run and its works. */
   readonly view: RunView;
   /** By work id, in the order of the entry. */
   readonly works: Map<number, WorkModel>;
-  /** All turns, in the order of their start. */
   readonly turns: TurnModel[];
   /** The first turn of each id. */
   readonly turnsById: Map<string, TurnModel>;
   /** The first tool call of each id: an id is unique only within one answer of a model. */
   readonly callsById: Map<string, CallBlock>;
-  /** All decisions, also those that `decisionOf` derives. */
+  /** All decisions, derived ones included. */
   readonly decisions: DecisionItem[];
-  /** All steps of workflows, in the order of their start. */
   readonly steps: StepModel[];
-  /** All documents of the action protocol, and what was said of them, in their order. */
   readonly documents: DocumentModel[];
-  /** All actions, in the order of their documents. */
   readonly actions: ActionModel[];
-  /** The lane of the job, then those of each work: its own, and those of its sessions. */
-  readonly jobLane: Lane;
-  /** Those that have not ended. */
+  /** The iterations that have not ended. */
   readonly running: Set<IterationModel>;
   /** Times of the first and the last event; undefined before the first one. */
   firstAt: number | undefined;
@@ -53,35 +48,42 @@ export interface RunModel {
 export interface WorkModel {
   readonly workId: number;
   readonly taskId: string;
+  readonly view: WorkView;
   /** By number, in the order of their first events. */
   readonly iterations: Map<number, IterationModel>;
-  readonly lane: Lane;
-  readonly sessionLanes: Lane[];
-  /** Of actions, one after the other on each. */
-  readonly actionLanes: Lane[];
-  /** How many actions had to share a lane. */
-  sharedActions: number;
-  /** How many sessions were started. */
-  sessionCount: number;
 }
 
-/** Anything that has a link of its own, and that a search or the timeline can lead to. */
-export type Place =
-  IterationModel | TurnModel | Block | DecisionItem | StepModel | DocumentModel | ActionModel;
+/** How something stands, as `parts/status.tsx` shows it. */
+export type Status =
+  | "pending"
+  | "running"
+  | "succeeded"
+  | "retried"
+  | "failed"
+  | "crashed"
+  | "canceled"
+  /** Its end is not known, and never will be. */
+  | "incomplete"
+  | "skipped"
+  | "answered-yes"
+  | "answered-no"
+  /** It waits for a person. */
+  | "asking";
 
-/** What an iteration consists of. */
+/** Anything that has a link of its own, and that a search or the timeline can lead to. */
+export type Place = IterationModel | Entry | Block;
+
+/** A part of an iteration that has rows of its own. */
 export type Entry = TurnModel | DecisionItem | StepModel | DocumentModel | ActionModel;
 
 export interface IterationModel {
   readonly kind: "iteration";
   readonly work: WorkModel;
   readonly iteration: number;
-  readonly startedAt: number;
+  readonly at: number;
   endedAt: number | undefined;
   outcome: WorkOutcome | undefined;
-  /** It is a condition, and failed as one that says no. */
-  answeredNo: boolean;
-  modelId: string;
+  status: "running" | "answered-no" | WorkOutcome["kind"];
   readonly sessions: Map<string, SessionModel>;
   /** In the order in which they happened. */
   readonly entries: Entry[];
@@ -93,87 +95,66 @@ export interface IterationModel {
   sendings: number;
   /** By its latest turn. */
   sent: Sent | undefined;
-  readonly usage: Usage;
-  readonly span: Span;
-  /** The end of what happened last, for the time until the next turn. */
-  idleSince: number;
 }
 
 export interface SessionModel {
   readonly sessionId: string;
   /** The task that it works for, if that was run on behalf of an action. */
   readonly task: string | undefined;
-  readonly iteration: IterationModel;
   readonly role: SessionRole;
   readonly modelId: string;
-  readonly retry: number;
   readonly attempt: number;
   readonly startedAt: number;
-  /** Its number among the sessions of its work, from 1. */
-  readonly number: number;
   endedAt: number | undefined;
   /** The last turn of each id. */
   readonly turns: Map<string, TurnModel>;
-  readonly lane: Lane;
+}
+
+/** A place of an iteration; a decision about the whole job has none. */
+interface InIteration {
+  readonly iteration: IterationModel;
+  readonly number: number;
+  /** The task that was run on behalf of an action, if it is not about the work's own task. */
+  readonly task: string | undefined;
+  /** The sending of the task's prompt that it belongs to, from 1. */
+  readonly sending: number;
+  readonly at: number;
 }
 
 /** A run of an activity of a workflow. */
 export interface StepModel {
   readonly kind: "step";
-  /** Its number in the run, from 1. */
+  readonly iteration: IterationModel;
   readonly number: number;
   /** Its number in the workflow. */
   readonly step: number;
-  readonly iteration: IterationModel;
   /** The id of its file in the plan. */
   readonly file: string;
   readonly activity: string;
-  readonly startedAt: number;
+  readonly at: number;
   /** Undefined: the journal lacks its start. */
   readonly start: StepStarted | undefined;
   endedAt: number | undefined;
   end: StepEnded | undefined;
+  status: "running" | "succeeded" | "failed" | "answered-no" | "canceled";
   /** What its scripts have printed so far. */
   output: string;
-  readonly span: Span;
 }
 
 /** A document of the action protocol, or something that was said of one. */
-export interface DocumentModel {
+export interface DocumentModel extends InIteration {
   readonly kind: "document";
-  /** Its number in the run, from 1. */
-  readonly number: number;
-  readonly iteration: IterationModel;
-  /** The task that was run on behalf of an action, if it is not from the work's own task. */
-  readonly task: string | undefined;
-  /** The sending of the prompt that it belongs to. */
-  readonly sending: number;
-  readonly at: number;
   readonly event: Exclude<ActionEvent, { readonly type: `action.${string}` }>;
 }
 
-/** An action of the action protocol. */
-export interface ActionModel {
+/** An action of the action protocol. Facts of its acceptance are absent if the journal lacks that. */
+export interface ActionModel
+  extends InIteration, Partial<Omit<ActionWaiting, "type" | "kind" | "iteration" | "id">> {
   readonly kind: "action";
-  /** Its number in the run, from 1. */
-  readonly number: number;
-  readonly iteration: IterationModel;
-  readonly task: string | undefined;
-  /** The sending of the prompt that it belongs to. */
-  readonly sending: number;
   readonly id: string;
+  readonly of: ActionWaiting["kind"];
   /** The number of its document. */
   readonly document: number;
-  /** What it calls; empty if the journal lacks it. */
-  readonly name: string;
-  readonly of: ActionWaiting["kind"];
-  readonly isBackground: boolean;
-  readonly group: string | undefined;
-  readonly isInThought: boolean;
-  readonly requires: readonly string[];
-  readonly label: string | undefined;
-  /** When it was accepted. */
-  readonly at: number;
   /** Undefined: it has not started. */
   since: number | undefined;
   params: string | undefined;
@@ -182,11 +163,9 @@ export interface ActionModel {
   message: string | undefined;
   end: ActionEnded | undefined;
   endedAt: number | undefined;
-  /** Undefined if it never started, and for groups. */
-  span: Span | undefined;
 }
 
-export interface TurnModel {
+export interface TurnModel extends InIteration {
   readonly kind: "turn";
   /** Whether its answer is a document of the action protocol. */
   readonly isProtocol: boolean;
@@ -194,24 +173,12 @@ export interface TurnModel {
   readonly step: StepModel | undefined;
   readonly turnId: string;
   readonly session: SessionModel;
-  readonly iteration: IterationModel;
-  /** Which sending of the task's prompt it belongs to, from 1. */
-  readonly sending: number;
-  readonly startedAt: number;
   /** Undefined: the journal lacks its start. */
   readonly start: TurnStarted | undefined;
   endedAt: number | undefined;
   /** Undefined: it runs, or the journal lacks its end. */
   outcome: TurnEnded["outcome"] | undefined;
   readonly blocks: Block[];
-  readonly usage: Usage;
-  readonly span: Span;
-  /** Texts that are being written, by kind and id. */
-  readonly openTexts: Map<string, TextBlock>;
-  /** Tool calls that are running, by id. */
-  readonly openCalls: Map<string, CallBlock>;
-  /** The model call that seems to be running: none is reported before it has ended. */
-  openModel: Span | undefined;
 }
 
 interface InTurn {
@@ -251,18 +218,12 @@ export interface CallBlock extends InTurn {
   output: string;
   end: ToolEnded | undefined;
   endedAt: number | undefined;
-  readonly span: Span;
 }
 
-export interface DecisionItem {
+export interface DecisionItem extends Omit<InIteration, "iteration"> {
   readonly kind: "decision";
-  /** Its number in the run, from 1. */
-  readonly number: number;
-  readonly at: number;
   /** Undefined: it is about the whole job. */
   readonly iteration: IterationModel | undefined;
-  /** The sending of the prompt that it belongs to. */
-  readonly sending: number;
   /** The step of a workflow in which it was made. */
   readonly step: StepModel | undefined;
   readonly decision: Decision;
@@ -272,44 +233,8 @@ export interface DecisionItem {
   readonly answer: boolean;
   /** Without the category, and without the details of a crash. */
   readonly text: string;
-  /** What it was derived from, if a turn shows that already. */
+  /** It was derived from another event, and has no row of its own. */
+  readonly derived: boolean;
+  /** The block that it was derived from. */
   readonly block: Block | undefined;
 }
-
-/** `queue`: until a turn could start (a free slot, a new session). `wait`: a wait that was decided. */
-export type SpanKind =
-  "job" | "iteration" | "queue" | "wait" | "step" | "action" | "turn" | "model" | "tool";
-export type SpanStatus =
-  "running" | "succeeded" | "failed" | "answered-no" | "canceled" | "skipped" | "neutral";
-
-export interface Span {
-  readonly kind: SpanKind;
-  readonly start: number;
-  /** Undefined: it has not ended. */
-  end: number | undefined;
-  status: SpanStatus;
-  /** What it shows; undefined for the job itself. */
-  source: Place | undefined;
-}
-
-export type MarkKind = "crash" | "retry" | "attempt" | "denial" | "limit" | "failure" | "restart";
-
-export interface Mark {
-  readonly kind: MarkKind;
-  readonly at: number;
-  readonly source: Place;
-}
-
-export interface Lane {
-  /** In the order in which they became known. */
-  readonly spans: Span[];
-  readonly marks: Mark[];
-  /** The sessions that it shows, one after the other; empty for a work or the job. */
-  readonly sessions: SessionModel[];
-}
-
-/** The sessions of a work get a lane each, up to that many; from then on, lanes are used again. */
-export const SESSION_LANES = 6;
-export const ACTION_LANES = 12;
-/** So many at most, even if no session of a damaged journal ends. */
-export const MAX_SESSION_LANES = 48;

@@ -1,4 +1,5 @@
 /** Where a link leads, and what things are called: the addresses of the parts of a run. */
+import type { ActionEnded } from "../../src/events/action.ts";
 import type { FlowChart } from "../../src/events/flow.ts";
 import { capitalized, purposeName } from "../../src/events/decision.ts";
 import type { RunPart } from "../routes.ts";
@@ -8,6 +9,7 @@ import type {
   IterationModel,
   Place,
   RunModel,
+  Status,
   TurnModel,
   WorkModel,
 } from "./model.ts";
@@ -188,9 +190,49 @@ export function partOf(place: Place): RunPart {
   return { kind: "turn", turnId: place.turn.turnId, block: place.number };
 }
 
-export function timeOf(place: Place): number {
-  return "startedAt" in place ? place.startedAt : place.at;
+/** How something went. `over`: no more events can come, so what is open is incomplete. */
+export function stateOf(place: Place, over: boolean): Status {
+  const state = knownState(place);
+  return state === "running" && over ? "incomplete" : state;
 }
+
+function knownState(place: Place): Status {
+  switch (place.kind) {
+    case "iteration":
+    case "step":
+      return place.status;
+    case "turn": {
+      const { outcome, endedAt } = place;
+      if (outcome === undefined) return endedAt === undefined ? "running" : "canceled";
+      return outcome === "completed" ? "succeeded" : outcome;
+    }
+    case "call": {
+      const { end, endedAt } = place;
+      if (end === undefined) return endedAt === undefined ? "running" : "canceled";
+      return end.succeeded ? "succeeded" : end.stopped === true ? "canceled" : "failed";
+    }
+    case "action": {
+      const { end, endedAt, since } = place;
+      if (end !== undefined) return actionStates[end.status];
+      if (endedAt !== undefined) return "canceled";
+      return since === undefined ? "pending" : "running";
+    }
+    case "usage":
+      return place.used.finish === undefined ? "succeeded" : "failed";
+    case "model-failure":
+      return "failed";
+    default:
+      return "succeeded";
+  }
+}
+
+const actionStates = {
+  succeeded: "succeeded",
+  failed: "failed",
+  timed_out: "failed",
+  cancelled: "canceled",
+  skipped: "skipped",
+} as const satisfies Record<ActionEnded["status"], Status>;
 
 /** What a place is, in words: `Tool call bash`. */
 export function titleOf(place: Place): string {

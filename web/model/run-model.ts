@@ -1,40 +1,43 @@
 /**
- * A run as the page shows it: a fold over its events, live or from a journal.
+ * Folds the events of a run into what the page shows, live or from a journal.
  *
  * - Any events in any order are accepted, as in a torn journal, and nothing throws. What is unknown is created.
- * - One event costs the same however long the run is. Texts are kept once, as the events hold them.
- * - Deltas only show a text earlier: the whole text, which always follows, replaces them.
+ * - Texts are kept once, as the events hold them. Deltas only show a text earlier: the whole text replaces them.
  * - Statuses and counters are those of `RunView`. Nothing here counts again what it counts.
  */
+import type { ActionEvent, ActionWaiting } from "../../src/events/action.ts";
 import {
   decisionCategory,
   decisionMessage,
   decisionTraits,
   withoutDetail,
-  type Decision,
-  type SessionRole,
 } from "../../src/events/decision.ts";
-import { decisionOf } from "../../src/events/decision-of.ts";
-import type { RunEvent, SessionActed, WorkOutcome, WorkRef } from "../../src/events/event.ts";
-import { applyEvent, createRunView, hasProtocol, isSending } from "../../src/events/view.ts";
-import { applyAction, closeActions } from "./actions.ts";
-import { addMark, addSpan, endSpan, freeLane, markOf, newLane } from "./lanes.ts";
+import { decisionOf, type DecisionOfWork } from "../../src/events/decision-of.ts";
+import type { EventOf, RunEvent, WorkOutcome, WorkRef } from "../../src/events/event.ts";
+import {
+  applyEvent,
+  createRunView,
+  delegateIn,
+  hasProtocol,
+  isSending,
+} from "../../src/events/view.ts";
 import type {
+  ActionModel,
   Block,
-  DecisionItem,
   IterationModel,
   RunModel,
   SessionModel,
-  SpanStatus,
   TurnModel,
   WorkModel,
 } from "./model.ts";
-import { Usage } from "../../src/events/view-model.ts";
-import { closeStep, endStep, printStep, startStep } from "./steps.ts";
-import { applyActivity, endOpenModel, openModelCall } from "./turn-blocks.ts";
+import { addStep, applyActivity, cancelStep, endStep, endTurn } from "./contents.ts";
 export type * from "./model.ts";
 
-/** An empty model; `applyToModel` folds the events of a run into it. */
+/** Characters kept of what running scripts print: the end. */
+const MAX_OUTPUT = 200_000;
+/** The rest of the progress of an action is up to its end. */
+const MAX_PERCENT = 95;
+
 export function createRunModel(): RunModel {
   return {
     view: createRunView(),
@@ -46,7 +49,6 @@ export function createRunModel(): RunModel {
     steps: [],
     documents: [],
     actions: [],
-    jobLane: newLane(),
     running: new Set(),
     firstAt: undefined,
     lastAt: undefined,
@@ -59,45 +61,37 @@ export function createRunModel(): RunModel {
 export function applyToModel(model: RunModel, event: RunEvent): void {
   model.events += 1;
   try {
-    apply(model, event);
+    if (!Number.isFinite(event.at)) throw new TypeError("an event without a time");
+    applyEvent(model.view, event);
+    model.firstAt ??= event.at;
+    model.lastAt = Math.max(model.lastAt ?? event.at, event.at);
+    const block = applyItself(model, event);
+    const decided = decisionOf(event);
+    if (decided !== undefined)
+      addDecision(model, event.at, decided, event.type !== "decision", block);
   } catch {
     // A server or a report of another version may hold events that this page does not know.
     model.unusable += 1;
   }
 }
 
-function apply(model: RunModel, event: RunEvent): void {
-  const { at } = event;
-  if (!Number.isFinite(at)) throw new TypeError("an event without a time");
-  applyEvent(model.view, event);
-  model.firstAt ??= at;
-  model.lastAt = Math.max(model.lastAt ?? at, at);
-  const block = applyItself(model, event);
-  const decided = decisionOf(event);
-  if (decided === undefined) return;
-  addDecision(model, at, decided.work, decided.decision, event.type === "decision", block);
-}
-
-/** The block that the event added to a turn, if it did. */
+/** Returns the block that the event added to a turn, if it did. */
 function applyItself(model: RunModel, event: RunEvent): Block | undefined {
   const { at } = event;
   switch (event.type) {
     case "run.started":
-      for (const work of model.view.works.values()) workOf(model, work);
-      addSpan(model.jobLane, "job", at);
+      for (const workId of model.view.works.keys()) workOf(model, workId);
       return undefined;
     case "run.ended":
       for (const iteration of model.running) endIteration(model, iteration, at, undefined);
-      for (const span of model.jobLane.spans) endSpan(span, at, event.outcome.kind);
       return undefined;
-    case "work.started": {
+    case "work.started":
       if (delegateOf(model, event.work) !== undefined) return undefined;
       // A further start ends what a damaged journal has left open; items may run at the same time.
       for (const one of event.work.item === undefined ? model.running : [])
         if (one.work.workId === event.work.workId) endIteration(model, one, at, undefined);
-      iterationOf(model, event.work, at).modelId = event.modelId ?? "";
+      iterationOf(model, event.work, at);
       return undefined;
-    }
     case "work.ended":
       if (delegateOf(model, event.work) === undefined)
         endIteration(model, iterationOf(model, event.work, at), at, event.outcome);
@@ -115,88 +109,70 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "session.started":
       return void sessionOf(model, event, at);
     case "session.ended":
-      endSession(sessionOf(model, event, at), at);
-      return undefined;
+      return void (sessionOf(model, event, at).endedAt ??= at);
     case "turn.started":
-      startTurn(model, event, at);
-      return undefined;
+      return startTurn(model, event, at);
     case "turn.ended":
-      endTurn(turnOf(model, event, at), at, event.outcome);
-      return undefined;
+      return endTurn(turnOf(model, event, at), at, event.outcome);
     case "activity":
       return applyActivity(model, turnOf(model, event, at), event.activity, at);
     case "step.started":
-      startStep(model, iterationOf(model, event.work, at), event, at);
+      return void addStep(model, iterationOf(model, event.work, at), event, event, at);
+    case "step.output": {
+      const { openSteps } = iterationOf(model, event.work, at);
+      const step = openSteps.findLast((one) => one.step === event.step);
+      if (step === undefined) return undefined;
+      step.output += event.text;
+      if (step.output.length > 2 * MAX_OUTPUT) step.output = step.output.slice(-MAX_OUTPUT);
       return undefined;
-    case "step.output":
-      printStep(iterationOf(model, event.work, at), event);
-      return undefined;
+    }
     case "step.ended":
-      endStep(model, iterationOf(model, event.work, at), event, at);
-      return undefined;
+      return endStep(model, iterationOf(model, event.work, at), event, at);
     case "action":
-      applyAction(
-        model,
-        iterationOf(model, event.work, at),
-        event.action,
-        delegateOf(model, event.work),
-        at,
-      );
-      return undefined;
+      return applyAction(model, event.work, event.action, at);
   }
 }
 
-function workOf(model: RunModel, { workId, taskId }: Omit<WorkRef, "iteration">): WorkModel {
+function workOf(model: RunModel, workId: number): WorkModel {
   const known = model.works.get(workId);
   if (known !== undefined) return known;
-  const work: WorkModel = {
-    workId,
-    taskId,
-    iterations: new Map(),
-    lane: newLane(),
-    sessionLanes: [],
-    actionLanes: [],
-    sharedActions: 0,
-    sessionCount: 0,
-  };
+  const view = model.view.works.get(workId);
+  if (view === undefined) throw new TypeError("an event of a work that the view lacks");
+  const work: WorkModel = { workId, taskId: view.taskId, view, iterations: new Map() };
   model.works.set(workId, work);
   return work;
 }
 
 /** The task of an event, if it was run on behalf of an action. */
 function delegateOf(model: RunModel, ref: WorkRef): string | undefined {
-  return workOf(model, ref).taskId === ref.taskId ? undefined : ref.taskId;
+  return delegateIn(workOf(model, ref.workId).view, ref);
 }
 
 function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel {
-  const work = workOf(model, ref);
+  const work = workOf(model, ref.workId);
   const known = work.iterations.get(ref.iteration);
   if (known !== undefined) return known;
   const iteration: IterationModel = {
     kind: "iteration",
     work,
     iteration: ref.iteration,
-    startedAt: at,
+    at,
     endedAt: undefined,
     outcome: undefined,
-    answeredNo: false,
-    modelId: "",
+    status: "running",
     sessions: new Map(),
     entries: [],
     openSteps: [],
     openActions: new Map(),
     sendings: 0,
     sent: undefined,
-    usage: new Usage(),
-    span: addSpan(work.lane, "iteration", at),
-    idleSince: at,
   };
-  iteration.span.source = iteration;
   work.iterations.set(ref.iteration, iteration);
   model.running.add(iteration);
   return iteration;
 }
 
+/** The first end counts. Without an outcome, it was cut off. */
 function endIteration(
   model: RunModel,
   iteration: IterationModel,
@@ -207,194 +183,199 @@ function endIteration(
   if (iteration.endedAt !== undefined) return;
   iteration.endedAt = at;
   model.running.delete(iteration);
-  for (const session of iteration.sessions.values()) endSession(session, at);
-  for (const step of iteration.openSteps.splice(0)) closeStep(step, at);
-  closeActions(iteration, at);
+  for (const session of iteration.sessions.values()) session.endedAt ??= at;
+  for (const step of iteration.openSteps.splice(0)) cancelStep(step, at);
+  for (const action of iteration.openActions.values()) action.endedAt = at;
+  iteration.openActions.clear();
   for (const entry of iteration.entries) if (entry.kind === "turn") endTurn(entry, at);
-  iteration.answeredNo =
-    outcome !== undefined && model.view.works.get(iteration.work.workId)?.status === "answered-no";
-  endSpan(iteration.span, at, iterationStatus(iteration));
+  const isAnswer = outcome?.kind === "failed" && iteration.work.view.status === "answered-no";
+  iteration.status = isAnswer ? "answered-no" : (outcome?.kind ?? "canceled");
 }
 
-function iterationStatus({ outcome, answeredNo }: IterationModel): SpanStatus {
-  if (outcome === undefined) return "canceled";
-  return answeredNo ? "answered-no" : statusOf(outcome.kind);
-}
-
-function statusOf(kind: WorkOutcome["kind"] | "completed"): SpanStatus {
-  switch (kind) {
-    case "completed":
-    case "succeeded":
-      return "succeeded";
-    case "failed":
-    case "crashed":
-      return "failed";
-    case "canceled":
-    case "skipped":
-      return kind;
-  }
-}
-
-interface SessionRef {
-  readonly work: WorkRef;
-  readonly sessionId: string;
-  readonly role?: SessionRole;
-  readonly modelId?: string;
-  readonly retry?: number;
-  readonly attempt?: number;
-}
+type SessionStarted = EventOf<"session.started">;
+type SessionRef = Pick<SessionStarted, "work" | "sessionId"> &
+  Partial<Pick<SessionStarted, "role" | "modelId" | "attempt">>;
 
 function sessionOf(model: RunModel, ref: SessionRef, at: number): SessionModel {
-  const iteration = iterationOf(model, ref.work, at);
-  const known = iteration.sessions.get(ref.sessionId);
+  const { sessions } = iterationOf(model, ref.work, at);
+  const known = sessions.get(ref.sessionId);
   if (known !== undefined) return known;
-  const { work } = iteration;
-  work.sessionCount += 1;
-  const lane = freeLane(work);
+  const { work, sessionId, role = "both", modelId = "", attempt = 1 } = ref;
   const session: SessionModel = {
-    sessionId: ref.sessionId,
-    task: delegateOf(model, ref.work),
-    iteration,
-    role: ref.role ?? "both",
-    modelId: ref.modelId ?? "",
-    retry: ref.retry ?? 0,
-    attempt: ref.attempt ?? 1,
+    sessionId,
+    task: delegateOf(model, work),
+    role,
+    modelId,
+    attempt,
     startedAt: at,
-    number: work.sessionCount,
     endedAt: undefined,
     turns: new Map(),
-    lane,
   };
-  lane.sessions.push(session);
-  iteration.sessions.set(ref.sessionId, session);
+  sessions.set(sessionId, session);
   return session;
 }
 
-function endSession(session: SessionModel, at: number): void {
-  session.endedAt ??= at;
+/** What places of an iteration have in common. */
+function placeIn(
+  model: RunModel,
+  list: readonly unknown[],
+  iteration: IterationModel,
+  ref: WorkRef,
+  at: number,
+) {
+  const sending = Math.max(1, iteration.sendings);
+  return { iteration, number: list.length + 1, task: delegateOf(model, ref), sending, at };
 }
 
-function startTurn(
-  model: RunModel,
-  event: Extract<RunEvent, { type: "turn.started" }>,
-  at: number,
-): void {
-  const session = sessionOf(model, event, at);
-  const { iteration } = session;
-  if (event.purpose === "prompt" && session.task === undefined) {
+function startTurn(model: RunModel, event: EventOf<"turn.started">, at: number): undefined {
+  const iteration = iterationOf(model, event.work, at);
+  if (event.purpose === "prompt" && delegateOf(model, event.work) === undefined) {
     const isDialogue = hasProtocol(model.view, event.work);
     if (!isDialogue || isSending(iteration.sent, event)) iteration.sendings += 1;
     iteration.sent = event;
   }
-  const turn = addTurn(model, session, event.turnId, event, at);
-  openModelCall(turn, at);
-  if (at > iteration.idleSince) {
-    const start = iteration.idleSince;
-    const { spans } = iteration.work.lane;
-    spans.push({ kind: "queue", start, end: at, status: "neutral", source: turn });
-  }
+  addTurn(model, event, at, event);
 }
 
-function addTurn(
-  model: RunModel,
-  session: SessionModel,
-  turnId: string,
-  start: TurnModel["start"],
-  at: number,
-): TurnModel {
-  const { iteration } = session;
+type InTurn = Pick<EventOf<"turn.ended">, "work" | "sessionId" | "turnId">;
+
+function addTurn(model: RunModel, ref: InTurn, at: number, start?: TurnModel["start"]): TurnModel {
+  const session = sessionOf(model, start ?? { work: ref.work, sessionId: ref.sessionId }, at);
+  const iteration = iterationOf(model, ref.work, at);
   const turn: TurnModel = {
     kind: "turn",
-    isProtocol: isProtocol(model, session, start),
+    ...placeIn(model, model.turns, iteration, ref.work, at),
+    isProtocol: start?.purpose === "prompt" && hasProtocol(model.view, ref.work),
     step: iteration.openSteps.at(-1),
-    turnId,
+    turnId: ref.turnId,
     session,
-    iteration,
-    sending: Math.max(1, iteration.sendings),
-    startedAt: at,
     start,
     endedAt: undefined,
     outcome: undefined,
     blocks: [],
-    usage: new Usage(),
-    span: addSpan(session.lane, "turn", at),
-    openTexts: new Map(),
-    openCalls: new Map(),
-    openModel: undefined,
   };
-  turn.span.source = turn;
-  session.turns.set(turnId, turn);
+  session.turns.set(ref.turnId, turn);
   model.turns.push(turn);
-  if (!model.turnsById.has(turnId)) model.turnsById.set(turnId, turn);
+  if (!model.turnsById.has(ref.turnId)) model.turnsById.set(ref.turnId, turn);
   iteration.entries.push(turn);
   return turn;
 }
 
-function isProtocol(
-  { view }: RunModel,
-  { iteration: { work, iteration }, task = work.taskId }: SessionModel,
-  start: TurnModel["start"],
-): boolean {
-  if (start?.purpose !== "prompt") return false;
-  return hasProtocol(view, { workId: work.workId, taskId: task, iteration });
-}
-
 /** The turn that an event belongs to: the last one of its session with this id. */
-function turnOf(
-  model: RunModel,
-  event: Extract<RunEvent, { type: "turn.ended" }> | SessionActed,
-  at: number,
-): TurnModel {
-  const session = sessionOf(model, event, at);
-  return session.turns.get(event.turnId) ?? addTurn(model, session, event.turnId, undefined, at);
+function turnOf(model: RunModel, ref: InTurn, at: number): TurnModel {
+  const { work, sessionId, turnId } = ref;
+  return sessionOf(model, { work, sessionId }, at).turns.get(turnId) ?? addTurn(model, ref, at);
 }
 
-/** Without an outcome: it was cut off. */
-function endTurn(turn: TurnModel, at: number, outcome?: TurnModel["outcome"]): void {
-  if (turn.endedAt !== undefined) return;
-  turn.outcome = outcome;
-  turn.endedAt = at;
-  turn.iteration.idleSince = at;
-  for (const call of turn.openCalls.values()) endSpan(call.span, at, "canceled");
-  const status = turn.outcome === undefined ? "canceled" : statusOf(turn.outcome);
-  endOpenModel(turn, at, status);
-  endSpan(turn.span, at, status);
+function applyAction(model: RunModel, ref: WorkRef, event: ActionEvent, at: number): undefined {
+  const iteration = iterationOf(model, ref, at);
+  switch (event.type) {
+    case "actions.accepted":
+    case "actions.rejected":
+    case "actions.warning":
+    case "card.ended": {
+      const place = placeIn(model, model.documents, iteration, ref, at);
+      const document = { kind: "document", ...place, event } as const;
+      model.documents.push(document);
+      iteration.entries.push(document);
+      return;
+    }
+    case "action.waiting":
+      actionOf(model, iteration, ref, event, at);
+      return;
+    case "action.started": {
+      const action = actionOf(model, iteration, ref, event, at);
+      action.since ??= at;
+      action.params ??= event.params;
+      return;
+    }
+    case "action.progress": {
+      const action = iteration.openActions.get(keyOf(event, ref));
+      if (action === undefined) return;
+      const { percent, message } = event;
+      if (percent !== undefined)
+        action.percent = Math.max(action.percent ?? 0, Math.min(MAX_PERCENT, percent));
+      if (message !== undefined) action.message = message;
+      return;
+    }
+    case "action.ended": {
+      const action = actionOf(model, iteration, ref, event, at);
+      iteration.openActions.delete(keyOf(event, ref));
+      action.end = event;
+      action.endedAt = at;
+    }
+  }
+}
+
+type ActionRef = Pick<ActionWaiting, "id" | "iteration">;
+
+/** A later document may use an id again. */
+function keyOf({ id, iteration }: ActionRef, { taskId }: WorkRef): string {
+  return `${iteration} ${id} ${taskId}`;
+}
+
+/** The open action that an event is about; an unknown one is created. */
+function actionOf(
+  model: RunModel,
+  iteration: IterationModel,
+  ref: WorkRef,
+  event: ActionRef & Partial<Omit<ActionWaiting, "type">>,
+  at: number,
+): ActionModel {
+  const known = iteration.openActions.get(keyOf(event, ref));
+  if (known !== undefined) return known;
+  const { id, action, execution, group, inThought, requires, display } = event;
+  const opened: ActionModel = {
+    action,
+    execution,
+    group,
+    inThought,
+    requires,
+    display,
+    kind: "action",
+    ...placeIn(model, model.actions, iteration, ref, at),
+    id,
+    of: event.kind ?? "tool",
+    document: event.iteration,
+    since: undefined,
+    params: undefined,
+    percent: undefined,
+    message: undefined,
+    end: undefined,
+    endedAt: undefined,
+  };
+  model.actions.push(opened);
+  iteration.entries.push(opened);
+  iteration.openActions.set(keyOf(event, ref), opened);
+  return opened;
 }
 
 function addDecision(
   model: RunModel,
   at: number,
-  ref: WorkRef | null,
-  decision: Decision,
-  made: boolean,
+  { work: ref, decision }: DecisionOfWork,
+  derived: boolean,
   block: Block | undefined,
 ): void {
   const iteration = ref === null ? undefined : iterationOf(model, ref, at);
   const task = ref === null ? undefined : delegateOf(model, ref);
-  const traits = decisionTraits(decision.kind);
-  const condition =
-    iteration !== undefined && model.view.works.get(iteration.work.workId)?.condition === true;
-  const item: DecisionItem = {
+  const { severity, answer = false } = decisionTraits(decision.kind);
+  const item = {
     kind: "decision",
     number: model.decisions.length + 1,
     at,
     iteration,
+    task,
     sending: Math.max(1, iteration?.sendings ?? 1),
     step: iteration?.openSteps.at(-1),
     decision,
     category: decisionCategory(decision),
-    severity: traits.severity,
-    answer: condition && traits.answer === true,
+    severity,
+    answer: answer && iteration?.work.view.condition === true,
     text: `${task === undefined ? "" : `${task}: `}${decisionMessage(withoutDetail(decision))}`,
+    derived,
     block,
-  };
+  } as const;
   model.decisions.push(item);
-  const lane = iteration?.work.lane ?? model.jobLane;
-  if (made) iteration?.entries.push(item);
-  if (decision.kind === "waiting") {
-    const end = at + Math.max(0, decision.milliseconds);
-    lane.spans.push({ kind: "wait", start: at, end, status: "neutral", source: item });
-    if (iteration !== undefined) iteration.idleSince = Math.max(iteration.idleSince, end);
-  }
-  if (made) addMark(lane, markOf(decision), at, item);
+  if (!derived) iteration?.entries.push(item);
 }

@@ -10,7 +10,6 @@ import type {
   StepModel,
   TurnModel,
 } from "./model.ts";
-import { timeOf } from "./places.ts";
 
 export interface Hits {
   /** In the order of the run. */
@@ -34,10 +33,10 @@ export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
     ...model.steps.filter((step) => textsOfStep(step).some(contains)),
     ...model.documents.filter((document) => textsOfDocument(document).some(contains)),
     ...model.actions.filter((action) => textsOfAction(action).some(contains)),
-  ].sort((a, b) => timeOf(a) - timeOf(b));
+  ].sort((a, b) => a.at - b.at);
   let next = 0;
   for (const turn of model.turns) {
-    for (let item = others[next]; item !== undefined && timeOf(item) <= turn.startedAt;) {
+    for (let item = others[next]; item !== undefined && item.at <= turn.at;) {
       places.push(item);
       item = others[(next += 1)];
     }
@@ -140,8 +139,8 @@ function textsOfDocument({ event }: DocumentModel): readonly string[] {
 }
 
 function textsOfAction(action: ActionModel): readonly string[] {
-  const { id, name, label = "", params = "", message = "", end } = action;
-  return [id, name, label, params, message, end?.reason ?? "", end?.output ?? ""];
+  const { id, action: name = "", display, params = "", message = "", end } = action;
+  return [id, name, display?.label ?? "", params, message, end?.reason ?? "", end?.output ?? ""];
 }
 
 function textsOfDecision({ text, category }: DecisionItem): readonly string[] {

@@ -1,21 +1,8 @@
 /** How something stands: always an icon, a word and a color. */
+import type { Status } from "../model/model.ts";
 import { Icon, Spinner, type IconName } from "./icon.tsx";
 
-export type Status =
-  | "pending"
-  | "running"
-  | "succeeded"
-  | "retried"
-  | "failed"
-  | "crashed"
-  | "canceled"
-  /** Its end is not known, and never will be. */
-  | "incomplete"
-  | "skipped"
-  | "answered-yes"
-  | "answered-no"
-  /** It waits for a person. */
-  | "asking";
+export type { Status };
 
 interface Look {
   readonly word: string;

@@ -1,14 +1,14 @@
 /** The pages of a server. */
-import { useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PortalBoot } from "../data/boot.ts";
-import { keptRun } from "../data/journal-source.ts";
 import { api, type JournalSummary } from "../data/api.ts";
-import { useApi } from "../data/use-api.ts";
+import { useApi, type Loaded } from "../data/use-api.ts";
 import { Frame } from "../frame.tsx";
+import { plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { EmptyState, PageHeading } from "../parts/notes.tsx";
-import { ComparePage } from "../report/compare-page.tsx";
-import { JournalsPage } from "../report/journals-page.tsx";
+import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
+import type { ListedRun } from "../report/run-list.ts";
+import { RunsPage } from "../report/runs-page.tsx";
 import { route } from "../router.ts";
 import { placeOf, type Route } from "../routes.ts";
 import { HomePage } from "./home-page.tsx";
@@ -29,8 +29,10 @@ export function PortalApp({ boot }: { boot: PortalBoot }) {
 function Portal({ boot, onStopped }: { boot: PortalBoot; onStopped: () => void }) {
   const [isStopping, setStopping] = useState(false);
   const current = route.value;
-  const [journals] = useApi(api.journals, JOURNALS_MS);
-  const kept = journals.kind === "loaded" ? journals.value : [];
+  const [journals, reloadJournals] = useApi(api.journals, JOURNALS_MS);
+  useEffect(() => {
+    if (current.page === "journals") reloadJournals();
+  }, [current.page]);
   const navigation = [
     { href: "#/", text: "Jobs", current: current.page === "home" },
     { href: "#/session", text: "Session", current: current.page === "session" },
@@ -55,21 +57,25 @@ function Portal({ boot, onStopped }: { boot: PortalBoot; onStopped: () => void }
       }
     >
       <Rehearsal.Provider value={boot.rehearsal}>
-        <Page route={current} journals={kept} />
+        <Page route={current} journals={journals} />
       </Rehearsal.Provider>
       {isStopping ? <StopServer onStopped={onStopped} onClose={() => setStopping(false)} /> : null}
     </Frame>
   );
 }
 
-function Page({ route: current, journals }: { route: Route; journals: readonly JournalSummary[] }) {
+function Page({
+  route: current,
+  journals,
+}: {
+  route: Route;
+  journals: Loaded<readonly JournalSummary[]>;
+}) {
   switch (current.page) {
     case "run":
       return <RunRoute key={current.runId} runId={current.runId} part={current.part} />;
-    case "compare":
-      return <ComparePage key={placeOf(current)} runIds={current.runIds} sourceOf={keptRun} />;
     case "home":
-      return <HomePage journals={journals} />;
+      return <HomePage journals={journals.kind === "loaded" ? journals.value : []} />;
     case "session":
       return current.sessionId === undefined ? (
         <NewSessionPage />
@@ -77,7 +83,7 @@ function Page({ route: current, journals }: { route: Route; journals: readonly J
         <SessionPage key={current.sessionId} sessionId={current.sessionId} />
       );
     case "journals":
-      return <JournalsPage />;
+      return <JournalsPage journals={journals} />;
     case "unknown":
       return <UnknownPage />;
   }
@@ -103,4 +109,48 @@ export function UnknownPage() {
       </EmptyState>
     </>
   );
+}
+
+/** The runs in the journals of a server that was started with `--journals`. */
+function JournalsPage({ journals }: { journals: Loaded<readonly JournalSummary[]> }) {
+  const runs = useMemo(
+    () => (journals.kind === "loaded" ? listedRuns(journals.value) : []),
+    [journals],
+  );
+  if (journals.kind !== "loaded")
+    return (
+      <>
+        <PageHeading>Journals</PageHeading>
+        {journals.kind === "loading" ? (
+          <Loading what="the journals" />
+        ) : (
+          <ErrorNote>{journals.error.reason}</ErrorNote>
+        )}
+      </>
+    );
+  return (
+    <RunsPage
+      heading="Journals"
+      eyebrow={plural(journals.value.length, "file")}
+      runs={runs}
+      journals={journals.value.map(({ name, problems }) => ({
+        name,
+        problems: [],
+        moreProblems: problems,
+      }))}
+    />
+  );
+}
+
+/** A run that several journals contain is listed once, preferably from a journal that has its end. */
+function listedRuns(journals: readonly JournalSummary[]): readonly ListedRun[] {
+  const runs = new Map<string, ListedRun>();
+  for (const { name, runs: found } of journals) {
+    for (const run of found) {
+      const known = runs.get(run.runId) ?? { ...run, journals: [] };
+      const best = known.endTime === undefined ? run : known;
+      runs.set(run.runId, { ...best, journals: [...known.journals, name] });
+    }
+  }
+  return [...runs.values()];
 }

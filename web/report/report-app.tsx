@@ -8,7 +8,6 @@ import { EmptyState, PageHeading } from "../parts/notes.tsx";
 import { route } from "../router.ts";
 import { placeOf, type Route } from "../routes.ts";
 import { RunPage } from "../run/run-page.tsx";
-import { ComparePage } from "./compare-page.tsx";
 import type { ListedRun } from "./run-list.ts";
 import { Problems, RunsPage } from "./runs-page.tsx";
 
@@ -25,7 +24,6 @@ export function ReportApp({ boot }: { boot: ReportBoot }) {
 
 function Page({ boot, route: current }: { boot: ReportBoot; route: Route }) {
   const runs = useMemo(() => listedRuns(boot), [boot]);
-  const holds = (runId: string) => boot.runs.some((run) => run.runId === runId);
   const [only, ...others] = boot.runs;
   switch (current.page) {
     case "home":
@@ -49,11 +47,9 @@ function Page({ boot, route: current }: { boot: ReportBoot; route: Route }) {
         />
       );
     case "run":
-      if (!holds(current.runId)) return <NotHere what="This run" />;
+      if (!boot.runs.some(({ runId }) => runId === current.runId))
+        return <NotHere what="This run" />;
       return <Run key={current.runId} runId={current.runId} part={current.part} />;
-    case "compare":
-      if (!current.runIds.every(holds)) return <NotHere what="One of these runs" />;
-      return <ComparePage key={placeOf(current)} runIds={current.runIds} sourceOf={embeddedRun} />;
     case "session":
     case "journals":
     case "unknown":

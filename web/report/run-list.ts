@@ -1,57 +1,46 @@
-/** What a list of runs shows: filtered, sorted, grouped, summed up. Pure. */
+/** What a list of runs shows: filtered, sorted, summed up. Pure. */
 import type { RunSummary } from "../../src/reports/run-summary.ts";
+import { formatCost, formatCount, formatDuration } from "../parts/format.ts";
 
 /** A run, and the names of the journals that contain it. */
 export interface ListedRun extends RunSummary {
   readonly journals: readonly string[];
 }
 
+/** An empty field matches any run. */
 export interface RunFilter {
-  /** Empty: any. */
   readonly text: string;
-  /** Empty: any. */
   readonly status: string;
-  /** Empty: any. */
   readonly job: string;
 }
 
 export const noFilter: RunFilter = { text: "", status: "", job: "" };
 
-export const sortKeys = [
-  "status",
-  "jobName",
-  "startTime",
-  "durationMs",
-  "tokens",
-  "cost",
-  "retries",
-  "crashes",
-] as const;
-export type SortKey = (typeof sortKeys)[number];
+/** A number of a run that is summed up and compared. */
+export interface Figure {
+  readonly key: SortKey;
+  readonly text: string;
+  readonly of: (run: RunSummary) => number;
+  readonly format: (value: number) => string;
+}
+
+export const figures: readonly Figure[] = [
+  { key: "durationMs", text: "Duration", of: (run) => run.durationMs, format: formatDuration },
+  { key: "tokens", text: "Tokens", of: tokensOf, format: formatCount },
+  { key: "cost", text: "Cost", of: (run) => run.cost, format: formatCost },
+  { key: "retries", text: "Retries", of: (run) => run.retries, format: formatCount },
+  { key: "crashes", text: "Crashes", of: (run) => run.crashes, format: formatCount },
+];
+
+export type SortKey =
+  "status" | "jobName" | "startTime" | "durationMs" | "tokens" | "cost" | "retries" | "crashes";
 
 export interface Sorting {
   readonly key: SortKey;
   readonly descending: boolean;
 }
 
-export type Grouping = "none" | "job" | "journal";
-
-export interface Totals {
-  readonly runs: number;
-  readonly failed: number;
-  readonly durationMs: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cost: number;
-  readonly retries: number;
-  readonly crashes: number;
-}
-
-export type Row =
-  | { readonly kind: "group"; readonly name: string; readonly totals: Totals }
-  | { readonly kind: "run"; readonly run: ListedRun };
-
-export function tokensOf({ inputTokens, outputTokens }: RunSummary): number {
+function tokensOf({ inputTokens, outputTokens }: RunSummary): number {
   return inputTokens + outputTokens;
 }
 
@@ -73,46 +62,18 @@ export function sortRuns(
   const value = (run: ListedRun): string | number =>
     key === "tokens" ? tokensOf(run) : (run[key] ?? "");
   const sign = descending ? -1 : 1;
-  return runs.toSorted((a, b) => sign * compare(value(a), value(b)));
+  return runs.toSorted((a, b) => {
+    const [one, other] = [value(a), value(b)];
+    return one === other ? 0 : one < other ? -sign : sign;
+  });
 }
 
-function compare(a: string | number, b: string | number): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-export function totalsOf(runs: readonly RunSummary[]): Totals {
-  const sum = (value: (run: RunSummary) => number): number =>
-    runs.reduce((total, run) => total + value(run), 0);
-  return {
-    runs: runs.length,
-    failed: runs.filter(({ status }) => status === "failed").length,
-    durationMs: sum(({ durationMs }) => durationMs),
-    inputTokens: sum(({ inputTokens }) => inputTokens),
-    outputTokens: sum(({ outputTokens }) => outputTokens),
-    cost: sum(({ cost }) => cost),
-    retries: sum(({ retries }) => retries),
-    crashes: sum(({ crashes }) => crashes),
-  };
-}
-
-/** The sorted runs, below the heading of their group. Groups come in the order of their first runs. */
-export function rowsOf(runs: readonly ListedRun[], grouping: Grouping): readonly Row[] {
-  const row = (run: ListedRun): Row => ({ kind: "run", run });
-  if (grouping === "none") return runs.map(row);
-  const groups = new Map<string, ListedRun[]>();
-  for (const run of runs) {
-    const name = grouping === "job" ? run.jobName : (run.journals[0] ?? "");
-    const members = groups.get(name);
-    if (members === undefined) groups.set(name, [run]);
-    else members.push(run);
-  }
-  return [...groups].flatMap(([name, members]): Row[] => [
-    { kind: "group", name, totals: totalsOf(members) },
-    ...members.map(row),
-  ]);
-}
-
-/** Different values, sorted, for a choice. */
-export function choicesOf(values: readonly string[]): readonly string[] {
-  return [...new Set(values)].toSorted();
+/** From the first run to the second, such as `−340 ms (−12 %)`; undefined where both look the same. */
+export function differenceOf({ of, format }: Figure, a: RunSummary, b: RunSummary) {
+  const [from, to] = [of(a), of(b)];
+  if (from === to || format(from) === format(to)) return undefined;
+  const sign = to > from ? "+" : "−";
+  const by = `${sign}${format(Math.abs(to - from))}`;
+  if (from === 0) return by;
+  return `${by} (${sign}${formatCount(Math.round((Math.abs(to - from) / from) * 100))} %)`;
 }

@@ -1,7 +1,7 @@
 /** The rows of the action protocol: documents with their thoughts, and actions with what they got and returned. */
 import type { ComponentChildren } from "preact";
 import type { ActionModel, DocumentModel } from "../model/model.ts";
-import { documentTitle } from "../model/places.ts";
+import { documentTitle, stateOf } from "../model/places.ts";
 import { formatCount, formatDuration, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { StatusMark, type Status } from "../parts/status.tsx";
@@ -151,21 +151,33 @@ function RejectedRow({
 }
 
 export function ActionRow({ action, opened }: { action: ActionModel; opened: Opened }) {
-  const { live } = useRunContext();
-  const { id, name, of, label, group, since, endedAt, end, params, requires } = action;
+  const { over } = useRunContext();
+  const {
+    id,
+    action: name,
+    of,
+    display,
+    group,
+    since,
+    endedAt,
+    end,
+    params,
+    requires = [],
+  } = action;
+  const label = display?.label;
   const open = opened.isOpen(action, false);
-  const status = statusOf(action, live);
+  const status = stateOf(action, over);
   const { output, outputCharacters = output?.length ?? 0, reason, replayed } = end ?? {};
   const isEmpty = params === undefined && output === undefined && requires.length === 0;
   const heading = (
     <>
       <StatusMark status={status} />
       <span class="mono call-name truncate">{id}</span>
-      {name === "" || name === id ? null : (
+      {name === undefined || name === id ? null : (
         <span class="tag">{of === "group" ? `group ${name}` : name}</span>
       )}
-      {action.isBackground ? <span class="tag action-detail">background</span> : null}
-      {action.isInThought ? <span class="tag action-detail">in a thought</span> : null}
+      {action.execution === "ASYNC" ? <span class="tag action-detail">background</span> : null}
+      {action.inThought === true ? <span class="tag action-detail">in a thought</span> : null}
       {replayed === true ? <span class="tag action-detail">earlier result</span> : null}
       {label === undefined ? (
         <span class="muted mono truncate preview">{oneLine(params ?? "")}</span>
@@ -225,37 +237,19 @@ export function ActionRow({ action, opened }: { action: ActionModel; opened: Ope
 
 /** Nothing if it tells no progress. */
 export function ActionProgress({ action }: { action: ActionModel }) {
-  const { percent, message, label, id } = action;
+  const { percent, message, display, id } = action;
   if (percent === undefined && message === undefined) return null;
   return (
     <div class="action-progress small">
       {percent === undefined ? null : (
         <>
-          <progress max={100} value={percent} aria-label={`Progress of ${label ?? id}`} />
+          <progress max={100} value={percent} aria-label={`Progress of ${display?.label ?? id}`} />
           <span class="number">{Math.floor(percent)} %</span>
         </>
       )}
       {message === undefined ? null : <span class="muted truncate">{message}</span>}
     </div>
   );
-}
-
-function statusOf({ since, end, endedAt }: ActionModel, live: boolean): Status {
-  if (end === undefined) {
-    if (endedAt !== undefined) return "canceled";
-    if (!live) return "incomplete";
-    return since === undefined ? "pending" : "running";
-  }
-  switch (end.status) {
-    case "succeeded":
-    case "skipped":
-      return end.status;
-    case "failed":
-    case "timed_out":
-      return "failed";
-    case "cancelled":
-      return "canceled";
-  }
 }
 
 function wordOf({ end }: ActionModel, status: Status): string {

@@ -31,7 +31,7 @@ export function ActionsUnderWay({
           <li key={action.number}>
             <StatusMark status="running" />
             <a class="truncate" href={placeHref(runId, action)}>
-              {action.label ?? action.id}
+              {action.display?.label ?? action.id}
             </a>
             <ActionProgress action={action} />
             <span class="muted small number under-way-time">

@@ -4,6 +4,7 @@ import type { AnswerFinish, ModelUsed } from "../../src/events/session-activity.
 import type { Usage } from "../../src/events/view.ts";
 import type { Block, DecisionItem, SessionModel, TextBlock, TurnModel } from "../model/model.ts";
 import { roleName } from "../../src/events/decision.ts";
+import { usageOf } from "../model/contents.ts";
 import { turnTitle } from "../model/places.ts";
 import type { Row } from "../model/rows.ts";
 import { argumentText } from "../model/search.ts";
@@ -80,7 +81,7 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
         <h3>{turnTitle(turn)}</h3>
         {turn.start === undefined ? null : <span class="muted small">{turn.start.modelId}</span>}
         <span class="muted small">
-          <ClockTime at={turn.startedAt} />
+          <ClockTime at={turn.at} />
         </span>
         <PlaceLink place={turn} />
       </div>
@@ -110,7 +111,8 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
 }
 
 function EndRow({ turn }: { turn: TurnModel }) {
-  const { outcome, endedAt = turn.startedAt, startedAt, usage } = turn;
+  const { outcome, endedAt = turn.at, at } = turn;
+  const usage = usageOf([turn]);
   const status: Status =
     outcome === undefined ? "incomplete" : outcome === "completed" ? "succeeded" : outcome;
   return (
@@ -121,7 +123,7 @@ function EndRow({ turn }: { turn: TurnModel }) {
         quiet
       />
       <span class="muted small">
-        after {formatDuration(endedAt - startedAt)}
+        after {formatDuration(endedAt - at)}
         {usage.modelCalls === 0 ? "" : `, ${usageText(usage)}`}
       </span>
     </div>

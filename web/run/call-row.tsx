@@ -1,17 +1,17 @@
 /** A tool call: its name and the most telling argument, and if it is open, all of it. */
 import type { CallBlock } from "../model/model.ts";
+import { stateOf } from "../model/places.ts";
 import { argumentText } from "../model/search.ts";
 import { formatDuration } from "../parts/format.ts";
-import { StatusMark, type Status } from "../parts/status.tsx";
+import { StatusMark } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { PlaceLink } from "./place-link.tsx";
 import { Heading, Cut, oneLine, type Opened } from "./row-parts.tsx";
 
 export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
-  const { live } = useRunContext();
+  const { over } = useRunContext();
   const open = opened.isOpen(call, false);
-  const known = callStatus(call);
-  const status = known === "running" && !live ? "canceled" : known;
+  const status = stateOf(call, over);
   const { error } = call.end ?? {};
   const isDenied = error?.code === "denied" || error?.code === "rejected";
   return (
@@ -39,12 +39,6 @@ export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
       <PlaceLink place={call} />
     </div>
   );
-}
-
-function callStatus({ end, span }: CallBlock): Status {
-  if (end === undefined) return span.end === undefined ? "running" : "canceled";
-  if (end.succeeded) return "succeeded";
-  return end.stopped === true ? "canceled" : "failed";
 }
 
 function CallDetails({ call }: { call: CallBlock }) {

@@ -1,20 +1,21 @@
 /** A step of a workflow: its activity and what it did, and if it is open, what went in and came out. */
 import { stepParts, stepSubject } from "../../src/reports/step-text.ts";
 import type { StepModel } from "../model/model.ts";
+import { stateOf } from "../model/places.ts";
 import { formatDuration } from "../parts/format.ts";
-import { StatusMark, type Status } from "../parts/status.tsx";
+import { StatusMark } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { PlaceLink } from "./place-link.tsx";
 import { Heading, Cut, oneLine, type Opened } from "./row-parts.tsx";
 
 export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
-  const { live } = useRunContext();
-  const { start, end, activity, endedAt, startedAt, output } = step;
+  const { live, over } = useRunContext();
+  const { start, end, activity, endedAt, at, output } = step;
   const contents = { ...end, input: start?.input, printed: output };
   const parts = stepParts(contents);
   // What a script prints is worth to be seen as it comes.
   const open = opened.isOpen(step, output !== "" && live);
-  const status = statusOf(step, live);
+  const status = stateOf(step, over);
   const isEmpty = parts.length === 0;
   const heading = (
     <>
@@ -24,12 +25,12 @@ export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
       {start !== undefined && start.hit > 1 ? <span class="tag">run {start.hit}</span> : null}
       {start?.restored === true ? <span class="tag">from the earlier run</span> : null}
       <span class="muted mono truncate preview">{oneLine(stepSubject(contents))}</span>
-      <span class="hidden-text">{word(step, status)}</span>
+      <span class="hidden-text">{status === "answered-no" ? "does not hold" : status}</span>
       {end?.to === undefined ? null : (
         <span class="muted small truncate step-way">to {end.to}</span>
       )}
-      {endedAt === undefined || endedAt === startedAt ? null : (
-        <span class="muted small number">{formatDuration(endedAt - startedAt)}</span>
+      {endedAt === undefined || endedAt === at ? null : (
+        <span class="muted small number">{formatDuration(endedAt - at)}</span>
       )}
     </>
   );
@@ -58,13 +59,4 @@ export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
       <PlaceLink place={step} />
     </div>
   );
-}
-
-function statusOf({ span }: StepModel, live: boolean): Status {
-  if (span.status === "running") return live ? "running" : "incomplete";
-  return span.status === "neutral" ? "succeeded" : span.status;
-}
-
-function word({ span }: StepModel, status: Status): string {
-  return span.status === "answered-no" ? "does not hold" : status;
 }

@@ -3,12 +3,13 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { outcomeReason, type WorkView } from "../../src/events/view.ts";
 import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/model.ts";
-import { sendingOf, type Target } from "../model/places.ts";
+import { sendingOf, stateOf, type Target } from "../model/places.ts";
+import { usageOf } from "../model/contents.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { EmptyState } from "../parts/notes.tsx";
-import { StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
+import { StatusBadge, StatusMark } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { RowView, usageText } from "./block-rows.tsx";
@@ -35,6 +36,7 @@ export function WorkDetail({
   const view = model.view.works.get(work.workId);
   // Of the iteration that is shown; the work has that of its last one.
   const outcome = iteration?.outcome;
+  const usage = usageOf(iteration?.entries ?? []);
   const reason = outcome === undefined ? view?.reason : outcomeReason(outcome);
   return (
     <div class="work-detail">
@@ -46,9 +48,7 @@ export function WorkDetail({
         {view?.modelId === undefined || view.modelId === "" ? null : (
           <span class="tag">{view.modelId}</span>
         )}
-        {iteration === undefined || iteration.usage.modelCalls === 0 ? null : (
-          <span class="muted small">{usageText(iteration.usage)}</span>
-        )}
+        {usage.modelCalls === 0 ? null : <span class="muted small">{usageText(usage)}</span>}
       </header>
       {reason === undefined ? null : <p class="work-reason">{reason}</p>}
       {target.activity === undefined ? null : (
@@ -133,7 +133,7 @@ function Iterations({
         id: String(one.iteration),
         title: (
           <>
-            <StatusMark status={iterationStatus(one, over)} /> Iteration {one.iteration}
+            <StatusMark status={stateOf(one, over)} /> Iteration {one.iteration}
           </>
         ),
       }))}
@@ -143,13 +143,6 @@ function Iterations({
       {children}
     </Tabs>
   );
-}
-
-function iterationStatus({ outcome, endedAt, answeredNo }: IterationModel, over: boolean): Status {
-  if (answeredNo) return "answered-no";
-  if (outcome !== undefined) return outcome.kind;
-  if (endedAt !== undefined) return "canceled";
-  return over ? "incomplete" : "running";
 }
 
 const ALL = "all";

@@ -313,7 +313,7 @@ export class Connection {
     let cursor: unknown;
     while (cursors.size <= mostPages) {
       const list = await this.#client.request(
-        { method: "tools/list", params: defined({ cursor }) },
+        { method: "tools/list", params: { cursor } },
         anything,
         { timeout: noTimeout },
       );
@@ -339,7 +339,7 @@ export class Connection {
   }
 
   #isConnectionError(error: unknown): boolean {
-    // What the server answered, even an error, shows that it is there. The rest is about how to reach it.
+    // Any answer, even an error, shows that the server is there. Other errors are about the way to it.
     const { ProtocolError, SdkError, SdkErrorCode } = this.#package;
     if (error instanceof ProtocolError) return false;
     if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) return false;

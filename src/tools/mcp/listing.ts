@@ -1,6 +1,6 @@
 /** The tools of a server as a task sees them: what can't be offered is left out by name. */
 import type { StandardSchemaV1, Tool as ServerTool } from "@modelcontextprotocol/client";
-import { defined, isRecord, isText } from "../../text/guards.ts";
+import { isRecord, isText } from "../../text/guards.ts";
 import { redactedValue } from "../../redaction/redacted-value.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import type { Tool } from "../tool.ts";
@@ -104,7 +104,7 @@ function offered(
   const shown = description && redactedBeginning(description, longestDescription, redact);
   return {
     name: `${server}/${name}`,
-    ...defined({ description: shown }),
+    description: shown,
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
     checksParams: true,
     readOnly,

@@ -5,7 +5,6 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { defined } from "../../text/guards.ts";
 import { type McpServer, defaultStartSeconds } from "../../entry/model.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -222,7 +221,7 @@ class ServersOfRun implements McpHost {
       kind: "ready",
       tools: tools.map(({ definition, offered }) => ({
         ...offered,
-        ...defined({ timeoutSeconds: declaration.timeoutSeconds }),
+        timeoutSeconds: declaration.timeoutSeconds,
         run: async (call, context) => {
           const outcome = await this.#using(name, key, context, (connection) =>
             connection.call(definition, call.params, context),

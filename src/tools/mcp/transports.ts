@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { defined, isRecord, parsedJson } from "../../text/guards.ts";
+import { isRecord, parsedJson } from "../../text/guards.ts";
 import { truncateStartUnredacted } from "../../text/truncate.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
@@ -119,7 +119,7 @@ export class ServerProgram implements Transport {
       await within(this.#exited, graceMs / 2, systemClock);
       if (process.platform === "win32") this.#program?.signal("SIGKILL");
       else await endGroup(pid, graceMs);
-      // What has left the group.
+      // Some processes may have left the group.
       await endMarkedProcesses(SERVER_MARK, this.#mark);
       await within(this.#exited, graceMs, systemClock);
     }
@@ -179,7 +179,7 @@ export function boundedFetch(hasNews: () => boolean): FetchLike {
 
 async function pauseBeforeStream(streams: number, signal?: AbortSignal | null): Promise<void> {
   const pause = Math.min(60_000, 500 * 2 ** Math.min(streams, 10));
-  await sleep(pause, undefined, { ref: false, ...defined({ signal: signal ?? undefined }) });
+  await sleep(pause, undefined, { ref: false, signal: signal ?? undefined });
 }
 
 /** For a stream that waits for news: with `fetch`, it would keep this process running. */
@@ -189,7 +189,7 @@ function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Respon
     const { request } = to.protocol === "https:" ? https : http;
     const { method = "GET", body, signal } = init;
     const headers = Object.fromEntries(new Headers(init.headers));
-    request(to, { agent: false, method, headers, ...defined({ signal: signal ?? undefined }) })
+    request(to, { agent: false, method, headers, signal: signal ?? undefined })
       .on("socket", (socket) => socket.unref())
       .on("error", reject)
       .on("response", (response) => {
@@ -222,6 +222,6 @@ export function failBrokenStreams(transport: Transport): void {
   };
 }
 
-/** Of the codes that are free for implementations. */
+/** A code from the range that is free for implementations. */
 const streamBroken = -32_000;
 const brokenOff = "The response of the server broke off or was too large.";

@@ -26,7 +26,7 @@ import type { MadeDecision } from "../../events/decision.ts";
 import { limitText, type LimitScope } from "../../events/exceeded-limit.ts";
 import { errorToDetailedString } from "../../events/error-detail.ts";
 import type { ShellState } from "../../events/step.ts";
-import type { Breath } from "../../platform/breath.ts";
+import type { EventLoopYielder } from "../../platform/waiting.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import { missingAnswer, type Answers, type Asker } from "./ask.ts";
@@ -55,7 +55,7 @@ export interface FlowRun {
   /** Called with the end of the workflow, unless it is interrupted. */
   readonly onResult?: ((result: FlowResult) => void) | undefined;
   /** For many activities that wait for nothing. */
-  readonly breath: Pick<Breath, "isDue" | "take">;
+  readonly yielder: Pick<EventLoopYielder, "yieldIfDue">;
 }
 
 export interface FlowResult {
@@ -114,13 +114,13 @@ class FlowRunner {
   }
 
   async run(): Promise<FlowEnd> {
-    const { workflow, environment, limits, scripts, variables, breath } = this.#run;
+    const { workflow, environment, limits, scripts, variables, yielder } = this.#run;
     const options = { environment, limits, tags: scripts.tags };
     const machine = new Machine(workflow, options, variables, this.#context.userInput);
     const { state } = machine;
     let effect: Effect = { kind: "pass" };
     for (;;) {
-      if (breath.isDue) await breath.take();
+      await yielder.yieldIfDue();
       const known = this.#recorded.result(effect);
       const result = known ?? (await this.#perform(effect, state));
       const step = machine.step(result, known === undefined ? this.#shellAfter(effect) : undefined);

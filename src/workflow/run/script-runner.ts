@@ -12,7 +12,7 @@ import type { TextStream } from "../../redaction/text-stream.ts";
 import {
   onAbort,
   startTimer,
-  unlessStuck,
+  withGracePeriod,
   type Occasion,
   type Release,
 } from "../../platform/waiting.ts";
@@ -265,7 +265,7 @@ export class ScriptRunner implements Scripts {
       .then(() => this.#executor(tag)?.run(code, context))
       .catch((error: unknown) => ({ kind: "failed", reason: errorMessage(error) }) as const);
     const isStopped: Occasion = (listener) => onAbort(bounds.signal, listener);
-    const ended = await unlessStuck(running, isStopped, executorGraceMs, clock);
+    const ended = await withGracePeriod(running, isStopped, executorGraceMs, clock);
     const end = ended?.value ?? stuck;
     isOver = true;
     output.end();

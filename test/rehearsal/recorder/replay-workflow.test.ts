@@ -92,7 +92,7 @@ const flowsOf: FlowsOf = (answers) => ({
           answers,
           scripts: noScripts,
           read: () => ({ kind: "failed", reason: "There is no file." }),
-          breath: neverDue,
+          yielder: neverDue,
         },
         context,
       ),

@@ -54,7 +54,7 @@ for (const road of ["stdio", "HTTP"] as const) {
     const heard: ToolProgress[] = [];
     const slow = named("trigger-long-running-operation");
     await call(slow, { duration: 0.4, steps: 4 }, never, (one) => heard.push(one));
-    // What comes together with the result may be lost.
+    // Progress that arrives together with the result may be lost.
     assert.deepEqual(heard.map(({ percent }) => percent).slice(0, 3), [25, 50, 75]);
 
     const abort = new AbortController();

@@ -111,7 +111,7 @@ const text = (value: string, more: object = {}): object => ({
   ...more,
 });
 
-/** As fast as it is read. */
+/** Writes as fast as it is read. */
 function progressForEver(progressToken: unknown): void {
   const params = { progressToken, progress: 1, total: 3, message: "at it" };
   const one = JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params });

@@ -435,23 +435,3 @@ test("a session that the server has forgotten is begun again, once", async (t) =
   isForgetful = true;
   assert.match(failure(await call(tool)), /HTTP 404/);
 });
-
-test("a server that goes away fails the call, and is reached again when it is back", async (t) => {
-  const rig = await makeMcpRig(t);
-  let isGone = false;
-  const { url } = await serve(
-    t,
-    proper(({ message: { id } }, response) => {
-      if (isGone) return void response.destroy();
-      json(response, { id, result: { content: [{ type: "text", text: "here" }] } });
-    }),
-  );
-  const run = rig.run();
-  const tool = toolNamed(await run.toolsOf("docs", { url }, never), "docs/call");
-  assert.equal(value(await call(tool)), "here");
-  isGone = true;
-  failure(await call(tool));
-  isGone = false;
-  assert.equal(value(await call(tool)), "here");
-  ready(await run.toolsOf("docs", { url }, never));
-});

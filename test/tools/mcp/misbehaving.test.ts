@@ -78,16 +78,6 @@ test("a server that only knows the newest version is asked which ones it knows, 
   assert.deepEqual(rig.log().slice(1), ["server/discover", "tools/list", "tools/call"]);
 });
 
-test("a start that was canceled doesn't stand in the way of the next", async (t) => {
-  const rig = await makeMcpRig(t);
-  const abort = new AbortController();
-  const run = rig.run();
-  const canceled = run.toolsOf("docs", rig.misbehaving("none"), abort.signal);
-  abort.abort();
-  assert.equal(reasonOf(await canceled), "The start was canceled.");
-  ready(await run.toolsOf("docs", rig.misbehaving("none"), never));
-});
-
 test("a server that dies in a call fails the calls under way, and is started again twice", async (t) => {
   const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
   const run = rig.run();
@@ -324,7 +314,7 @@ test("a server that ignores the end of its stdin and SIGTERM is ended with its c
   const pids = rig.pids();
   assert.equal(pids.length, 2);
   await rig.servers.close();
-  // What has lost its parent is only gone when the system has noticed.
+  // A process that has lost its parent is gone once the system has noticed.
   assert.ok(await waitUntilGone(pids, 30_000));
   assert.ok(rig.log().includes("SIGTERM"));
   const late = await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never);

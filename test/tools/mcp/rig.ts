@@ -21,7 +21,7 @@ import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const fixture = join(here, "fixture.js");
-/** What these servers need in a sandbox: they and their packages are no part of a job's folder. */
+/** Needs of these servers in a sandbox: they and their packages are not in a job's folder. */
 export const readsItself = { read: [`${join(here, "../../../..")}/**`] };
 /** The published server that shows all of the protocol. */
 export const everything = join(
@@ -46,7 +46,7 @@ export interface McpRig {
   readonly log: () => readonly string[];
   /** Waits for a line that begins like this. */
   readonly logged: (start: string) => Promise<void>;
-  /** Of the misbehaving servers and their children. */
+  /** The pids of the misbehaving servers and of their children. */
   readonly pids: () => readonly number[];
   readonly run: (variables?: Readonly<Record<string, string>>) => McpHost;
 }
