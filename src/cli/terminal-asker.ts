@@ -5,7 +5,7 @@ import { onAbort } from "../platform/waiting.ts";
 import { nextRound } from "../platform/breath.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
 import { harmless, oneLine } from "../text/format.ts";
-import type { Answer, Asker, Question } from "../workflow/run/ask.ts";
+import type { Answer, Asker, Question } from "../workflow/kinds/ask.ts";
 import { withoutSecrets } from "../run/secrets.ts";
 import { clip } from "../text/truncate.ts";
 

@@ -6,7 +6,7 @@ import type { Clock } from "../../src/platform/clock.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
-import type { Answers, Asker } from "../../src/workflow/run/ask.ts";
+import type { Answers, Asker } from "../../src/workflow/kinds/ask.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import { bindParameters } from "../../src/workflow/parameters.ts";
 import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run/run-flow.ts";

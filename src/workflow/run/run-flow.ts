@@ -29,7 +29,7 @@ import type { ShellState } from "../../events/step.ts";
 import type { Breath } from "../../platform/breath.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
-import { missingAnswer, type Answers, type Asker } from "./ask.ts";
+import { type Answers, type Asker, missingAnswer } from "../kinds/ask.ts";
 import { Machine } from "./machine.ts";
 import type { Workflow } from "../model.ts";
 import { Recorded, type Restored } from "./restore.ts";
