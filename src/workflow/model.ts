@@ -8,7 +8,6 @@ import type {
   ProviderSettings,
 } from "../entry/model.ts";
 import type { Position } from "../document/problem.ts";
-import type { Check } from "./check.ts";
 import type { PromptRole } from "./value.ts";
 
 /** A workflow with everything that it calls. */
@@ -124,3 +123,12 @@ export const noFiles: WorkflowFiles = {
     reason: `Can't read ${JSON.stringify(path)}: other files are not available here.`,
   }),
 };
+
+export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
+
+export interface Check {
+  readonly left: string;
+  readonly operator: Comparison;
+  /** A quoted constant, a name, or, if nothing has that name, itself. */
+  readonly right: string;
+}

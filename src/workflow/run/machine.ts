@@ -33,7 +33,7 @@ export interface MachineOptions {
   readonly tags?: readonly string[];
 }
 
-type Way =
+type Transition =
   | { readonly kind: "on"; readonly to: string }
   | { readonly kind: "ended"; readonly failure?: Failure };
 
@@ -100,13 +100,13 @@ export class Machine implements Running {
     let at = this.file.start;
     for (;;) {
       yield { kind: "pass" };
-      const way = yield* this.#runActivity(at);
-      if (way.kind === "ended") return way.failure;
-      at = way.to;
+      const transition = yield* this.#runActivity(at);
+      if (transition.kind === "ended") return transition.failure;
+      at = transition.to;
     }
   }
 
-  *#runActivity(id: string): Flow<Way> {
+  *#runActivity(id: string): Flow<Transition> {
     const { state, frame } = this;
     const activity = this.#activity(id);
     const kind = kindOf(activity.kind);
@@ -120,10 +120,10 @@ export class Machine implements Running {
     frame.hits.set(id, hit);
     this.#steps.begin(frame.file, id, hit);
     const ended = kind.run(activity, this);
-    return this.#wayFrom(activity, "kind" in ended ? ended : yield* ended);
+    return this.#transition(activity, "kind" in ended ? ended : yield* ended);
   }
 
-  #wayFrom(activity: Activity, ended: Ended): Way {
+  #transition(activity: Activity, ended: Ended): Transition {
     if (ended.kind === "end") {
       this.#steps.end(true);
       return ended.failure === undefined ? this.#succeed(true) : this.#fail(ended.failure);
@@ -138,26 +138,26 @@ export class Machine implements Running {
   }
 
   /** The end of a file: at a SUCCESS, or because nothing follows. */
-  #succeed(isExplicit: boolean): Way {
+  #succeed(isExplicit: boolean): Transition {
     const { frame, file } = this;
     if (frame.failure !== undefined && frame.handling === "failed" && !isExplicit)
       return { kind: "ended", failure: frame.failure };
     return this.#handle("success", file.onSuccess) ?? { kind: "ended" };
   }
 
-  #fail(failure: Failure): Way {
+  #fail(failure: Failure): Transition {
     const { frame, file } = this;
-    const way = this.#handle("failed", file.onFailed);
-    if (way !== undefined) {
+    const transition = this.#handle("failed", file.onFailed);
+    if (transition !== undefined) {
       frame.failure = failure;
-      return way;
+      return transition;
     }
     // Whatever the handler decides, the failure itself was no answer.
     return { kind: "ended", failure: frame.failure?.unanswered === true ? frame.failure : failure };
   }
 
   /** Each end of a file is handled once. */
-  #handle(event: "success" | "failed", to: string | undefined): Way | undefined {
+  #handle(event: "success" | "failed", to: string | undefined): Transition | undefined {
     const { frame, state } = this;
     if (to === undefined || frame.handled.has(event)) return undefined;
     frame.handled.add(event);

@@ -13,7 +13,7 @@ import { stopText, unlessStopped, type Scope, type StopReason } from "../../engi
 import { stopOf } from "../../engine/outcome.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
 import {
-  goOn,
+  promptAgain,
   MANAGED_ATTEMPTS,
   type Prompt,
   sameModel,
@@ -124,7 +124,7 @@ class FlowRunner {
       const known = this.#recorded.result(effect);
       const result = known ?? (await this.#perform(effect, state));
       const step = machine.step(result, known === undefined ? this.#shellAfter(effect) : undefined);
-      for (const event of step.events) this.#tell(event);
+      for (const event of step.events) this.#emit(event);
       ({ effect } = step);
       if (effect.kind === "done") {
         const { status, result: last, variables: all } = effect;
@@ -196,7 +196,7 @@ class FlowRunner {
       };
       const first = await sendPrompt(sender, prompt);
       const isEmpty = first.kind === "completed" && first.empty === true;
-      const outcome = isEmpty ? await goOn(sender, prompt, first) : first;
+      const outcome = isEmpty ? await promptAgain(sender, prompt, first) : first;
       if (outcome.kind === "completed" && outcome.cut !== true) {
         this.#agents.answered(effect.agent);
         return { kind: "answered", text: outcome.text };
@@ -278,7 +278,7 @@ class FlowRunner {
     }
   }
 
-  #tell(event: FlowEvent): void {
+  #emit(event: FlowEvent): void {
     const { ports, work } = this.#context;
     if (event.type === "decision") {
       if (this.#recorded.isOver) ports.emit({ work, ...event });
@@ -286,7 +286,7 @@ class FlowRunner {
   }
 
   #decide(decision: MadeDecision): void {
-    this.#tell({ type: "decision", decision });
+    this.#emit({ type: "decision", decision });
   }
 
   #shellAfter(effect: Effect): ShellState | undefined {

@@ -87,8 +87,8 @@ export interface Step {
 
 interface OpenStep {
   readonly started: Omit<StepStarted, "work">;
-  /** Its start is told when it is known what it asks of the outside. */
-  isTold: boolean;
+  /** Its start is reported when it is known what it asks of the outside. */
+  isReported: boolean;
   readonly effects: EffectResult[];
   /** What its commands have made of the shell. */
   shell?: ShellState | undefined;
@@ -96,16 +96,16 @@ interface OpenStep {
 
 export class Steps {
   readonly #state: WorkflowState;
-  readonly #tell: (event: FlowEvent) => void;
+  readonly #emit: (event: FlowEvent) => void;
   /** A CALL stays open while the called file runs. */
   readonly #open: OpenStep[] = [];
   #count = 0;
   #result: string;
   #variables: Variables;
 
-  constructor(state: WorkflowState, tell: (event: FlowEvent) => void) {
+  constructor(state: WorkflowState, emit: (event: FlowEvent) => void) {
     this.#state = state;
-    this.#tell = tell;
+    this.#emit = emit;
     this.#result = state.result;
     this.#variables = state.frames.at(-1)?.variables ?? {};
   }
@@ -125,14 +125,14 @@ export class Steps {
       hit,
       depth,
     } as const;
-    this.#open.push({ started, isTold: false, effects: [] });
+    this.#open.push({ started, isReported: false, effects: [] });
   }
 
   asks(input?: StepInput): void {
     const open = this.running;
-    if (open === undefined || open.isTold) return;
-    open.isTold = true;
-    this.#tell({ ...open.started, ...defined({ input }) });
+    if (open === undefined || open.isReported) return;
+    open.isReported = true;
+    this.#emit({ ...open.started, ...defined({ input }) });
   }
 
   end(succeeded: boolean, reason?: string, to?: string): void {
@@ -145,7 +145,7 @@ export class Steps {
     const came = defined({ effects, shell });
     const { result } = this.#state;
     const variables = this.#state.frames.at(-1)?.variables ?? {};
-    this.#tell({
+    this.#emit({
       type: "step.ended",
       step,
       file,
