@@ -56,7 +56,7 @@ export function startWorkflow(
   if (underWay !== undefined) {
     const environment = allowedForPrograms(entry, options);
     const machine = { environment, limits, tags: scriptTags({ executors }) };
-    const found = restoreRun(workflow, machine, { ...underWay, variables, userInput });
+    const found = restoreRun(workflow, machine, { variables, userInput }, underWay);
     if (found.kind === "refused") throw refuse(found.reason);
   }
   return { whole: { params, onResult }, warnings };
