@@ -215,7 +215,7 @@ export type CommandEnd =
     };
 
 /** `noPass`: the precondition ended the loop before its first pass. */
-export type Way =
+export type Transition =
   | { readonly work: AltWork<number>; readonly taken: "trueWork" | "falseWork" }
   | { readonly work: LoopWork<number>; readonly taken: "noPass" | "furtherPass" | "atMost" }
   | { readonly work: EachWork<number>; readonly taken: "items" };
@@ -231,7 +231,7 @@ export interface EnginePorts {
   readonly awaited?: (() => string | undefined) | undefined;
   /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
   readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
-  readonly onWay?: ((way: Way) => void) | undefined;
+  readonly onTransition?: ((transition: Transition) => void) | undefined;
   readonly emit: (event: RunEventBody) => void;
 }
 

@@ -165,7 +165,7 @@ class JobRun {
       loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
       leaveOut: (leaf, at, reason) => this.#leaveOut(leaf, at, reason),
       note: this.#note,
-      onWay: this.#ports.onWay,
+      onTransition: this.#ports.onTransition,
     };
     const result = await runWork(shared(runner, work, fanOut, this.#past), work, undefined, place);
     if (result.kind !== "succeeded" || this.#hasRun || items.empty.size === 0) return result;

@@ -207,7 +207,7 @@ async function runRound(
   const fails = check.kind === "fails";
   if (fails || (check.kind === "holds" && !isProven(task, end.toolCalls))) {
     const text = goOnPrompt(fails ? check.failed : {});
-    return judge(context, prompts, await prompts.goOn(end, round, text), retry);
+    return judge(context, prompts, await prompts.promptAgain(end, round, text), retry);
   }
   await prompts.served("task", end, round.wentWell);
   return check;

@@ -5,7 +5,7 @@ import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import { truncateUnredacted, withOutput } from "../text/truncate.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 import type { Item, Items, Place } from "./items.ts";
-import type { Way } from "./ports.ts";
+import type { Transition } from "./ports.ts";
 import { stopText } from "./scope.ts";
 
 export interface Finished {
@@ -48,7 +48,7 @@ export interface WorkRunner {
   readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly leaveOut: (work: LeafWork<number>, place: Place, reason: string) => void;
   readonly note: (text: string) => void;
-  readonly onWay?: ((way: Way) => void) | undefined;
+  readonly onTransition?: ((transition: Transition) => void) | undefined;
   readonly only?: { readonly of: Work<number>; readonly members: ReadonlySet<number> };
 }
 
@@ -58,11 +58,8 @@ export async function runWork(
   last: Finished | undefined,
   place: Place,
 ): Promise<WorkResult> {
+  if (isLeaf(work)) return runner.runLeaf(work, last, place);
   switch (work.kind) {
-    case "Ref":
-    case "Flow":
-    case "Run":
-      return runner.runLeaf(work, last, place);
     case "Seq": {
       let latest = last;
       const skipped: Skipped[] = [];
@@ -93,7 +90,7 @@ export async function runWork(
       const condition = asCondition(asked);
       if (condition.kind === "stopped" || condition.kind === "unanswered") return condition;
       const taken = condition.kind === "succeeded" ? "trueWork" : "falseWork";
-      runner.onWay?.({ work, taken });
+      runner.onTransition?.({ work, taken });
       const chosen = work[taken];
       const none: WorkResult = { kind: "succeeded", last: condition.last };
       const result =
@@ -140,7 +137,7 @@ async function runEach(
   const found = await runner.itemsOf(work, place);
   if (found.kind !== "found") return found.kind === "stopped" ? found : { ...found, last };
   const items = membersHere(runner, work, found.items);
-  if (items.length > 0) runner.onWay?.({ work, taken: "items" });
+  if (items.length > 0) runner.onTransition?.({ work, taken: "items" });
   const run = async (item: Item): Promise<WorkResult> => {
     const at = { ...place, items: [...place.items, item] };
     const result = await runPart(runner, work, work.work, last, at);
@@ -172,7 +169,7 @@ async function runLoop(
     skipped = skipped && result.kind === "skipped" ? result : undefined;
   };
   const end = (): WorkResult => skipped ?? { kind: "succeeded", last: latest };
-  let goOn = "";
+  let lastAnswer = "";
   const ask = async (field: "preCondition" | "postCondition"): Promise<WorkResult | undefined> => {
     const condition = work[field];
     if (condition === undefined) return undefined;
@@ -183,23 +180,23 @@ async function runLoop(
     const goesOn = (answer.kind === "succeeded") === condition[0];
     latest = answer.last;
     if (!goesOn) return end();
-    goOn = `. ${answerText(field, condition[1], answer)}`;
+    lastAnswer = `. ${answerText(field, condition[1], answer)}`;
     return undefined;
   };
   for (let iteration = 1; ; iteration += 1) {
     const before = await ask("preCondition");
     if (iteration === 1 && (before?.kind === "succeeded" || before?.kind === "skipped"))
-      runner.onWay?.({ work, taken: "noPass" });
+      runner.onTransition?.({ work, taken: "noPass" });
     if (before !== undefined) return before;
     if (atMost !== undefined && iteration > atMost)
-      return afterAtMost(runner, work, atMost, goOn, latest);
+      return afterAtMost(runner, work, atMost, lastAnswer, latest);
     if (iteration > runner.loopIterations) {
       const loop = loopScope(work);
       runner.loopLimitExceeded(loop);
-      const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})${goOn}`;
+      const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})${lastAnswer}`;
       return { kind: "unanswered", last: latest, reason };
     }
-    if (iteration === 2) runner.onWay?.({ work, taken: "furtherPass" });
+    if (iteration === 2) runner.onTransition?.({ work, taken: "furtherPass" });
     const result = await runWork(runner, body, latest, place);
     see(result);
     if (result.kind === "skipped") return end();
@@ -215,13 +212,13 @@ function afterAtMost(
   runner: WorkRunner,
   work: LoopWork<number>,
   atMost: number,
-  goOn: string,
+  lastAnswer: string,
   last: Finished | undefined,
 ): WorkResult {
   const { preCondition, postCondition, atMostReached = "fail" } = work;
   if (preCondition === undefined && postCondition === undefined) return { kind: "succeeded", last };
-  runner.onWay?.({ work, taken: "atMost" });
-  const reason = `${scopeName(loopScope(work))} would need more than ${plural(atMost, "iteration")} (atMost)${goOn}`;
+  runner.onTransition?.({ work, taken: "atMost" });
+  const reason = `${scopeName(loopScope(work))} would need more than ${plural(atMost, "iteration")} (atMost)${lastAnswer}`;
   runner.note(reason);
   return atMostReached === "succeed"
     ? { kind: "succeeded", last }

@@ -136,7 +136,7 @@ export const GO_ON =
 type Completed = Extract<TurnOutcome, { kind: "completed" }>;
 
 /** Statement 7a: after an empty answer, once, in the same session. If that crashes, the whole prompt is sent again. */
-export async function goOn(
+export async function promptAgain(
   sender: Sender,
   prompt: Prompt,
   ended: Completed,

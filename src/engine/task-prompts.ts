@@ -9,7 +9,7 @@ import { SessionKeeper } from "./open-session.ts";
 import type { AnswerFormat, PastMessage, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
 import {
-  goOn,
+  promptAgain,
   MANAGED_ATTEMPTS,
   roundRobin,
   sameModel,
@@ -71,7 +71,7 @@ export class TaskPrompts {
     const asked = this.#prompt({ purpose, retry, role: "driving", text });
     let outcome = await sendPrompt(this.#sender, asked);
     if (outcome.kind === "completed" && outcome.empty === true && !gaveVerdict(outcome.toolCalls))
-      outcome = await goOn(this.#sender, asked, outcome, EMPTY_VERDICT);
+      outcome = await promptAgain(this.#sender, asked, outcome, EMPTY_VERDICT);
     if (this.#context.mode.kind !== "multiple") outcome = await this.#asDocument(asked, outcome);
     return this.served("driving", roundOf(outcome), wentWell);
   }
@@ -87,7 +87,7 @@ export class TaskPrompts {
         return { ...outcome, toolCalls: [...outcome.toolCalls, ...taken] };
       }
       if (repairs === 2) break;
-      outcome = await goOn(this.#sender, asked, outcome, taken, "A document was rejected.");
+      outcome = await promptAgain(this.#sender, asked, outcome, taken, "A document was rejected.");
     }
     return outcome;
   }
@@ -97,7 +97,7 @@ export class TaskPrompts {
     this.#document = documentIn(toolCalls) ?? this.#document;
   }
 
-  /** After an empty answer, its session stays open: `goOn` or `served` must follow. */
+  /** After an empty answer, its session stays open: `promptAgain` or `served` must follow. */
   async round({ prompt, retry, wentWell }: Round): Promise<RoundEnd> {
     const { variables, given } = this.#context;
     given.round += 1;
@@ -119,7 +119,7 @@ export class TaskPrompts {
   }
 
   /** Statement 7a: the round goes on in its session. */
-  async goOn(
+  async promptAgain(
     ended: RoundEnd & { readonly kind: "completed" },
     { prompt, retry, wentWell }: Round,
     text: ExpandedPrompt,
@@ -127,7 +127,7 @@ export class TaskPrompts {
     const { variables } = this.#context;
     const whole = (): string => variables.expand(prompt);
     const asked = this.#prompt({ purpose: "prompt", role: "task", retry, text: whole });
-    const outcome = await goOn(this.#sender, asked, ended, variables.expand(text));
+    const outcome = await promptAgain(this.#sender, asked, ended, variables.expand(text));
     if (outcome.kind === "completed") this.#text = outcome.text;
     return this.served("task", roundOf(outcome), wentWell);
   }

@@ -15,8 +15,8 @@ import type { Reporter } from "../events/sink.ts";
 import type { Tool } from "../sessions/sessions.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { Asker } from "../workflow/run/ask.ts";
-import type { Executor } from "../workflow/run/executor.ts";
+import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Executor } from "../workflow/run/executors.ts";
 import { parseChoice, type Answers, type Models } from "../run/options.ts";
 import {
   addressProblem,

@@ -6,14 +6,14 @@ import type { RunEvent } from "../events/event.ts";
 type Point = string;
 
 /** As the engine tells it. */
-interface Way {
+interface Transition {
   readonly work: CompositeWork<number>;
   readonly taken: "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
 }
 
 type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
-type Ways = Readonly<Partial<Record<Way["taken"], Point>>>;
+type Ways = Readonly<Partial<Record<Transition["taken"], Point>>>;
 
 function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   const tree = entry.jobs[jobName]?.work;
@@ -106,7 +106,7 @@ export class ReachedPoints {
     if (leaf !== undefined) this.points.add(isRetry ? retried(leaf) : ran(leaf));
   }
 
-  take({ work, taken }: Way): void {
+  take({ work, taken }: Transition): void {
     const point = this.#ways.get(work)?.[taken];
     if (point !== undefined) this.points.add(point);
   }

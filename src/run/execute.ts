@@ -156,7 +156,7 @@ async function runOn(
       {
         signal,
         runId: trace?.runId,
-        onWay: options.onWay,
+        onTransition: options.onTransition,
         gateTurns: options.gateTurns,
         reporters: reporters.filter((reporter) => reporter !== undefined),
         ...(verdict && { rewrite: (event) => verdict.judged(event) }),

@@ -22,13 +22,12 @@ import type { Environment } from "../platform/environment.ts";
 import { realPathOf, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
-import type { Answers, Asker } from "../workflow/run/ask.ts";
+import type { Answers, Asker } from "../workflow/kinds/ask.ts";
 import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
-import type { Executor } from "../workflow/run/executor.ts";
-import type { WorkflowFiles } from "../workflow/files.ts";
-import type { Workflow } from "../workflow/model.ts";
+import type { Executor } from "../workflow/run/executors.ts";
+import type { Workflow, WorkflowFiles } from "../workflow/model.ts";
 import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
-import { restoreRun } from "../workflow/run/restore.ts";
+import { beginRun, restoreRun } from "../workflow/run/restore.ts";
 import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
 import { permissionsOfFlow } from "./callers.ts";
@@ -230,19 +229,14 @@ function flowSpec(
       }
       const { executors } = options;
       const { past, ports, work } = context;
-      const { variables } = bound;
-      const found =
-        past &&
-        restoreRun(
-          workflow,
-          { environment, limits, tags: scriptTags({ executors }) },
-          { ...past, variables, userInput },
-        );
+      const start = { variables: bound.variables, userInput };
+      const machineOptions = { environment, limits, tags: scriptTags({ executors }) };
+      const found = past && restoreRun(workflow, machineOptions, start, past);
       if (found?.kind === "refused") {
         const text = `The workflow starts again. ${found.reason}`;
         ports.emit({ type: "decision", work, decision: { kind: "note", text } });
       }
-      const restored = found?.kind === "restored" ? found.restored : undefined;
+      const begun = found?.kind === "restored" ? found : beginRun(workflow, machineOptions, start);
       // Executors of the host run scripts by themselves.
       if (executes(workflow) && allowsCommands(permissions) && executors === undefined) {
         const refusal = await options.confinement?.refusal(permissions);
@@ -264,7 +258,7 @@ function flowSpec(
           limits,
           clock: options.clock,
           redact: options.redact,
-          state: restored?.shell,
+          state: begun.shell,
           confine:
             confinement &&
             ((own) =>
@@ -281,14 +275,12 @@ function flowSpec(
           permissions,
           toolSource,
           limits,
-          variables,
-          environment,
           answers: { ...settings.answers, ...options.answers },
           ask: options.ask,
           scripts,
           read: (path: string, from: string) =>
             readValue(files.read(path, from), permissions, workingDirectory),
-          restored,
+          begun,
           onResult: whole?.onResult,
           yielder: new EventLoopYielder(),
         };

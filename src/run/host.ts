@@ -10,7 +10,7 @@ import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { SessionFactory, TurnGate, Way } from "../engine/ports.ts";
+import type { SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
 import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -69,7 +69,7 @@ export interface RunOnHostOptions {
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
   /** Puts a gate before that of the host, which bounds how many turns run at once. */
   readonly gateTurns?: ((own: TurnGate) => TurnGate) | undefined;
-  readonly onWay?: ((way: Way) => void) | undefined;
+  readonly onTransition?: ((transition: Transition) => void) | undefined;
 }
 
 export interface HostRun {
@@ -180,7 +180,7 @@ export class Host {
   /** The first event comes after this has returned. Throws if it is closed. The smallest `limits.parallel` counts. */
   run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
-    const { signal, reporters = [], rewrite = (event) => event, onWay } = options;
+    const { signal, reporters = [], rewrite = (event) => event, onTransition } = options;
     const { runId = newRunId(), gateTurns } = options;
     const abort = new AbortController();
     const sink = createSink({
@@ -221,7 +221,7 @@ export class Host {
       random: Math.random,
       awaited: () => sessions.unreachable,
       onWork: (work: WorkRef, stop: (why: string) => void) => void stops.set(workKey(work), stop),
-      onWay,
+      onTransition,
       emit,
     };
     const start = async (): Promise<RunEnd> => {

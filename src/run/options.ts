@@ -6,7 +6,7 @@ import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Shard } from "../engine/fan-out.ts";
 import { type ReporterName, reporterNames } from "../reports/rehearsals.ts";
-import type { Answers } from "../workflow/run/ask.ts";
+import type { Answers } from "../workflow/kinds/ask.ts";
 
 /** A mistake that the user can correct: shown without a stack trace, exit code 2. */
 export class UsageError extends Error {

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
-import type { Way } from "../engine/ports.ts";
+import type { Transition } from "../engine/ports.ts";
 import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
@@ -97,7 +97,7 @@ export interface RunOptions
   readonly terminal?: Omit<TerminalOptions, "clock">;
   readonly reporters?: readonly Reporter[];
   readonly telemetry?: TelemetryTarget | undefined;
-  readonly onWay?: ((way: Way) => void) | undefined;
+  readonly onTransition?: ((transition: Transition) => void) | undefined;
   readonly runtimes?: SharedRuntimes | undefined;
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;

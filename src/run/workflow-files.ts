@@ -9,7 +9,7 @@ import { isPrivate } from "../platform/private-files.ts";
 import { readJudged } from "../platform/reading.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
-import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
+import type { FoundFile, WorkflowFiles } from "../workflow/model.ts";
 import {
   type LoadedWorkflow,
   type LoadOptions,

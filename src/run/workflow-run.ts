@@ -10,8 +10,8 @@ import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
 import type { ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { suggestion } from "../document/suggest.ts";
-import type { Asker } from "../workflow/run/ask.ts";
-import type { Executor } from "../workflow/run/executor.ts";
+import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Executor } from "../workflow/run/executors.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { hasSecretName } from "./secrets.ts";
 import { isWorkflowFile } from "./workflow-files.ts";
@@ -56,7 +56,7 @@ export function startWorkflow(
   if (underWay !== undefined) {
     const environment = allowedForPrograms(entry, options);
     const machine = { environment, limits, tags: scriptTags({ executors }) };
-    const found = restoreRun(workflow, machine, { ...underWay, variables, userInput });
+    const found = restoreRun(workflow, machine, { variables, userInput }, underWay);
     if (found.kind === "refused") throw refuse(found.reason);
   }
   return { whole: { params, onResult }, warnings };

@@ -8,7 +8,6 @@ import type {
   ProviderSettings,
 } from "../entry/model.ts";
 import type { Position } from "../document/problem.ts";
-import type { Check } from "./check.ts";
 import type { PromptRole } from "./value.ts";
 
 /** A workflow with everything that it calls. */
@@ -94,4 +93,42 @@ export interface ActivityPlace {
   readonly next?: string;
   /** Where to go on after a failure or a check that doesn't hold; without it, the workflow fails. */
   readonly other?: string;
+}
+
+/** The port through which a workflow reaches other files. This room reads none by itself. */
+
+export interface WorkflowFiles {
+  /** Relative to the folder of `from`. A file has one id, by whatever path or link it was reached. */
+  read(path: string, from: string): FoundFile;
+}
+
+export type FoundFile =
+  | {
+      readonly kind: "found";
+      /** The path within the folder that bounds the workflow, with `/`. */
+      readonly id: string;
+      readonly file: string;
+      readonly content: string | Uint8Array;
+    }
+  | {
+      readonly kind: "missing" | "outside" | "unreadable";
+      readonly reason: string;
+      readonly hint?: string;
+    };
+
+/** For a workflow that is alone. */
+export const noFiles: WorkflowFiles = {
+  read: (path) => ({
+    kind: "unreadable",
+    reason: `Can't read ${JSON.stringify(path)}: other files are not available here.`,
+  }),
+};
+
+export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
+
+export interface Check {
+  readonly left: string;
+  readonly operator: Comparison;
+  /** A quoted constant, a name, or, if nothing has that name, itself. */
+  readonly right: string;
 }

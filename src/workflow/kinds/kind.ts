@@ -5,7 +5,7 @@ import type { ExceededLimit } from "../../events/exceeded-limit.ts";
 import type { EffectResult, StepInput } from "../../events/flow.ts";
 import type { Activity, ActivityPlace, Workflow, WorkflowFile } from "../model.ts";
 import type { Conversation, Failure, Flow, Frame, Message, WorkflowState } from "../run/state.ts";
-import type { FlowLabel } from "../read/flowchart-text.ts";
+import type { FlowLabel } from "../read/flowchart-scanner.ts";
 import type { Place, Problems } from "../read/problems.ts";
 
 export interface Kind<A extends Activity> {

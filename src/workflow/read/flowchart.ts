@@ -1,9 +1,9 @@
 /** The text of a Mermaid flowchart as nodes and edges. Knows the grammar, not what nodes mean. */
-import type { FlowLabel } from "./flowchart-text.ts";
 import {
-  FlowchartError,
-  FlowScanner,
   type FlowFault,
+  type FlowLabel,
+  FlowScanner,
+  FlowchartError,
   type Link,
   wordPattern,
 } from "./flowchart-scanner.ts";

@@ -9,8 +9,7 @@ import type { Position } from "../../document/problem.ts";
 import { linePositions } from "../../document/text-position.ts";
 import { readSource } from "../../document/read-document.ts";
 import type { Problems, Place } from "./problems.ts";
-import type { WorkflowFiles } from "../files.ts";
-import type { Activity, WorkflowFile, WorkflowPrompt } from "../model.ts";
+import type { Activity, WorkflowFile, WorkflowFiles, WorkflowPrompt } from "../model.ts";
 import { roleOf, roles } from "../value.ts";
 import { truncate } from "../../text/truncate.ts";
 

@@ -25,7 +25,7 @@ import {
   type ShellAnswer,
 } from "./bash-protocol.ts";
 import type { ShellState } from "../../events/step.ts";
-import type { Executor, ScriptContext, ScriptEnd } from "./executor.ts";
+import type { Executor, ScriptContext, ScriptEnd } from "./executors.ts";
 
 export interface BashOptions {
   /** An empty folder of the run, for scripts and pipes. Absolute. */

@@ -4,7 +4,7 @@ import { truncateUnredacted, truncateStartUnredacted } from "../../text/truncate
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";
-import type { ScriptOutputPiece } from "./executor.ts";
+import type { ScriptOutputPiece } from "./executors.ts";
 
 export interface OutputOptions {
   /** Made, and only for the current user to read. */

@@ -24,8 +24,7 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
-import type { Executor } from "./executor.ts";
-import { pythonExecutor, pythonTags } from "./python.ts";
+import { type Executor, pythonExecutor, pythonTags } from "./executors.ts";
 import { ScriptOutput } from "./script-output.ts";
 import { truncate } from "../../text/truncate.ts";
 
