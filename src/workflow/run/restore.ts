@@ -69,8 +69,8 @@ export function restoreRun(
     at = machine.step(result);
     at.events.forEach(take);
   };
-  while (left > 0 && !isDifferent) {
-    const result = resultOf(at.effect);
+  for (;;) {
+    const result = left === 0 || isDifferent ? undefined : resultOf(at.effect);
     if (result === undefined) break;
     advance(result);
   }
