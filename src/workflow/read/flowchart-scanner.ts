@@ -277,12 +277,6 @@ export class FlowScanner {
     return new FlowchartError({ offset, reason, ...defined({ hint }) });
   }
 
-  skipTo(sign: string): boolean {
-    const end = this.text.indexOf(sign, this.at);
-    if (end !== -1) this.at = end + 1;
-    return end !== -1;
-  }
-
   lineEnd(): number {
     const end = this.text.indexOf("\n", this.at);
     return end === -1 ? this.text.length : end;

@@ -110,7 +110,8 @@ class FlowchartParser extends FlowScanner {
     }
     if (isWord && statements.has(word)) {
       this.at += word.length;
-      if (word === "accDescr" && this.skipSpaces() === "{" && this.skipTo("}")) return;
+      const isBlock = word === "accDescr" && this.skipSpaces() === "{";
+      if (isBlock && this.match(/[^}]*\}/y) !== undefined) return;
       return this.skipStatement();
     }
     this.#chain();
