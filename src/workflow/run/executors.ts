@@ -1,9 +1,9 @@
 import type { Environment } from "../../platform/environment.ts";
 import { PipeReader, makeNamedPipes } from "../../platform/named-pipes.ts";
-import { runToEnd } from "../../platform/programs.ts";
+import { exitCodeOf } from "../../platform/processes.ts";
+import { type ProgramEnd, runToEnd } from "../../platform/programs.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { findProgram } from "../../platform/search-path.ts";
-import { endOfScript } from "./bash-shell.ts";
 import { shellQuoted } from "../value.ts";
 
 /** What runs the scripts of EXECUTE, by the tag of their code fence. `docs/workflows.md` has the rules. */
@@ -89,4 +89,18 @@ export function pythonExecutor({ folder, environment, sandbox }: PythonOptions):
       }
     },
   };
+}
+
+/** As a shell would report it. */
+export function endOfScript(end: ProgramEnd): ScriptEnd {
+  switch (end.kind) {
+    case "exited":
+      return { kind: "exited", exitCode: end.code };
+    case "killed": {
+      const signal = end.signal ?? "SIGKILL";
+      return { kind: "killed", signal, exitCode: exitCodeOf(signal) };
+    }
+    case "not-started":
+      return { kind: "failed", reason: `It can't be started: ${end.reason}.` };
+  }
 }
