@@ -18,7 +18,7 @@ import { truncateUnredacted } from "../text/truncate.ts";
 
 export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
-  /** What takes the place of `tools`; undefined while nothing does. Asked before each prompt. Never throws. */
+  /** Tools that replace `tools`; undefined while nothing changes. Asked before each prompt. Never throws. */
   readonly changedTools?: () => Promise<readonly Tool[] | undefined>;
   readonly relics?: readonly Relic[];
   readonly monuments?: readonly Monument[];
@@ -138,7 +138,7 @@ class ActionDialogue implements Dialogue {
     return this.#executor.calledSince(before);
   }
 
-  /** A model that asks the same forever is told so. While something runs, and of internal functions, it may ask again. */
+  /** Warns a model that repeats its document. While something runs, and of internal functions, it may ask again. */
   #repeated({ text, toolCalls }: Extract<TurnOutcome, { kind: "completed" }>): Turn | undefined {
     const read = readMessage(text);
     if (read.kind === "rejected") return undefined;

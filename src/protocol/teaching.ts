@@ -7,7 +7,7 @@ import { truncate } from "../text/truncate.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
 import { defaultLimits, documentLimits, type ExecutorLimits } from "./limits.ts";
 
-/** What a model is taught: how to write documents, and what its actions can call. */
+/** The content of the instructions: how to write documents, and what actions can call. */
 export interface TeachingOptions extends CatalogueParts {
   /** How many documents are accepted for one task. The prompt states it, and the application enforces it. */
   readonly iterations: number;

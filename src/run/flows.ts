@@ -47,7 +47,7 @@ export interface LoadedFlow {
 }
 
 export interface FlowReading {
-  /** What the run may read of the environment, by name. */
+  /** Names of the environment that the run may read. */
   readonly environment?: readonly string[] | undefined;
   /** Default permissions, and an upper bound for all others. */
   readonly permissions?: PermissionPreset | undefined;
@@ -187,7 +187,7 @@ interface FlowOptions extends FlowInputs, ProgramSettings {
 }
 
 export interface WholeFlow {
-  /** Those that are given, before any defaults. They are not prompts: a dollar is a dollar. */
+  /** The given parameters, before any defaults. They are not prompts: a dollar is a dollar. */
   readonly params: Readonly<Record<string, string>>;
   readonly onResult?: ((result: FlowResult) => void) | undefined;
 }
@@ -211,7 +211,7 @@ function flowSpec(
   const modelId = modelOfFlow(flow, entry, whole?.params);
   const permissions = permissionsOfFlow(workflow, entry, options.permissions);
   const toolSource = options.toolSourceOf(flow);
-  // Those of a workflow that is the whole job are limits of the job.
+  // The limits of a workflow that is the whole job are limits of the job.
   const own = whole === undefined ? settings.limits : undefined;
   const limits = partLimits(options.limits, own, workflow.file);
   return {
@@ -356,7 +356,7 @@ export function asksModels(
   return asking.length > 0;
 }
 
-/** None of a job that isn't there. */
+/** Returns none for a job that doesn't exist. */
 export function leavesOfJob(entry: PreparedEntry, jobName: string): readonly LeafWork<number>[] {
   const work = entry.jobs[jobName]?.work;
   return work === undefined ? [] : leafWorks(work);

@@ -142,7 +142,7 @@ interface BegunJob extends Pick<PreparedRun, "past" | "fanOut"> {
   readonly userInput: string | undefined;
   readonly resumed?: ResumedJob | undefined;
   readonly notes: readonly string[];
-  /** Of a workflow that is the whole job. */
+  /** Set for a workflow that is the whole job. */
   readonly whole?: PreparedRun["whole"];
   readonly warnings?: readonly Diagnostic[];
 }

@@ -1,4 +1,4 @@
-/** What a job continues from. A difference refuses it: what was done under other conditions never counts as done. */
+/** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { JobFingerprints, PlannedLeaf } from "../events/plan.ts";
@@ -109,10 +109,10 @@ export interface ResumedJob {
   readonly past: PastRun;
   /** Everything that had begun has ended, with an answer. */
   readonly isOver: boolean;
-  /** As they were, with those that were given again because the journal doesn't hold them. */
+  /** The earlier values, with those that were given again because the journal doesn't hold them. */
   readonly userInput: string;
   readonly inputs: Inputs;
-  /** Of a workflow that is the whole job. */
+  /** The parameters of a workflow that is the whole job. */
   readonly params: Params | undefined;
   /** Throws `UsageError` if the run would be about another change. */
   readonly checkHead: (head: string | undefined) => void;

@@ -111,7 +111,7 @@ export function filesAround(
   }
 }
 
-/** Without links; of a file that doesn't exist, those of its folder are resolved. */
+/** Resolves links; if the file doesn't exist, those of its folder. */
 function real(path: string): string {
   try {
     return realpathSync(path);

@@ -12,19 +12,19 @@ import type { PromptRole } from "./value.ts";
 
 /** A workflow with everything that it calls. */
 export interface Workflow {
-  /** As the caller named it. */
+  /** The path that the caller gave. */
   readonly file: string;
   /** The id of the file that runs first. */
   readonly main: string;
   /** By id: the path of the file within the folder that bounds the workflow. */
   readonly files: Readonly<Record<string, WorkflowFile>>;
-  /** Of the file that runs first; that of called files is not used. */
+  /** The front matter of the file that runs first; that of called files is not used. */
   readonly settings: WorkflowSettings;
 }
 
 export interface WorkflowFile {
   readonly id: string;
-  /** As diagnostics name it. */
+  /** Its name in diagnostics. */
   readonly file: string;
   /** The first heading that is no section. */
   readonly title?: string;
@@ -64,7 +64,7 @@ export interface WorkflowPrompt {
   readonly text: string;
 }
 
-/** What an activity does, by the beginning of its id. */
+/** An activity. The beginning of its id says what it does. */
 export type Activity = ActivityPlace &
   (
     | { readonly kind: "start" }
@@ -77,9 +77,9 @@ export type Activity = ActivityPlace &
     | { readonly kind: "check"; readonly check: Check }
     /** The id of a prompt, or what else has a value. */
     | { readonly kind: "prompt"; readonly prompt: string }
-    /** Without a question of its own, RESULT is asked. */
+    /** RESULT is asked if it has no question. */
     | { readonly kind: "ask"; readonly question?: string }
-    /** Without a command, the code fences of RESULT are run. */
+    /** The code fences of RESULT are run if it has no command. */
     | { readonly kind: "execute"; readonly command?: string }
     | { readonly kind: "call"; readonly path: string; readonly target: string }
   );

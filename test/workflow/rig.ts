@@ -1,4 +1,4 @@
-/** What the tests of workflows share: files in memory, and short ways to write them. */
+/** Helpers of the tests of workflows: files in memory, and short ways to write them. */
 import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";

@@ -21,7 +21,7 @@ export const ask: Kind<ActivityOf<"ask">> = {
   },
 };
 
-/** What an ASK asks. */
+/** A question of an ASK. */
 export interface Question {
   /** The id of the ASK. */
   readonly activity: string;
@@ -35,7 +35,7 @@ export interface Question {
   readonly step: number;
 }
 
-/** What comes of asking. */
+/** The answer to a question. */
 export type Answer =
   | { readonly kind: "answered"; readonly text: string }
   /** There is none: the activity fails. */

@@ -23,7 +23,7 @@ export const check: Kind<ActivityOf<"check">> = {
   *run(activity, run) {
     const { left, operator, right } = activity.check;
     const leftText = yield* run.value(left);
-    // Without a value, it doesn't hold.
+    // A missing value fails the CHECK.
     if (typeof leftText !== "string") return failedWith(leftText);
     const rightText = yield* run.value(right, right);
     if (typeof rightText !== "string") return failedWith(rightText);
@@ -39,7 +39,7 @@ interface NoAnswer {
 }
 
 interface Operator {
-  /** As it is shown, and may be written. Words may be written in any case. */
+  /** The notation that is shown. Authors may write words in any case. */
   readonly sign: string;
   readonly holds: (left: string, right: string) => boolean | NoAnswer;
 }

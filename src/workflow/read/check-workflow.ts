@@ -135,7 +135,7 @@ class FileCheck {
     this.#problems.warn(place, reason, this.#meant(left));
   }
 
-  /** What must exist when the activity runs. `mayCome`: also a variable that something outside sets. */
+  /** The value must exist when the activity runs. `mayCome`: something outside may set the variable. */
   #value(value: string, place: Place, mayCome: boolean): void {
     if (this.#isFile(value, place) || this.#isKnown(value)) return;
     if (mayCome && roleOf(value) === undefined && namePattern.test(value)) {
@@ -216,7 +216,7 @@ function quoted(text: string): string {
 /** Finds activities that can't be reached, in time that grows with the number of edges, and agents that are never asked. */
 function checkPaths(file: ReadFile, asks: boolean, problems: Problems): void {
   const activities = [...file.activities.values()];
-  // Without a START everything would be unreachable.
+  // Everything is unreachable if there is no START.
   if (!activities.some(({ kind }) => kind === "start")) return;
   const queue = activities.filter(({ kind }) => kind === "start" || kind === "on");
   const reached = new Set(queue);

@@ -72,7 +72,7 @@ const edgeIdPattern = /[\p{L}\p{N}_]+@(?=[xo<]?(?:--|==|-\.))/uy;
 export class FlowScanner {
   readonly text: string;
   at = 0;
-  /** Of `e1@-->`, which `e1@{ … }` gives properties. */
+  /** The ids in `e1@-->`. `e1@{ … }` sets properties of such an edge. */
   readonly edgeIds = new Set<string>();
 
   constructor(text: string) {

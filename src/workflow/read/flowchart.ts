@@ -10,7 +10,7 @@ import {
 
 export interface FlowNode {
   readonly id: string;
-  /** Of the mention that counts: the last with a label, else the first. */
+  /** The place of the mention that counts: the last with a label, else the first. */
   readonly offset: number;
   /** The label, if one was given anywhere. The last one counts, as it does for Mermaid. */
   readonly label?: FlowLabel;

@@ -6,7 +6,7 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { findProgram } from "../../platform/search-path.ts";
 import { shellQuoted } from "../value.ts";
 
-/** What runs the scripts of EXECUTE, by the tag of their code fence. `docs/workflows.md` has the rules. */
+/** Executors run the scripts of EXECUTE, by the tag of their code fence. `docs/workflows.md` has the rules. */
 
 /** Runs the code fences with certain tags. */
 export interface Executor {
@@ -24,7 +24,7 @@ export interface ScriptContext {
   readonly signal: AbortSignal;
   /** Where the shell of the run is. Absolute. */
   readonly workingDirectory: string;
-  /** What the shell of the run exports. */
+  /** The variables that the shell of the run exports. */
   readonly environment: Readonly<Record<string, string>>;
   /** Passes on output, as it comes. */
   readonly write: (output: ScriptOutputPiece) => void;
@@ -91,7 +91,7 @@ export function pythonExecutor({ folder, environment, sandbox }: PythonOptions):
   };
 }
 
-/** As a shell would report it. */
+/** Maps the end of a program to what a shell reports. */
 export function endOfScript(end: ProgramEnd): ScriptEnd {
   switch (end.kind) {
     case "exited":

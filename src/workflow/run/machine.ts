@@ -339,7 +339,7 @@ export class Lookup {
     this.#environment = environment;
   }
 
-  /** What the run knows, variables, prompts, then the environment that was allowed. */
+  /** Looks in the state of the run, then in variables, prompts and the environment that was allowed. */
   #named(name: string): Found | undefined {
     const { state, frame, file } = this.#run;
     const { variables } = frame;

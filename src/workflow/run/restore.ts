@@ -1,4 +1,4 @@
-/** What an earlier run has done. A resumption that would have gone another way is refused, never guessed. */
+/** Restores the state of an earlier run. A resumption that would take another path is refused. */
 import { isWhole, type UnderWay } from "../../engine/past.ts";
 import type { EffectResult } from "../../events/flow.ts";
 import { stepCharacters, type ShellState } from "../../events/step.ts";
@@ -96,7 +96,7 @@ export function restoreRun(
   );
 }
 
-/** What must be the same in a run that goes the same way. */
+/** The parts of an event that are equal in two runs that take the same path. */
 function essence(event: Exclude<FlowEvent, { type: "decision" }>): unknown {
   const { type, step, file, activity } = event;
   if (event.type === "step.started") return { type, step, file, activity, input: event.input };
@@ -104,7 +104,7 @@ function essence(event: Exclude<FlowEvent, { type: "decision" }>): unknown {
   return { type, step, file, activity, succeeded, to, result, variables };
 }
 
-/** As far as the journal holds it. */
+/** Compares texts only if the journal holds the whole text. */
 function isSame(before: unknown, now: unknown): boolean {
   if (before === now) return true;
   if (typeof before === "string") return typeof now === "string" && !isWhole(before);

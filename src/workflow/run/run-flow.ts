@@ -90,7 +90,7 @@ class FlowRunner {
   readonly #scope: Scope;
   readonly #usage: UsageBudget;
   readonly #agents: Agents;
-  /** As JSON. */
+  /** The state of the shell, as JSON. */
   #shell: string;
 
   constructor(run: FlowRun, context: FlowContext, scope: Scope, usage: UsageBudget) {
@@ -166,7 +166,7 @@ class FlowRunner {
     const { limits, modelId } = this.#run;
     const conversation = state.agents[effect.agent] ?? { messages: [] };
     const activity = activityOf(effect);
-    // Of its own: a budget that is spent ends this prompt, not the workflow.
+    // A budget that is spent ends this prompt, not the workflow.
     const scope = this.#scope.child();
     try {
       const sender: Sender = {

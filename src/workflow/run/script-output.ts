@@ -31,7 +31,7 @@ export class ScriptOutput {
   readonly #ends: EndsOfText;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #bytes = 0;
-  /** What was not shown yet, redacted. */
+  /** Redacted output that was not shown yet. */
   #line = "";
   /** Stops the timer that shows it. */
   #waiting: Release | undefined;

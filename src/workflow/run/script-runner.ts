@@ -73,9 +73,9 @@ export interface ScriptRunnerOptions {
   readonly permissions: Permissions;
   /** How the file rules of the permissions see the file system. */
   readonly files: Omit<PermissionContext, "workingDirectory">;
-  /** Of this process. Scripts see what is on the allow-list for every process, and `variables`. */
+  /** The environment of this process. Scripts see what the allow-list has for every process, and `variables`. */
   readonly environment: Environment;
-  /** What the caller has allowed in addition (`--env NAME`). */
+  /** Variables that the caller has allowed in addition (`--env NAME`). */
   readonly variables?: Readonly<Record<string, string>>;
   readonly limits?: Partial<ResolvedLimits>;
   readonly clock: Clock;
@@ -104,7 +104,7 @@ export function scriptTags({
   return [...new Set([...executors.flatMap(tagsOf), ...bashTags, ...pythonTags])];
 }
 
-/** Those of code fences are compared in lower case, however a host writes its own. */
+/** Tags are compared in lower case, however a host writes its own. */
 function tagsOf({ tags }: Executor): readonly string[] {
   return tags.map((tag) => tag.toLowerCase());
 }
@@ -289,7 +289,7 @@ export class ScriptRunner implements Scripts {
   }
 }
 
-/** What ends the scripts of an activity before they end. */
+/** The limits and cancellations that end the scripts of an activity. */
 class Bounds {
   stopped: Problem | undefined;
   readonly #limits: ResolvedLimits;
@@ -341,7 +341,7 @@ class Bounds {
 }
 
 const stuck = { kind: "failed", reason: "The executor did not end in time." } as const;
-/** Of a script that was ended, as `timeout` reports it. */
+/** The exit code with which `timeout` reports a script that was ended. */
 const endedExitCode = 124;
 
 function shown(code: string): string {

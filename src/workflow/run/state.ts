@@ -57,9 +57,9 @@ export interface Message {
   readonly text: string;
 }
 
-/** What the machine needs from the outside to go on. */
+/** A request of the machine to the outside. */
 export type Effect =
-  /** Nothing: an activity is over, and the next one begins with the next step. */
+  /** It needs nothing: an activity is over, and the next one begins with the next step. */
   | { readonly kind: "pass" }
   | (StepInput & Pick<StepStarted, "step" | "file" | "activity" | "hit">)
   /** Read a file, relative to a file of the workflow. */
@@ -90,7 +90,7 @@ interface OpenStep {
   /** Its start is reported when it is known what it asks of the outside. */
   isReported: boolean;
   readonly effects: EffectResult[];
-  /** What its commands have made of the shell. */
+  /** The state of the shell after its commands. */
   shell?: ShellState | undefined;
 }
 
