@@ -248,12 +248,12 @@ const answerCut: ProtocolProblem = {
   message: "The answer was cut at the model's output limit. Write a shorter document.",
 };
 
-export interface RoundLimits {
+interface RoundLimits {
   readonly iterations: number;
   readonly preThinking: number;
 }
 
-export type NextRound =
+type NextRound =
   | { readonly kind: "prompt"; readonly request: string }
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly response: string | null };
 
@@ -264,7 +264,7 @@ type Executed = Extract<Turn, { kind: "executed" }>;
 const repairsPerIteration = 2;
 
 /** The rules of repairs, nudges and caps, apart from any session. One for each round of a task. */
-export class Rounds {
+class Rounds {
   readonly #limits: RoundLimits;
   mode: "normal" | "thinking" | "refused";
   #accepted = 0;
