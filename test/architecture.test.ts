@@ -27,8 +27,7 @@ const packages: Readonly<Record<string, string>> = {
   outputs: "sarif",
   rehearsal: "yaml",
   reports: "@opentelemetry fast-string-width fast-wrap-ansi",
-  github:
-    "@actions/core @actions/github markdown-it mdast mdast-util-gfm-table mdast-util-to-markdown",
+  github: "@actions/core @actions/github markdown-it",
   run: "p-limit",
   evals: "p-limit",
   host: "@hono/node-server hono",

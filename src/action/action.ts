@@ -201,7 +201,7 @@ class Step {
         // The journal is open. A step that is killed from now on writes no other outputs.
         () => this.#writeOutputs({ journal, "journal-artifact": artifact }),
       );
-      const reporters = [stepFiles.reporter, ...this.#githubRun.reporters];
+      const reporters = [stepFiles.reporter, this.#githubRun];
       const ready = {
         ...options,
         origin: await originOfRun(setting, prepared),
@@ -219,8 +219,8 @@ class Step {
       for (const failure of failures) this.#warn(failure);
       const done = await handOn(setting, paths, prepared, report, this.#redactor.text);
       const { handedOn, deliveries } = done;
-      const { summary } = this.#githubRun;
-      const summarize = (): Promise<void> => this.#summarize(summary(deliveries));
+      const run = this.#githubRun;
+      const summarize = (): Promise<void> => this.#summarize(run.summary(deliveries));
       const refusal = await tellDeliveries(setting, deliveries, summarize);
       const outputs = { ...this.#githubRun.outputs(), ...handedOn };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
@@ -233,7 +233,7 @@ class Step {
       const isTrusted = foreign === undefined;
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
       const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
-      sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending));
+      sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
       return ending;
     } finally {
       await prepared.cleanUp();

@@ -5,7 +5,7 @@ import type { CommitFiles } from "../github/commit-files.ts";
 import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Params } from "../run/options.ts";
-import { checkoutOf } from "./checkout.ts";
+import { checkoutOf } from "../github/checkout.ts";
 import type { Environment } from "./inputs.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { Stop } from "./stop.ts";

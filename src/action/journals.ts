@@ -7,7 +7,7 @@ import { unzipSync } from "fflate";
 import { defined, isList } from "../text/guards.ts";
 import type { GithubApi } from "../github/github-api.ts";
 import { at } from "../github/webhook-event.ts";
-import { GithubFailure } from "../github/github-port.ts";
+import { GithubFailure } from "../github/github-api.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RunReport } from "../run/execute.ts";
 import { UsageError } from "../run/options.ts";

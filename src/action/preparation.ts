@@ -6,10 +6,10 @@ import { sayLine } from "./github.ts";
 import { limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
-import { checkoutOf } from "./checkout.ts";
+import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
-import { changeOfStep, eventChange } from "./step-change.ts";
+import { changeOfStep, eventChange } from "../github/change.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
   filesOfBase,

@@ -1,5 +1,4 @@
 /** Statements 15–19 of docs/internals/engine.md. Nothing here grows with the number of works done. */
-import { plural } from "../text/numbers.ts";
 import { defined } from "../text/guards.ts";
 import type { LeafWork, Work } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
@@ -175,7 +174,7 @@ class JobRun {
   }
 
   #resume({ runId, tokens, cost, works }: PastRun): void {
-    const taken = plural(works.length, "step is", "steps are");
+    const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
     this.#note(`resumes the run ${runId}: ${taken} taken over`);
     this.#usage.spend({ inputTokens: tokens, outputTokens: 0, cost });
   }

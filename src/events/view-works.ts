@@ -84,19 +84,19 @@ export function endIteration(work: WorkView, ref: WorkRef, at: number): void {
       work.status = "succeeded";
       work.reason = undefined;
     }
-    const worst = items.find(wentBadly);
-    if (!wentBadly(work) && worst !== undefined) {
+    const worst = items.find(isFailure);
+    if (!isFailure(work) && worst !== undefined) {
       work.status = worst.status;
       work.reason = worst.reason;
     }
-    if (work.running > 0 && !wentBadly(work)) work.status = "running";
+    if (work.running > 0 && !isFailure(work)) work.status = "running";
   }
   if (work.running <= 0) stopClock(work, at);
 }
 
 /** Those that failed come first; otherwise in the order of their starts. */
 export function itemsOf({ items }: WorkView): readonly ItemView[] {
-  return [...items.values()].toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));
+  return [...items.values()].toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));
 }
 
 export function itemOf(work: WorkView, ref: WorkRef): ItemView | undefined {
@@ -117,7 +117,7 @@ export function itemsText({ items, itemCount }: WorkView): string {
   return `${plural(itemCount, "item")}: ${parts.join(", ")}`;
 }
 
-export function wentBadly({ status }: { readonly status: WorkStatus }): boolean {
+export function isFailure({ status }: { readonly status: WorkStatus }): boolean {
   return status === "failed" || status === "crashed";
 }
 
@@ -129,9 +129,9 @@ export function worksOf({ works }: RunView): readonly WorkView[] {
   return [...works.values()].sort((a, b) => a.workId - b.workId);
 }
 
-/** Of more than `most` works those that went badly, and then the first others; in the same order. */
-export function mostTelling(works: readonly WorkView[], most: number): readonly WorkView[] {
-  const ranked = works.toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));
+/** At most `most` works, in their order: the failures, and then the first others. */
+export function failuresFirst(works: readonly WorkView[], most: number): readonly WorkView[] {
+  const ranked = works.toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));
   const kept = new Set(ranked.slice(0, most));
   return works.filter((work) => kept.has(work));
 }

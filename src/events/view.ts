@@ -66,9 +66,9 @@ export {
   iterationOf,
   itemsOf,
   itemsText,
-  mostTelling,
+  failuresFirst,
   statusText,
-  wentBadly,
+  isFailure,
   worksOf,
 } from "./view-works.ts";
 

@@ -16,9 +16,7 @@ export interface Change {
   readonly head: string;
   readonly uncommitted?: true;
   readonly files: readonly ChangedFile[];
-  /** Sentences that say which parts are not shown, and why. */
   readonly notes?: readonly string[];
-  /** The output of `git diff`. */
   readonly diff: string;
   /** A file of the head, where the checkout lacks the commit. Undefined: there is no such file. */
   readonly readHead?: (path: string) => Promise<Uint8Array | undefined>;

@@ -176,14 +176,14 @@ async function textsAmong(view: GitView, files: readonly ListedFile[]): Promise<
   return texts.map(({ name }) => name);
 }
 
-/** At most a tenth of it is no text. */
+/** At least nine tenths of it are text. */
 function isMostlyText(bytes: Uint8Array): boolean {
   const text = new TextDecoder().decode(bytes);
   const odd = text.match(/[\p{Cc}\uFFFD]/gu)?.filter((one) => !/[\t\n\r\f\v]/.test(one)) ?? [];
   return odd.length * 10 <= text.length;
 }
 
-/** Anchored, with nothing that stands for other names, and quoted as in C. */
+/** Matches exactly this name: anchored, without wildcards, quoted as in C. */
 function attributePattern(name: string): string {
   const literal = `/${name}`.replace(/[\\*?[]/g, "\\$&");
   const quoted = literal.replace(

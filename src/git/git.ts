@@ -40,7 +40,6 @@ export const gitVariables = {
 
 interface GitOptions {
   readonly cwd: string;
-  /** Its `PATH` is searched for git. */
   readonly environment: Environment;
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }
@@ -98,7 +97,6 @@ export interface Settings {
   readonly excludesFile: string | undefined;
   readonly attributesFile: string | undefined;
   readonly filters: readonly Filter[];
-  /** Their addresses. */
   readonly remotes: readonly string[];
 }
 

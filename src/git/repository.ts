@@ -32,14 +32,12 @@ export interface RepositoryOptions {
 }
 
 interface CallOptions extends Pick<StartOptions, "input"> {
-  /** Whether git sees the working tree. Default: false. */
   readonly workTree?: boolean;
   readonly cwd?: string;
   /** Settings that name programs. Only in a sandbox without the checkout. */
   readonly filters?: Filter["settings"];
   /** Where git stores objects. Default: in the view. */
   readonly objects?: string;
-  /** The file that starts it in a sandbox. */
   readonly enter?: string | undefined;
 }
 
@@ -51,7 +49,6 @@ const emptyTrees: Readonly<Record<string, string>> = {
 };
 
 export class GitRepository {
-  /** The folder that holds `.git`: absolute and real. */
   readonly root: string;
   /** The folder that was asked about: absolute and real. */
   readonly folder: string;
@@ -68,7 +65,6 @@ export class GitRepository {
     this.#identity = identityOf(place);
   }
 
-  /** Undefined if the folder is in no repository. */
   static at(folder: string, options: RepositoryOptions): GitRepository | undefined {
     const real = realPathOf(folder);
     const place = gitPlaceOf(real);
@@ -185,7 +181,6 @@ export class GitView {
     });
   }
 
-  /** Undefined if it names no commit that is here. */
   async commit(name: string): Promise<string | undefined> {
     const asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`];
     const found = await this.git(asked).catch(() => "");
@@ -199,7 +194,7 @@ export class GitView {
     return new Set(text.split("\n").filter((line) => line !== ""));
   }
 
-  /** In place of those that `.git/info/attributes` of the repository gives. A character stands for a byte. */
+  /** Replaces the attributes of `.git/info/attributes`. Each character stands for a byte. */
   setAttributes(lines: readonly string[]): void {
     const text = lines.map((line) => `${line}\n`).join("");
     fs.writeFileSync(join(this.gitFolder, "info/attributes"), text, "latin1");
@@ -209,7 +204,7 @@ export class GitView {
     return this.bytes(["cat-file", "blob", id]);
   }
 
-  /** By id, blobs of at most `longest` bytes, until they have `total` bytes together. */
+  /** Returns blobs of at most `longest` bytes by id, until they have `total` bytes together. */
   async blobs(
     ids: readonly string[],
     longest: number,
@@ -279,7 +274,6 @@ export class GitView {
   }
 }
 
-/** For `env`: what `-c` says on a command line, but for values of any kind. */
 function configVariables(
   settings: readonly (readonly [key: string, value: string])[],
 ): Record<string, string> {

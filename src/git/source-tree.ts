@@ -8,7 +8,7 @@ import { readJudged } from "../platform/reading.ts";
 import type { Change, Repository } from "./change.ts";
 
 const longestFile = 5_000_000;
-/** For all changed files together, because an agent can make any number of them. */
+/** Limits all changed files together, because an agent can make any number of them. */
 const longestTree = 20_000_000;
 
 export interface WorkingFile {
@@ -22,9 +22,7 @@ export interface WorkingFile {
 }
 
 export interface WorkingTree {
-  /** The root of the repository: absolute and real. */
   readonly root: string;
-  /** The commit that is checked out. */
   readonly base: string;
   readonly files: readonly WorkingFile[];
   /** Sentences that say which changes are not among the files, and why. */
@@ -134,7 +132,7 @@ export class SourceTree {
       .catch(() => undefined);
   }
 
-  /** Nothing outside of the repository, whatever the path leads to. */
+  /** Reads only files of the repository, wherever the path leads. */
   #working(path: string, { root }: Place): Uint8Array | undefined {
     try {
       return readJudged(join(realPathOf(root), path), longestFile);
@@ -207,7 +205,6 @@ type Place = {
   readonly prefix: string;
 } & (
   | { readonly kind: "working tree" }
-  /** The head, whatever is checked out. */
   | { readonly kind: "head"; readonly isCheckedOut: boolean }
   /** A merge of the head with its base, as GitHub makes it for a pull request. */
   | { readonly kind: "merge"; readonly commit: string }

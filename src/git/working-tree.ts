@@ -18,7 +18,6 @@ const mostFailures = 40;
 
 export interface StagedTree {
   readonly tree: string;
-  /** Each sentence names files that the tree lacks. */
   readonly notes: readonly string[];
   /** The paths of those that may have changed. */
   readonly leftOut: readonly { readonly path: string; readonly status: "added" | "modified" }[];
@@ -44,7 +43,6 @@ class Staging {
   readonly #notes: string[] = [];
   readonly #leftOut: StagedTree["leftOut"][number][] = [];
   #untracked: ReadonlySet<string> = new Set();
-  /** Files that git can't convert. */
   readonly #unconverted: string[] = [];
   #failures = 0;
   #enter: string | undefined;
@@ -159,7 +157,6 @@ class Staging {
     return isKnown === true ? found : undefined;
   }
 
-  /** The paths that a filter converts which is set up. */
   async #filtered(paths: readonly string[]): Promise<ReadonlyMap<string, Filtered>> {
     const { filters } = this.#view.settings;
     const filtered = new Map<string, Filtered>();

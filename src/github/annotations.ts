@@ -1,12 +1,14 @@
 /** Chooses the annotations of a step: of each level the most important ones, because GitHub shows ten per level and step. */
-import { defined } from "../text/guards.ts";
-import { diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
+import { harmless } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
+import { defined } from "../text/guards.ts";
+import { diagnosticLine, diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
 import { annotationRank, decisionTraits } from "../events/decision.ts";
 import {
   endText,
   flowNode,
-  wentBadly,
+  isFailure,
   type DecisionEntry,
   type FlowView,
   type RunView,
@@ -19,8 +21,7 @@ import { headLines } from "../outputs/line-address.ts";
 import { judgementOf, verdictLine } from "../outputs/verdict.ts";
 import { breakOldMarker, logLine } from "../text/escape.ts";
 import { resultText } from "./layout.ts";
-import { harmless } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
+import { sayLine, type GithubCore } from "./step-log.ts";
 
 export interface Annotation {
   readonly level: Level;
@@ -40,7 +41,7 @@ export interface AnnotationOptions {
   readonly entryFile: string;
   /** 1-based line of a task in the entry file. */
   readonly lineOf: (taskId: string) => number | undefined;
-  readonly jobLine?: number;
+  readonly jobLine?: number | undefined;
 }
 
 const PER_LEVEL = 10;
@@ -54,9 +55,9 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   const works = [...view.works.values()];
   // Failures in a rehearsal that passed are part of its script.
   const passed = view.status === "succeeded" && view.jobOutcome !== undefined;
-  const failed = works.filter((work) => !passed && wentBadly(work));
+  const failed = works.filter((work) => !passed && isFailure(work));
   const decided = [undefined, ...works].flatMap((work) => {
-    const final = work && wentBadly(work) ? work.decisions.findLast(isEnd) : undefined;
+    const final = work && isFailure(work) ? work.decisions.findLast(isEnd) : undefined;
     return (work ?? view).decisions.flatMap((entry) => {
       const rank = annotationRank(entry.kind);
       const { listed = false } = decisionTraits(entry.kind).audience;
@@ -69,7 +70,7 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
     ...failed
       .toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
       .map((work) => failureAnnotation(work, options)),
-    // The lines that a script names are not those of the checkout; the merge has those of a plan and of its shards.
+    // A script names lines that the checkout need not have; the merge annotates for a plan and its shards.
     ...(view.rehearsed || isPart(view) ? [] : findingAnnotations(view)),
     ...(passed ? [] : works.flatMap((work) => handledFailures(work, options))),
     ...decided
@@ -107,7 +108,54 @@ export function reasonAnnotations(level: Level, reasons: readonly string[]): Ann
   );
 }
 
-/** Each once, with how often it came; the tenth of more says how many others there are. */
+export function annotate(core: GithubCore, { level, message, ...properties }: Annotation): void {
+  core[level](message, properties);
+}
+
+type Wanted = AnnotationOptions["annotations"];
+
+export function reportDiagnostics(
+  core: GithubCore,
+  diagnostics: readonly Diagnostic[],
+  options: { readonly annotations: Wanted } & Parameters<typeof diagnosticAnnotations>[1],
+): void {
+  const shown = options.annotations === "off" ? [] : diagnosticAnnotations(diagnostics, options);
+  for (const annotation of shown) annotate(core, annotation);
+  if (shown.length === diagnostics.length && diagnostics.length < PER_LEVEL) return;
+  for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
+}
+
+export function reportReasons(
+  core: GithubCore,
+  level: "error" | "notice",
+  reasons: readonly string[],
+  wanted: Wanted,
+): void {
+  const isShown = wanted === "all" || (wanted === "errors" && level === "error");
+  const shown = isShown ? reasonAnnotations(level, reasons) : [];
+  for (const annotation of shown) annotate(core, annotation);
+  if (reasons.length <= shown.length) return;
+  for (const reason of reasons) sayLine(core, `Not started: ${reason}`);
+}
+
+/** The warnings of an entry that are annotations: the other places are left to the run. */
+const OF_ENTRY = 3;
+
+export function reportWarnings(
+  core: GithubCore,
+  warnings: readonly Diagnostic[],
+  options: { readonly annotations: Wanted; readonly entryFile: string },
+): void {
+  const shown = options.annotations === "all" ? warnings.slice(0, OF_ENTRY) : [];
+  for (const annotation of diagnosticAnnotations(shown, options)) annotate(core, annotation);
+  for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
+}
+
+export function annotationText(text: string): string {
+  return truncate(breakOldMarker(text), MAX_MESSAGE);
+}
+
+/** Counts equal annotations. The tenth of more says how many others there are. */
 function mostImportant(all: readonly Annotation[], warnings = PER_LEVEL): Annotation[] {
   const counts = new Map<string, { readonly annotation: Annotation; count: number }>();
   for (const annotation of all) {
@@ -132,7 +180,7 @@ function mostImportant(all: readonly Annotation[], warnings = PER_LEVEL): Annota
   });
 }
 
-/** How the task itself ended, and not what it delegated to. */
+/** Whether the task itself failed, and not one that it delegated to. */
 function isEnd({ kind, delegate }: DecisionEntry): boolean {
   return kind === "task-failed" && delegate === undefined;
 }
@@ -143,8 +191,8 @@ function jobAnnotation(view: RunView, { entryFile: file, jobLine }: AnnotationOp
   const isRejected = judgement?.kind === "failed";
   const { verdict } = collectOutputs(view);
   // A job may fail although no task did, by a limit: then nothing else would be an error.
-  const isError = isRejected || (status === "failed" && ![...works.values()].some(wentBadly));
-  const usage = `${plural(works.size, "work")}, ${plural(totals.modelCalls, "model call")}, ${totals.inputTokens} tokens in, ${totals.outputTokens} out`;
+  const isError = isRejected || (status === "failed" && ![...works.values()].some(isFailure));
+  const usage = `${plural(works.size, "step")}, ${plural(totals.modelCalls, "model call")}, ${totals.inputTokens} tokens in, ${totals.outputTokens} out`;
   const reason = isRejected
     ? [verdict && verdictLine(verdict), judgement.reason].filter(Boolean).join("\n")
     : endText(view);
@@ -163,7 +211,7 @@ function isPart({ plan }: RunView): boolean {
   return plan?.part?.kind === "plan" || plan?.part?.kind === "shard";
 }
 
-/** At their lines in the head of the change, where GitHub shows them. */
+/** GitHub shows them at their lines in the head of the change. */
 function findingAnnotations(view: RunView): Annotation[] {
   return collectOutputs(view).findings.map((finding) => {
     const { path, line, endLine = line, severity, rule, title = rule, message } = finding;
@@ -202,7 +250,7 @@ function lastFailure(flow: FlowView): StepView | undefined {
 
 function handledFailures(work: WorkView, options: AnnotationOptions): Annotation[] {
   const { flow } = work;
-  const ended = flow && wentBadly(work) ? lastFailure(flow) : undefined;
+  const ended = flow && isFailure(work) ? lastFailure(flow) : undefined;
   return [...(flow?.activities ?? [])].flatMap(([file, activities]) =>
     [...activities].flatMap(([activity, { status, reason = `${activity} failed.` }]) => {
       const place = { file, activity };
@@ -216,14 +264,13 @@ function handledFailures(work: WorkView, options: AnnotationOptions): Annotation
   );
 }
 
-/** `work`: undefined for the whole job. */
 function decisionAnnotation(
   work: WorkView | undefined,
   { kind, category, text, place, delegate }: DecisionEntry,
   options: AnnotationOptions,
 ): Annotation {
   // A failed item or round fails the job only if its work failed in the end.
-  const isError = kind === "task-failed" && work !== undefined && wentBadly(work);
+  const isError = kind === "task-failed" && work !== undefined && isFailure(work);
   const taskId = delegate ?? work?.taskId;
   return {
     level: isError ? "error" : "warning",

@@ -1,8 +1,7 @@
 /**
- * Delivers what the journal of a run publishes. It may come from anybody who could start that run. Within one workflow
- * run, the digest that went from job to job says that it is the one of that job. Across runs nothing does: its content
- * counts as untrusted, and GitHub is asked which pull request the run was for. What may be done is read from the entry
- * of the base, never from the journal.
+ * Delivers what the journal of a run publishes. Anybody who could start that run may have written it. Within one
+ * workflow run, the digest that went from job to job proves where it is from. Across runs its content is untrusted, and
+ * GitHub is asked which pull request the run was for. The entry of the base, never the journal, says what is allowed.
  */
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
@@ -23,7 +22,7 @@ import { filesOfBase, type CentralFiles, type CommitFiles } from "./commit-files
 import { NotFoundError, type GithubApi } from "./github-api.ts";
 import { originOf } from "./origin.ts";
 import { at, payloadOf, sha } from "./webhook-event.ts";
-import { createGithubPort } from "./writer.ts";
+import { createGithubPort } from "./github-port.ts";
 
 export interface JournalToDeliver {
   readonly journal: string;
@@ -81,7 +80,7 @@ function readRun(path: string): { readonly view: RunView; readonly digest: strin
   try {
     const read = readSmallFile(path, largestJournal);
     if (read === undefined)
-      throw new Error(`it is no regular file, or has more than ${largestJournal} bytes`);
+      throw new Error(`it is not a regular file, or has more than ${largestJournal} bytes`);
     bytes = read;
   } catch (error) {
     throw new JournalRefused(`Can't read the journal ${path}: ${errorMessage(error)}.`);
@@ -110,7 +109,7 @@ function readRun(path: string): { readonly view: RunView; readonly digest: strin
   return { view, digest: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** That of the journal, as far as it can be believed. */
+/** Returns the origin that the journal claims, as far as it can be verified. */
 async function trustedOrigin(
   claimed: Origin | undefined,
   here: Origin,

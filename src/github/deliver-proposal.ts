@@ -5,13 +5,14 @@ import type { Origin, Proposal } from "../events/output-shapes.ts";
 import { isBranch, notProposable } from "../outputs/check-proposal.ts";
 import type { CollectedProposal } from "../outputs/collect.ts";
 import { attempt, refused, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import { GithubFailure, type GithubPort, type Made, type OwnItem } from "./github-port.ts";
+import type { GithubPort, Made, OwnItem } from "./github-port.ts";
+import { GithubFailure } from "./github-api.ts";
 import { safeTitle } from "../text/harmless-text.ts";
-import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comment-parts.ts";
-import { safeCell } from "./safe-markdown.ts";
+import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comments.ts";
+import { safeCell } from "./markdown.ts";
 
 interface Proposed extends CollectedProposal {
-  /** Names the workflow run and the content, so that a further attempt finds what an earlier one has published. */
+  /** Names the workflow run and the content: a further attempt finds what an earlier one has published. */
   readonly key: string;
 }
 
@@ -131,7 +132,7 @@ async function planOf(
     const { base, files } = proposal;
     if (!isBranch(proposal.branch) || !/^[0-9a-f]{40,64}$/.test(base))
       return refused(what, "the name of its branch or its commit is not valid");
-    // Else whatever that commit has would come with it, of a fork for example.
+    // The branch would bring all commits below it, also those of a fork.
     if (!(await github.isOnDefaultBranch(base)))
       return refused(what, `it is based on ${base}, which is not in the default branch`);
     const title = safeTitle(proposal.title);

@@ -1,19 +1,23 @@
 import type { CollectedOutputs } from "../outputs/collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import {
-  GithubFailure,
-  type DiffFile,
-  type Made,
-  type NewReview,
-  type OwnThread,
-} from "./github-port.ts";
+import type { DiffFile, Made, NewReview, OwnThread } from "./github-port.ts";
+import { GithubFailure } from "./github-api.ts";
 import { fenceOf } from "../text/fence.ts";
 import type { Finding } from "../events/output-shapes.ts";
-import { bodyOf, markerLine, maxBody, runLink, safeText, type Publisher } from "./comment-parts.ts";
-import { codeText, countsText, findingsTable, severitySigns } from "./findings-table.ts";
+import {
+  bodyOf,
+  countsText,
+  findingsTable,
+  markerLine,
+  maxBody,
+  runLink,
+  safeText,
+  severitySigns,
+  type Publisher,
+} from "./comments.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
-import { safeCell } from "./safe-markdown.ts";
+import { codeText, safeCell } from "./markdown.ts";
 
 const needs = "`pull-requests: write`";
 
@@ -70,7 +74,7 @@ export async function deliverReview(
   return [made, ...resolved];
 }
 
-/** Undefined: GitHub refuses what it says. */
+/** Returns undefined if GitHub refuses the content of a request. */
 async function unlessInvalid(sent: Promise<Made>): Promise<Made | undefined> {
   return sent.catch((error: unknown) => {
     if (error instanceof GithubFailure && error.status === 422) return undefined;

@@ -1,4 +1,4 @@
-/** Nothing here trusts what an agent has said. Nothing is delivered twice: a hidden marker finds it again. */
+/** Delivers outputs of untrusted agents. A hidden marker finds each delivery again, so that none is made twice. */
 import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin } from "../events/output-shapes.ts";
@@ -18,9 +18,10 @@ import {
   attempt,
   write,
 } from "./delivery.ts";
-import { GithubFailure, type GithubPort, type OwnComment } from "./github-port.ts";
+import type { GithubPort, OwnComment } from "./github-port.ts";
+import { GithubFailure } from "./github-api.ts";
 import { readMarker } from "./markers.ts";
-import { reportComment } from "./report-comment.ts";
+import { reportComment } from "./comments.ts";
 
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
   return (
@@ -30,7 +31,7 @@ export function asksForDelivery({ report, findings, proposals = {} }: Outputs): 
   );
 }
 
-/** Those that are looked at. A journal can have any number, and each one that is refused has cost a few requests. */
+/** Proposals that are handled. A journal can have any number, and each refusal costs a few requests. */
 const mostProposals = 200;
 
 export async function deliver(

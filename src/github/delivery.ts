@@ -1,9 +1,9 @@
-import { defined } from "../text/guards.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
-import type { Publisher } from "./comment-parts.ts";
-import { GithubFailure, type GithubPort, type Made } from "./github-port.ts";
+import type { Publisher } from "./comments.ts";
+import type { GithubPort, Made } from "./github-port.ts";
+import { GithubFailure } from "./github-api.ts";
 import type { Marker, MarkerKind } from "./markers.ts";
 
 export interface Delivery {
@@ -11,9 +11,9 @@ export interface Delivery {
   readonly what: string;
   readonly status: "done" | "skipped" | "refused" | "staged";
   readonly reason?: string;
-  readonly url?: string;
-  /** Of what is staged: the text that would be written. */
-  readonly preview?: string;
+  readonly url?: string | undefined;
+  /** The text that would be written, if it is staged. */
+  readonly preview?: string | undefined;
 }
 
 export interface Deliverable extends Publisher {
@@ -28,7 +28,7 @@ export interface DeliveryOptions {
   readonly clock: { sleep(milliseconds: number): Promise<void>; now(): number };
 }
 
-/** Nothing new is begun after it: GitHub may ask to wait a minute before each of hundreds of requests. */
+/** No delivery begins later: GitHub may ask to wait a minute before each of hundreds of requests. */
 const longestMinutes = 15;
 
 export function deadlineOf({ clock }: DeliveryOptions): number {
@@ -55,14 +55,14 @@ export interface Writing {
 
 const pausesMs = [2_000, 10_000];
 
-/** With `find`, which tells what an earlier request has made, something is made once, also if GitHub doesn't answer. */
+/** `find` looks for what an earlier request has made, so that it is made once although GitHub didn't answer. */
 export async function write(
   { options }: Delivering,
   { what, preview }: Writing,
   send: () => Promise<Made>,
   find?: () => Promise<Made | undefined>,
 ): Promise<Delivery> {
-  if (options.staged) return { what, status: "staged", ...defined({ preview }) };
+  if (options.staged) return { what, status: "staged", preview };
   for (let round = 0; ; round += 1) {
     try {
       return { what, status: "done", ...(await send()) };

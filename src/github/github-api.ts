@@ -2,7 +2,6 @@
 import { defined, isList, isRecord } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
-import { GithubFailure } from "./github-port.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { at, sameRepository, textAt } from "./webhook-event.ts";
 
@@ -23,6 +22,21 @@ export interface GithubApi {
   readFile(path: string, ref: string, repository?: string): Promise<Uint8Array>;
 }
 
+/** GitHub has refused a request, or has not answered it. */
+export class GithubFailure extends Error {
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+
+  /** Whether the request may have been carried out. */
+  get isUncertain(): boolean {
+    return this.status === undefined || this.status >= 500 || this.status === 408;
+  }
+}
+
 /** GitHub has no such thing, or does not show it to this token. */
 export class NotFoundError extends GithubFailure {}
 
@@ -32,14 +46,14 @@ export interface GithubApiOptions {
   /** `GITHUB_API_URL`; default: that of github.com. */
   readonly apiUrl?: string | undefined;
   readonly signal?: AbortSignal;
-  /** For the log: that a request is sent again. */
+  /** Called when a request is sent again. */
   readonly log?: (line: string) => void;
   readonly clock?: Clock;
 }
 
 const GRAPHQL = "POST /graphql";
 const LIMIT_MS = 10_000;
-/** For what may pass. The first wait takes a second, and each further one three times as long. */
+/** Attempts after faults that may pass. The first wait takes a second, each further one three times as long. */
 const ATTEMPTS = 3;
 /** The longest wait. If GitHub asks for a longer one, the run reports it and gives up. */
 const LONGEST_WAIT_MS = 60_000;
@@ -121,7 +135,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     },
     async readFile(path, ref, repository) {
       const names = path.split("/");
-      // In an address, they would lead to another part of the API.
+      // They would lead to another part of the API.
       if (names.includes("..") || names.includes("."))
         throw new Error("it is outside of the repository");
       const encoded = names.map(encodeURIComponent).join("/");
@@ -143,7 +157,7 @@ const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
   ["RATE_LIMITED", 429],
 ]);
 
-/** Where a connection ends within an answer, Octokit passes on the text that it has, or none. */
+/** If a connection ends within an answer, Octokit passes on the text that it has. */
 function brokenOff({ data, headers }: ApiResponse): Failure | undefined {
   const isJson = /\bjson\b/.test(String(headers?.["content-type"]));
   if (!isJson || typeof data !== "string") return undefined;

@@ -1,5 +1,8 @@
-/** GitHub, as far as delivery needs it. Every method rejects with an Error whose message can be shown to users. */
+/** Reads and writes for deliveries over GitHub's API. Every method rejects with an Error whose message can be shown to users. */
 import type { Origin, ProposedFile } from "../events/output-shapes.ts";
+import { isList } from "../text/guards.ts";
+import { GithubFailure, type GithubApi } from "./github-api.ts";
+import { at, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {
   readonly id: number;
@@ -8,7 +11,7 @@ export interface OwnComment {
   readonly isMinimized: boolean;
 }
 
-/** Of the comments of a review at one place, ours is the first. */
+/** A thread of a review that begins with a comment of ours. */
 export interface OwnThread {
   readonly nodeId: string;
   readonly body: string;
@@ -39,70 +42,303 @@ export interface NewReview {
   }[];
 }
 
-export interface NewCommit {
+interface NewCommit {
   readonly base: string;
   readonly branch: string;
   readonly message: string;
   readonly files: readonly ProposedFile[];
 }
 
-export interface NewPullRequest {
+interface Titled {
   readonly title: string;
   readonly body: string;
+}
+
+interface NewPullRequest extends Titled {
   readonly branch: string;
   readonly isDraft: boolean;
 }
 
 export interface Made {
-  readonly url?: string;
+  readonly url?: string | undefined;
 }
 
-export interface GithubPort {
-  /** The commit that the head of a pull request is at now, and the repository that it is in, as GitHub names it by id. */
-  headOf(pullRequest: number): Promise<{ readonly sha: string; readonly repositoryId?: number }>;
-  /** What the owner of the token wrote, the newest first. */
-  ownComments(number: number): Promise<readonly OwnComment[]>;
-  ownReviews(pullRequest: number): Promise<readonly string[]>;
-  ownThreads(pullRequest: number): Promise<readonly OwnThread[]>;
-  /** The latest ones, open or closed. */
-  ownItems(kind: "issue" | "pull_request"): Promise<readonly OwnItem[]>;
-  isOnDefaultBranch(commit: string): Promise<boolean>;
-  diffOf(pullRequest: number): Promise<readonly DiffFile[]>;
+export type GithubPort = ReturnType<typeof createGithubPort>;
 
-  /** Not repeated if it may have been done: see `GithubFailure.isUncertain`. */
-  createComment(number: number, body: string): Promise<Made>;
-  createReview(pullRequest: number, review: NewReview): Promise<Made>;
-  createIssue(issue: { readonly title: string; readonly body: string }): Promise<Made>;
-  createPullRequest(pull: NewPullRequest): Promise<Made>;
+/** The number of pages that are looked through for each kind. */
+const maxPages = 10;
+const perPage = 100;
 
-  /** The same if it is done twice. */
-  updateComment(id: number, body: string): Promise<Made>;
-  minimize(nodeId: string): Promise<Made>;
-  resolveThread(nodeId: string): Promise<Made>;
-  addLabels(number: number, labels: readonly string[]): Promise<Made>;
-  requestReviewers(pullRequest: number, reviewers: readonly string[]): Promise<Made>;
-  close(number: number): Promise<Made>;
-  /** On a branch that is made (`isNew`), or that is set to it. */
-  commit(commit: NewCommit): Promise<{ readonly isNew: boolean }>;
-  deleteBranch(branch: string): Promise<Made>;
-}
+/** `redact`: a text of an agent may spell a secret in a way that only shows when it has been parsed. */
+export function createGithubPort(
+  api: GithubApi,
+  repository: string,
+  redact: (text: string) => string,
+) {
+  api.beginDelivery();
+  const [owner = "", name = ""] = repository.split("/");
+  const write = async (route: string, values: object, times?: "once"): Promise<Made> => ({
+    url: textAt(await api.write(route, { ...values }, times), "html_url"),
+  });
+  /** GitHub may answer without an error although it has done nothing: `done`, a field of `object`, tells. */
+  const mutate = async (
+    mutation: string,
+    input: string,
+    [object, done]: readonly [object: string, done: string],
+    id: string,
+  ): Promise<Made> => {
+    const query = `mutation($id: ID!) { ${mutation}(input: { ${input} }) { ${object} { ${done} } } }`;
+    if (at(await api.graphql(query, { id }), mutation, object, done) === true) return {};
+    throw new GithubFailure(`GitHub accepted ${mutation}, but didn't apply it`, 403);
+  };
 
-/** GitHub has refused a request, or has not answered it. */
-export class GithubFailure extends Error {
-  readonly status: number | undefined;
-
-  constructor(message: string, status?: number) {
-    super(message);
-    this.status = status;
+  /** Lists a part of the repository, or all of it, the newest first. */
+  async function nodes(
+    part: { readonly kind: "issueOrPullRequest" | "pullRequest"; readonly number: number } | "all",
+    list: string,
+    fields: string,
+  ): Promise<readonly unknown[]> {
+    const found: unknown[] = [];
+    let before: unknown = null;
+    for (let page = 0; page < maxPages; page += 1) {
+      const order = part === "all" ? ", orderBy: { field: CREATED_AT, direction: ASC }" : "";
+      const connection = `${list}(last: ${perPage}, before: $before${order}) { pageInfo { hasPreviousPage startCursor } nodes { ${fields} } }`;
+      const values = { owner, name, before };
+      const answer =
+        part === "all"
+          ? await api.graphql(queryOf("", connection), values)
+          : await api.graphql(
+              queryOf(
+                ", $number: Int!",
+                part.kind === "pullRequest"
+                  ? `pullRequest(number: $number) { ${connection} }`
+                  : `issueOrPullRequest(number: $number) { ... on Issue { ${connection} } ... on PullRequest { ${connection} } }`,
+              ),
+              { ...values, number: part.number },
+            );
+      const holder = at(answer, "repository");
+      const connected = at(part === "all" ? holder : at(holder, part.kind), list);
+      const some = at(connected, "nodes");
+      if (!isList(some)) {
+        const whose = part === "all" ? repository : `#${part.number}`;
+        throw new GithubFailure(`GitHub shows no ${list} of ${whose}`, 404);
+      }
+      found.push(...some.toReversed());
+      if (at(connected, "pageInfo", "hasPreviousPage") !== true) break;
+      before = at(connected, "pageInfo", "startCursor");
+    }
+    return found;
   }
 
-  /** Whether the request may have been carried out. */
-  get isUncertain(): boolean {
-    return this.status === undefined || this.status >= 500 || this.status === 408;
+  const own = (all: readonly unknown[]): unknown[] =>
+    all.filter((one) => at(one, "viewerDidAuthor") === true);
+
+  async function pages(route: string, values: object): Promise<readonly unknown[]> {
+    const found: unknown[] = [];
+    for (let page = 1; page <= 30; page += 1) {
+      const some = await api.get(route, {
+        ...values,
+        per_page: String(perPage),
+        page: String(page),
+      });
+      if (!isList(some)) break;
+      found.push(...some);
+      if (some.length < perPage) break;
+    }
+    return found;
   }
+
+  /** Commits to a branch that is made (`isNew`), or that is set to it. */
+  async function commit({ base, branch, message, files }: NewCommit) {
+    const tree = [];
+    for (const { path, mode, content, encoding } of files) {
+      if (content === null) {
+        tree.push({ path, mode, type: "blob", sha: null });
+        continue;
+      }
+      const blob = await api.write("POST /repos/{owner}/{repo}/git/blobs", { content, encoding });
+      tree.push({ path, mode, type: "blob", sha: shaOf(blob) });
+    }
+    const parent = await api.get("GET /repos/{owner}/{repo}/git/commits/{commit_sha}", {
+      commit_sha: base,
+    });
+    const made = await api.write("POST /repos/{owner}/{repo}/git/trees", {
+      base_tree: shaOf(at(parent, "tree")),
+      tree,
+    });
+    const commit = shaOf(
+      await api.write("POST /repos/{owner}/{repo}/git/commits", {
+        message: redact(message),
+        tree: shaOf(made),
+        parents: [base],
+      }),
+    );
+    const ref = `heads/${branch}`;
+    try {
+      await write("POST /repos/{owner}/{repo}/git/refs", { ref: `refs/${ref}`, sha: commit });
+      return { isNew: true };
+    } catch (error) {
+      if (!(error instanceof GithubFailure) || !/already exists/i.test(error.message)) throw error;
+      // An earlier attempt of this run has made it: the name is of this run alone.
+      await write(`PATCH /repos/{owner}/{repo}/git/refs/${ref}`, { sha: commit, force: true });
+      return { isNew: false };
+    }
+  }
+
+  return {
+    /** The commit that the head of a pull request is at now, and the id of the repository that it is in. */
+    async headOf(
+      pull_number: number,
+    ): Promise<{ readonly sha: string; readonly repositoryId?: number }> {
+      const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
+      const repositoryId = at(pull, "head", "repo", "id");
+      return {
+        sha: shaOf(at(pull, "head")),
+        ...(typeof repositoryId === "number" && { repositoryId }),
+      };
+    },
+    /** Comments of the owner of the token, the newest first. */
+    async ownComments(number: number): Promise<readonly OwnComment[]> {
+      const fields = "id databaseId body isMinimized viewerDidAuthor";
+      const all = await nodes({ kind: "issueOrPullRequest", number }, "comments", fields);
+      return own(all).map((one): OwnComment => ({
+        id: Number(at(one, "databaseId")),
+        nodeId: textAt(one, "id") ?? "",
+        body: textAt(one, "body") ?? "",
+        isMinimized: at(one, "isMinimized") === true,
+      }));
+    },
+    async ownReviews(number: number): Promise<readonly string[]> {
+      const fields = "body viewerDidAuthor";
+      const all = await nodes({ kind: "pullRequest", number }, "reviews", fields);
+      return own(all).map((one) => textAt(one, "body") ?? "");
+    },
+    async ownThreads(number: number): Promise<readonly OwnThread[]> {
+      const fields = "id isResolved comments(first: 1) { nodes { body viewerDidAuthor } }";
+      const all = await nodes({ kind: "pullRequest", number }, "reviewThreads", fields);
+      return all.flatMap((thread): OwnThread[] => {
+        const comments = at(thread, "comments", "nodes");
+        const first = isList(comments) ? comments[0] : undefined;
+        if (at(first, "viewerDidAuthor") !== true) return [];
+        return [
+          {
+            nodeId: textAt(thread, "id") ?? "",
+            body: textAt(first, "body") ?? "",
+            isResolved: at(thread, "isResolved") === true,
+          },
+        ];
+      });
+    },
+    /** The latest ones, open or closed. */
+    async ownItems(kind: "issue" | "pull_request"): Promise<readonly OwnItem[]> {
+      const list = kind === "issue" ? "issues" : "pullRequests";
+      const all = await nodes("all", list, "number url body viewerDidAuthor");
+      return own(all).map((one): OwnItem => ({
+        number: Number(at(one, "number")),
+        body: textAt(one, "body") ?? "",
+        url: textAt(one, "url") ?? "",
+      }));
+    },
+    async isOnDefaultBranch(commit: string): Promise<boolean> {
+      const branch = textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
+      const basehead = `${commit}...${branch}`;
+      try {
+        const route = "GET /repos/{owner}/{repo}/compare/{basehead}";
+        const compared = textAt(await api.get(route, { basehead, per_page: "1" }), "status");
+        return compared === "ahead" || compared === "identical";
+      } catch (error) {
+        if (error instanceof GithubFailure && error.status === 404) return false;
+        throw error;
+      }
+    },
+    async diffOf(pull_number: number): Promise<readonly DiffFile[]> {
+      const all = await pages("GET /repos/{owner}/{repo}/pulls/{pull_number}/files", {
+        pull_number,
+      });
+      return all.map((one): DiffFile => ({
+        path: textAt(one, "filename") ?? "",
+        patch: textAt(one, "patch"),
+      }));
+    },
+    /** Creations are not repeated if they may have been done: see `GithubFailure.isUncertain`. */
+    createComment: (issue_number: number, body: string) =>
+      write(
+        "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
+        { issue_number, body: redact(body) },
+        "once",
+      ),
+    createReview: (pull_number: number, { head, body, comments }: NewReview) =>
+      write(
+        "POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+        {
+          pull_number,
+          commit_id: head,
+          event: "COMMENT",
+          body: redact(body),
+          comments: comments.map(({ path, line, startLine, body: text }) => ({
+            path,
+            line,
+            side: "RIGHT",
+            body: redact(text),
+            ...(startLine !== undefined && { start_line: startLine, start_side: "RIGHT" }),
+          })),
+        },
+        "once",
+      ),
+    createIssue: ({ title, body }: Titled) =>
+      write(
+        "POST /repos/{owner}/{repo}/issues",
+        { title: redact(title), body: redact(body) },
+        "once",
+      ),
+    async createPullRequest({ title, body, branch, isDraft }: NewPullRequest): Promise<Made> {
+      const base = textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
+      const texts = { title: redact(title), body: redact(body) };
+      const values = { ...texts, head: branch, base, draft: isDraft };
+      return write("POST /repos/{owner}/{repo}/pulls", values, "once");
+    },
+    /** The result is equal if it is done twice, here and below. */
+    updateComment: (comment_id: number, body: string) =>
+      write("PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", {
+        comment_id,
+        body: redact(body),
+      }),
+    minimize: (id: string) =>
+      mutate(
+        "minimizeComment",
+        "subjectId: $id, classifier: OUTDATED",
+        ["minimizedComment", "isMinimized"],
+        id,
+      ),
+    resolveThread: (id: string) =>
+      mutate("resolveReviewThread", "threadId: $id", ["thread", "isResolved"], id),
+    addLabels: (issue_number: number, labels: readonly string[]) =>
+      write("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", { issue_number, labels }),
+    requestReviewers: (pull_number: number, all: readonly string[]) =>
+      write("POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", {
+        pull_number,
+        reviewers: all.filter((one) => !one.includes("/")),
+        team_reviewers: all.flatMap((one) => (one.includes("/") ? [one.split("/")[1]] : [])),
+      }),
+    close: (issue_number: number) =>
+      write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
+    commit,
+    deleteBranch: (branch: string) =>
+      write(`DELETE /repos/{owner}/{repo}/git/refs/heads/${branch}`, {}),
+  };
 }
 
-/** For a rehearsal, which asks nobody: a repository in which nothing was written yet, and in which nothing is. */
+function queryOf(variables: string, part: string): string {
+  return `query($owner: String!, $name: String!, $before: String${variables}) { repository(owner: $owner, name: $name) { ${part} } }`;
+}
+
+function shaOf(value: unknown): string {
+  const found = sha(at(value, "sha"));
+  if (found !== undefined) return found;
+  throw new GithubFailure("GitHub's answer names no commit", 422);
+}
+
+/** A repository without any comments, for a rehearsal, which asks nobody and writes nothing. */
 export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
   const none = (): Promise<readonly never[]> => Promise.resolve([]);
   const never = (): Promise<never> =>

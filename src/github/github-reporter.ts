@@ -1,38 +1,47 @@
-/** A run on GitHub: groups in the log, annotations, the job summary. Everything is reported once. */
-import type { Reporter } from "../events/sink.ts";
-import type { Clock } from "../platform/clock.ts";
-import { applyEvent, createRunView, type RunView } from "../events/view.ts";
-import { chooseAnnotations, type Annotation, type AnnotationOptions } from "./annotations.ts";
-import { Heartbeat } from "../reports/doing.ts";
-import { logLine } from "../text/escape.ts";
-import { createGithubLog, type GithubCore } from "./step-log.ts";
-import { renderSummary, type SummaryOptions } from "./summary.ts";
+/** A run on GitHub: groups in the log, annotations, the job summary, the outputs. Everything is reported once. */
 import { clockText } from "../text/numbers.ts";
-
-export { chooseAnnotations, diagnosticAnnotations, reasonAnnotations } from "./annotations.ts";
-export type { GithubCore } from "./step-log.ts";
-export { chartDetail } from "./layout.ts";
-export { omittedFromOutputs, outputsOf, type OutputName, type Result } from "./step-outputs.ts";
-export { renderSummary, type SummaryOptions } from "./summary.ts";
+import { existsSync } from "node:fs";
+import type { Reporter } from "../events/sink.ts";
+import { applyEvent, createRunView } from "../events/view.ts";
+import type { Clock } from "../platform/clock.ts";
+import { Heartbeat } from "../reports/doing.ts";
+import { lastLine } from "../reports/result-lines.ts";
+import { logLine } from "../text/escape.ts";
+import { annotate, chooseAnnotations, type AnnotationOptions } from "./annotations.ts";
+import type { Delivery } from "./delivery.ts";
+import { resultText } from "./layout.ts";
+import { createGithubLog, type GithubCore } from "./step-log.ts";
+import { durationMs, omittedFromOutputs, outputsOf, type Outputs } from "./step-outputs.ts";
+import { renderSummary, type SummaryOptions } from "./summary.ts";
 
 const MAX_STILL = 1000;
 
 export interface GithubOptions extends SummaryOptions, AnnotationOptions {
   readonly core: GithubCore;
-  /** For `::stop-commands::`: long and unpredictable. */
+  /** Returns a long and unpredictable token for `::stop-commands::`. */
   readonly randomToken: () => string;
   readonly clock: Clock;
+  /** The name under which the journal should be uploaded. */
+  readonly journalArtifact?: string | undefined;
+  /** The file with the whole report of the job. */
+  readonly reportFile?: string | undefined;
 }
 
-/** `finish` is idempotent; no later event is reported. Rejects if the summary, which is the last, can't be written. */
-export function createGithubReporter(
-  options: GithubOptions,
-): Reporter & { finish(): Promise<void> } {
-  const { core } = options;
-  /** Undefined until the first event. */
-  let view: RunView | undefined;
+export interface GithubReporter extends Reporter {
+  /** Writes the log, the annotations and the summary, also of a run that has not ended. Idempotent: no later event is reported. */
+  finish(): Promise<void>;
+  outputs(): Outputs;
+  /** Sentences about what the outputs leave out. */
+  omissions(): readonly string[];
+  summary(deliveries: readonly Delivery[]): string;
+  lastLine(reason: string, passes: boolean): string;
+}
+
+export function createGithubReporter(options: GithubOptions): GithubReporter {
+  const { core, journal, journalArtifact } = options;
+  let view = createRunView();
   const heartbeat = new Heartbeat(options.clock, (now, line) => {
-    const time = clockText(now - (view?.startedAt ?? now));
+    const time = clockText(now - (view.startedAt ?? now));
     core.info(`${time} ${logLine(line, MAX_STILL)}`);
   });
   const watched = {
@@ -42,13 +51,12 @@ export function createGithubReporter(
       core.info(message);
     },
   };
-  const log = createGithubLog(watched, options.randomToken, options.journal !== undefined);
+  const log = createGithubLog(watched, options.randomToken, journal !== undefined);
   let last = { at: 0, runId: "" };
   let finished: Promise<void> | undefined;
 
   const finish = async (): Promise<void> => {
     heartbeat.stop();
-    view ??= createRunView();
     if (view.status === "pending" || view.status === "running") {
       const reason = "the process was stopped before the job ended";
       applyEvent(view, { ...last, type: "run.ended", outcome: { kind: "canceled", reason } });
@@ -58,6 +66,8 @@ export function createGithubReporter(
     const summary = renderSummary(view, options);
     if (summary !== "") await core.writeSummary(summary);
   };
+  const reportFile = (): string | undefined =>
+    existsSync(options.reportFile ?? "") ? options.reportFile : undefined;
 
   return {
     name: "summary",
@@ -69,16 +79,15 @@ export function createGithubReporter(
       if (event.type === "run.started") heartbeat.start(view);
       if (event.type === "run.ended") heartbeat.stop();
     },
-    finish() {
-      finished ??= finish();
-      return finished;
-    },
-    close() {
-      return this.finish();
+    finish: () => (finished ??= finish()),
+    close: () => (finished ??= finish()),
+    outputs: () => outputsOf(view, { journal, journalArtifact, reportFile: reportFile() }),
+    omissions: () => omittedFromOutputs(view, { reportFile: reportFile() }),
+    summary: (deliveries) => renderSummary(view, { ...options, deliveries }),
+    lastLine(reason, passes) {
+      const words = { fails: "the step fails", passes: "The step passes (`fail-on: never`)" };
+      const text = lastLine(view, resultText(view, view.jobName), { passes, reason, words });
+      return `${clockText(durationMs(view))} ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
     },
   };
-}
-
-export function annotate(core: GithubCore, { level, message, ...properties }: Annotation): void {
-  core[level](message, properties);
 }

@@ -14,13 +14,12 @@ import { code } from "../text/escape.ts";
 export { amountText, costText, durationText, unbroken };
 
 export interface Section {
-  /** For the note about what was left out; harmless Markdown. */
+  /** Harmless Markdown, for the note about what was left out. */
   readonly name: string;
-  /** What has the least is kept the longest. */
+  /** Sections with lower ranks are kept longer. */
   readonly rank: number;
-  /** Stands once above all sections that share it; empty: none. */
+  /** It stands once above all sections that share it. May be empty. */
   readonly heading: string;
-  /** Empty: there is nothing to show. */
   readonly text: string;
   readonly isCut?: boolean;
 }

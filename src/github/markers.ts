@@ -1,6 +1,6 @@
 /**
- * The hidden first line of all that we write on GitHub. Only the very first line counts: texts of agents never stand
- * there. Anybody may write one, though: look at the author.
+ * The hidden first line of all that we write on GitHub. Texts of agents never stand in the first line. Anybody may write
+ * a marker, though: check the author, too.
  */
 import { defined } from "../text/guards.ts";
 import { truncate, wholeCharacters } from "../text/truncate.ts";
@@ -23,14 +23,14 @@ export interface Marker {
   readonly entry: string;
   /** The leg of a matrix that wrote it. */
   readonly leg?: string;
-  /** What makes it one of a kind: the fingerprint of a finding, the digest of a proposal. */
+  /** The fingerprint of a finding, or the digest of a proposal. */
   readonly key?: string;
   readonly head?: string;
-  /** Of the findings that a report or a review lists; only the first are kept. */
+  /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
 
-/** Of all fingerprints, encoded: 300 SHA-256. */
+/** Maximum length of all encoded fingerprints: about 300 SHA-256. */
 const MAX_FINGERPRINTS = 20_000;
 const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
@@ -77,7 +77,7 @@ function joined(fingerprints: readonly string[]): string {
   return text;
 }
 
-/** Without `-`, `<`, `>`, space and line end, so that no value ends the comment. */
+/** Encodes `-`, `<`, `>`, space and line end, so that no value ends the comment. */
 function encoded(value: string): string {
   return encodeURIComponent(wholeCharacters(truncate(value, MAX_VALUE))).replaceAll("-", "%2D");
 }

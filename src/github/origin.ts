@@ -1,11 +1,11 @@
-/** Where on GitHub a step belongs: its repository and run, and the issue or pull request of its event. */
+/** The repository and the run of a step, and the issue or pull request of its event. */
 import { isList, isRecord } from "../text/guards.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { GithubApi } from "./github-api.ts";
 import { at, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
 
-/** Undefined outside of GitHub Actions. `api`: asked for the head of a pull request that the event doesn't tell. */
+/** Returns undefined outside of GitHub Actions. `api` is asked for a head that the event doesn't name. */
 export async function originOf(
   environment: Environment,
   api: Pick<GithubApi, "get"> | undefined,

@@ -3,8 +3,8 @@ import {
   elapsedMs,
   itemsOf,
   itemsText,
-  mostTelling,
-  wentBadly,
+  failuresFirst,
+  isFailure,
   worksOf,
   type DecisionEntry,
   type RunView,
@@ -37,7 +37,7 @@ const MAX_ROWS = 200;
 /** The works that failed, and why, in the order of their ends; those that failed for the same reason together. */
 export function failuresSection(view: RunView): Section {
   const groups = new Map<string, WorkView[]>();
-  const failed = [...view.works.values()].filter(wentBadly);
+  const failed = [...view.works.values()].filter(isFailure);
   for (const work of failed.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) {
     const why = `${work.status}: ${inline(work.reason ?? "no reason given", MAX_REASON)}`;
     groups.set(why, [...(groups.get(why) ?? []), work]);
@@ -59,7 +59,7 @@ export function omissionsSection({ omissions }: RunView): Section {
 
 export function worksSection(view: RunView): Section {
   const works = worksOf(view);
-  const shown = mostTelling(works, MAX_ROWS);
+  const shown = failuresFirst(works, MAX_ROWS);
   const rows = shown.map((work) => [
     String(work.workId),
     code(work.taskId, 80) + (work.itemCount > 0 ? ` ${inline(itemsText(work), 200)}` : ""),
@@ -90,9 +90,9 @@ export function worksSection(view: RunView): Section {
     "Time:",
   ]).concat(...rows.map(tableRow));
   return {
-    name: "the table of works",
+    name: "the table of steps",
     rank: 2,
-    heading: "### Works",
+    heading: "### Steps",
     text: works.length === 0 ? "" : text.trimEnd(),
     isCut: left > 0,
   };
@@ -120,7 +120,7 @@ export function itemsSection(view: RunView): Section {
   );
   return tableSection(
     { name: "items", rank: 4, heading: "### Items" },
-    ["Work", "Item", "Result", "Why", "Time:"],
+    ["Step", "Item", "Result", "Why", "Time:"],
     rows,
     works.reduce((sum, work) => sum + work.itemCount - work.items.size, 0),
   );
@@ -194,10 +194,10 @@ export function finalMessageSection(view: RunView): Section {
   };
 }
 
-/** Those that went badly first. With what the agent last said in the work, unless it is shown elsewhere. */
+/** Failures come first. The last message of the agent is added, unless it is shown elsewhere. */
 export function decisionSections(view: RunView): Section[] {
   const start = view.startedAt ?? 0;
-  const works = worksOf(view).toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)));
+  const works = worksOf(view).toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));
   return [
     decisionSection("The job", view, start, 7),
     ...works.map((work) => {
@@ -205,7 +205,7 @@ export function decisionSections(view: RunView): Section[] {
       const isShown = work.workId === view.lastSpeaker || work.report !== undefined;
       const said = isShown ? "" : harmless(work.lastMessage ?? "").trim();
       const title = `${nameOf(work)} ${sign} ${word}`;
-      return decisionSection(title, work, start, wentBadly(work) ? 4 : 9, said);
+      return decisionSection(title, work, start, isFailure(work) ? 4 : 9, said);
     }),
   ];
 }

@@ -6,7 +6,8 @@
 import type { AnnotationProperties } from "@actions/core";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import { iterationOf, type RunView } from "../events/view.ts";
-import { eventLines, isUrgent, resultLines, startOfJob, startText } from "../reports/event-line.ts";
+import { eventLines, isUrgent, startOfJob, startText } from "../reports/event-lines.ts";
+import { resultLines } from "../reports/result-lines.ts";
 import { breakOldMarker, logLine } from "../text/escape.ts";
 import { createPaint } from "../reports/paint.ts";
 import { paragraph } from "../text/harmless-text.ts";
@@ -28,6 +29,11 @@ export interface GithubCore {
 }
 
 export type Annotate = (message: string, properties: AnnotationProperties) => void;
+
+/** Prints one line to the log. `text` must begin with a fixed prefix, so that it can be no workflow command. */
+export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
+  core.info(logLine(text, 4000));
+}
 
 /** Lines kept of a work that runs, and the length of each in UTF-16 units. */
 const KEPT = 400;
@@ -167,7 +173,7 @@ function keep(kept: Kept, all: readonly string[], time: string, task: string): v
   }
 }
 
-/** Of a line that is harmless already; keeps its indentation. */
+/** Shortens a line that is harmless already, and keeps its indentation. */
 function shortened(line: string): string {
   return breakOldMarker(line.length <= LENGTH ? line : truncate(line, LENGTH - 1, "…")).trimEnd();
 }

@@ -1,5 +1,5 @@
 /** The outputs of the step. Later steps read them through `env`, in which Linux allows no variable of 128 kB. */
-import { elapsedMs, endText, wentBadly, type RunView } from "../events/view.ts";
+import { createRunView, elapsedMs, endText, isFailure, type RunView } from "../events/view.ts";
 import type { Delivery } from "./delivery.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import { findingJson, jobReport } from "../reports/run-json.ts";
@@ -7,23 +7,23 @@ import { lastItems, wholeItems } from "./layout.ts";
 import type { outputNames } from "../generated/action-manifest.ts";
 
 export type OutputName = (typeof outputNames)[number];
+export type Outputs = Readonly<Record<OutputName, string>>;
 
 export type Result = "success" | "failure" | "skipped" | "cancelled";
 
 export interface OutputsOptions {
-  readonly journal?: string;
-  /** With the report of the job, whole. */
-  readonly reportFile?: string;
+  readonly journal?: string | undefined;
+  /** The file with the whole report of the job. */
+  readonly reportFile?: string | undefined;
   /** Overrides the view, for example with `skipped` for a refused run. */
   readonly result?: Result;
-  readonly journalDigest?: string;
-  /** Under which name it should be uploaded. */
-  readonly journalArtifact?: string;
+  /** The name under which the journal should be uploaded. */
+  readonly journalArtifact?: string | undefined;
   readonly deliveries?: readonly Delivery[];
   readonly reason?: string;
 }
 
-/** In bytes of UTF-8; the sum is under 128,000. */
+/** Bytes of UTF-8; the sum is under 128,000. */
 const MAX_DECISIONS = 64_000;
 const MAX_RESULTS = 16_000;
 const MAX_FAILED = 8_000;
@@ -32,10 +32,10 @@ const MAX_DELIVERIES = 8_000;
 const MAX_TEXT = 8_000;
 const MAX_PATH = 4_000;
 
-export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<OutputName, string> {
+export function outputsOf(view: RunView, options: OutputsOptions = {}): Outputs {
   const { totals } = view;
   const { findings, verdict } = collectOutputs(view);
-  const failed = [...view.works.values()].filter(wentBadly);
+  const failed = [...view.works.values()].filter(isFailure);
   const results = wholeResults(view);
   return {
     result: options.result ?? resultWords[view.status],
@@ -51,7 +51,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     verdict: verdict?.verdict ?? "",
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
-    "journal-digest": options.journalDigest ?? "",
+    "journal-digest": "",
     "journal-artifact": options.journalArtifact ?? "",
     matrix: "",
     "journal-pattern": "",
@@ -64,6 +64,10 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   };
 }
 
+export function outputsWithoutRun(result: Result, reason: string): Outputs {
+  return outputsOf(createRunView(), { result, reason });
+}
+
 export function deliveriesText(deliveries: readonly Delivery[]): string {
   const shown = deliveries.map(({ preview: _preview, ...delivery }) => delivery);
   return jsonList(shown, MAX_DELIVERIES);
@@ -74,7 +78,7 @@ function wholeResults(view: RunView): string {
   return results === null ? "" : JSON.stringify(results);
 }
 
-/** What the outputs leave out of the report and the results, and where that is, in sentences. */
+/** Says what the outputs leave out of the report and the results, and where it is. */
 export function omittedFromOutputs(
   view: RunView,
   { reportFile }: Pick<OutputsOptions, "reportFile">,
@@ -95,7 +99,7 @@ export function omittedFromOutputs(
   return omitted;
 }
 
-/** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */
+/** The duration of the run, or of what is known of a run that has not ended. */
 export function durationMs(view: RunView): number {
   const start = view.startedAt;
   if (start === undefined) return 0;

@@ -2,23 +2,26 @@
  * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
-import { statusSign } from "../entry/mermaid.ts";
+import { harmless } from "../text/harmless-text.ts";
+import { plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
+import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
+import { statusSign } from "../entry/mermaid.ts";
+import { chartOf } from "../reports/flow-chart.ts";
 import { memoryDiff } from "../events/memory.ts";
 import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
-import { countsText, findingsTable } from "./findings-table.ts";
+import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
-import { safeCell, safeMarkdown } from "./safe-markdown.ts";
+import { safeCell, safeMarkdown } from "./markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
-import { harmless } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
 import { changeText } from "../events/change-text.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import { code, fenced, inline, sentence } from "../text/escape.ts";
 import {
   amountText,
+  chartDetail,
   costText,
   durationText,
   fitting,
@@ -39,21 +42,22 @@ import {
   omissionsSection,
   worksSection,
 } from "./sections.ts";
-import { durationMs } from "./step-outputs.ts";
+import { durationMs, type Result } from "./step-outputs.ts";
 import { actionSections, flowSections, isOneFlow } from "./work-sections.ts";
 
 export interface SummaryOptions {
   readonly summary: "full" | "compact" | "off";
   /** Relative to the workspace, with `/`. */
   readonly entryFile: string;
-  readonly chart: (view: RunView) => string;
-  readonly journal?: string;
-  readonly rehearsal?: string;
-  /** Once they are known: the page is written again then. */
+  /** Mermaid. Default: the chart of what ran. */
+  readonly chart?: (view: RunView) => string;
+  readonly journal?: string | undefined;
+  readonly rehearsal?: string | undefined;
+  /** Known after the run: the page is written again then. */
   readonly deliveries?: readonly Delivery[];
 }
 
-/** In bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
+/** Bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
 const LIMIT = 1_000_000;
 const NOTE = 8_000;
 const MAX_REASON = 1000;
@@ -75,12 +79,36 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
   return `${all.filter((text) => text !== "").join("\n\n")}\n`;
 }
 
+const MAX_PROBLEMS = 10;
+
+/** The summary of a step that ran no job. */
+export function summaryWithoutRun(
+  result: Result,
+  reasons: readonly string[],
+  problems: readonly Diagnostic[] = [],
+): string {
+  const shown = problems
+    .slice(0, MAX_PROBLEMS)
+    .map((problem) => `- ${sentence(diagnosticLine(problem), 1000)}`);
+  const left = problems.length - shown.length;
+  if (left > 0) shown.push(`- …and ${left} more, in the log`);
+  const what = result === "skipped" ? "skipped, no agent was started" : result;
+  const lines = reasons.flatMap((reason) => reason.split("\n"));
+  return [
+    `## agent-jobs: ${what}`,
+    ...lines.map((line) => sentence(line, 2000)),
+    ...(shown.length > 0 ? [shown.join("\n")] : []),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
 function headline(view: RunView, entryFile: string): readonly string[] {
   const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 100);
   const result = `${statusSign(view.status)} ${resultText(view, job)}`;
   const { reason = "", advice = "", reportedDocument: document } = view;
   const verdict = verdictText(view);
-  // That agents failed is more than what they think.
+  // A failure is more important than a verdict.
   const isVerdictFirst = verdict !== undefined && view.status === "succeeded" && !view.rehearsed;
   return [
     `## ${isVerdictFirst ? verdict.title : result}`,
@@ -106,7 +134,7 @@ function factsOf(view: RunView, entryFile: string): string {
   const { totals, plan, works, failedCommandCount } = view;
   return [
     code(entryFile, 200),
-    plural(works.size, "work"),
+    plural(works.size, "step"),
     ...(plan?.change === undefined ? [] : [inline(changeText(plan.change), 100)]),
     durationText(durationMs(view)),
     plural(totals.modelCalls, "model call"),
@@ -126,12 +154,15 @@ function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined
   return `**Rehearsal:** ${code(file, 200)} played the model; no model was asked.${asExpected}`;
 }
 
-function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly Section[] {
+function sectionsOf(
+  view: RunView,
+  { summary, chart = chartWithDetails }: SummaryOptions,
+): readonly Section[] {
   const why = [failuresSection(view), omissionsSection(view)];
   const findings = findingsSection(view);
   if (summary === "compact") return [...why, findings, worksSection(view)];
   const reports = reportSections(view);
-  // How it came to what it is about is only a click away; without that, it is what the page is about.
+  // If there are results, the way to them is folded away.
   const hasResults = findings.text !== "" || reports.length > 0 || verdictText(view) !== undefined;
   const below = (section: Section): Section => (hasResults ? folded(section) : section);
   return [
@@ -151,6 +182,10 @@ function sectionsOf(view: RunView, { summary, chart }: SummaryOptions): readonly
   ];
 }
 
+export function chartWithDetails(view: RunView): string {
+  return chartOf(view, (workId) => chartDetail(view, workId));
+}
+
 function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions): string {
   const where = journal === undefined ? "" : `The journal with every event: ${code(journal, 300)}.`;
   if (missing.length === 0)
@@ -165,7 +200,6 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
 const MAX_OPEN_REASON = 120;
 const MAX_VERDICT = 2000;
 const MAX_TITLE = 400;
-/** In UTF-16 units. */
 const MAX_REPORT = 100_000;
 const MAX_FINDINGS = 150_000;
 const MAX_MEMORY = 20_000;
@@ -217,7 +251,7 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
 
-/** In the order in which tasks handed them in; then of other works. Only of the tasks that the job names, if it does. */
+/** Reports come in the order in which tasks handed them in, and then RESULTs and responses. The job may name the tasks. */
 function reportSections(view: RunView): readonly Section[] {
   const given = [...view.given.values()].flatMap((one): ReportText[] =>
     one.report === undefined

@@ -1,6 +1,6 @@
 /**
- * Who may start an agent, and which commit decides what it does. Pure, apart from its ports. If trust can't be
- * verified, the event is refused.
+ * Decides who may start an agent, and which commit decides what it does. If trust can't be verified, the event is
+ * refused.
  *
  * - A fork's pull request is skipped before GitHub is asked anything.
  * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
@@ -32,11 +32,11 @@ export interface TrustOptions {
   readonly hasToken: boolean;
 }
 
-/** Undefined: there is none, or it is unknown. */
+/** Commits of folders. Undefined: there is none, or it is unknown. */
 export interface CheckedOut {
-  /** Where the agent works and where its input is. */
+  /** The agent works and has its input there. */
   readonly work: readonly (string | undefined)[];
-  /** Where the files are that decide about the run. */
+  /** The files that decide about the run are there. */
   readonly files: readonly (string | undefined)[];
 }
 
@@ -46,12 +46,12 @@ export interface TrustPorts {
   checkedOut(): Promise<CheckedOut>;
 }
 
+/** `baseRef`: the commit whose files decide about the run. Undefined: the checkout is trusted. */
 export type TrustDecision =
-  /** Without a `baseRef`, the checkout is trusted. */
   | { readonly kind: "trusted"; readonly reason: string; readonly baseRef: string | undefined }
-  /** Not trusted, and yet to be run. */
+  /** The event is not trusted, and runs because everything is allowed. */
   | { readonly kind: "allowed"; readonly reason: string; readonly baseRef: string }
-  /** Not trusted, and to be run only if the job is harmless. Without a `baseRef`, the checkout is trusted. */
+  /** The event is not trusted, and runs only if the job is harmless. */
   | { readonly kind: "limited"; readonly reason: string; readonly baseRef: string | undefined }
   | { readonly kind: "skipped"; readonly reason: string; readonly cause: string }
   | {
@@ -61,7 +61,7 @@ export type TrustDecision =
       readonly cause: string;
       /** The event was not triggered to get an answer. */
       readonly unattended: boolean;
-      /** Those who triggered it are known, and some have no write access: nothing else is wrong. */
+      /** The only reason is that users who triggered the event have no write access. */
       readonly onlyStrangers?: boolean;
     };
 

@@ -19,7 +19,7 @@ export interface EventFacts {
   readonly commentedPullRequest: number | "unknown" | undefined;
   /** For `workflow_run`: whether the triggering run was for a fork's head, or that is unknown. */
   readonly upstreamFork: boolean;
-  /** For `workflow_run`: the event of the run above. */
+  /** The event of that run. */
   readonly upstreamEvent: string | undefined;
   /** The user who re-ran the run. Undefined for the first attempt. */
   readonly restartedBy: Actor | undefined;
@@ -59,7 +59,7 @@ export function readEvent(event: RunnerEvent): EventFacts {
   };
 }
 
-/** Without an attempt number, only another triggering actor shows that the run was re-run. */
+/** If there is no attempt number, only another triggering actor shows a re-run. */
 function isLaterAttempt({ attempt = "", actor, triggeringActor }: RunnerEvent): boolean {
   return attempt === ""
     ? triggeringActor?.toLowerCase() !== actor?.toLowerCase()

@@ -1,4 +1,4 @@
-/** How works went on inside: the steps of workflows, and the actions of tasks. */
+/** The steps of workflows, and the actions of tasks. */
 import type { EndedStatus } from "../events/action.ts";
 import { truncateMiddle, truncate } from "../text/truncate.ts";
 import type { StepPart } from "../events/flow.ts";
@@ -13,7 +13,7 @@ import {
   type StepView,
   type WorkView,
 } from "../events/view.ts";
-import { rejectedText, statusWord } from "../reports/action-line.ts";
+import { rejectedText, statusWord } from "../reports/event-lines.ts";
 import { flowPathChart } from "../reports/flow-chart.ts";
 import { stepParts, stepSubject } from "../reports/step-text.ts";
 import { harmless } from "../text/harmless-text.ts";
@@ -167,7 +167,6 @@ function overviewSection(work: WorkView, actions: ActionsView): Section {
 
 const columns = ["Document:", "Id", "Action", "Status", "Duration:", "Reason"] as const;
 
-/** The last ones say how it ended. */
 function tableOf(work: WorkView, { ended, actionCount }: ActionsView): Section {
   const kept = lastItems(ended.toSorted((a, b) => a.number - b.number).map(rowOf));
   const missing = actionCount - kept.length;
@@ -203,7 +202,7 @@ const MAX_BARS = 100;
 const MAX_CHARACTERS = 45_000;
 const MAX_LABEL = 60;
 
-/** Of too many those that did not succeed, and then the latest. Undefined if GitHub would not draw them. */
+/** Draws at most `MAX_BARS` actions: failures, and then the latest. Undefined if GitHub would not draw them. */
 export function actionGantt({ ended }: ActionsView): string | undefined {
   if (ended.length === 0) return undefined;
   const wentWell = ({ status }: ActionView): number => Number(status === "succeeded");
@@ -231,7 +230,6 @@ const tags: Readonly<Record<EndedStatus, string>> = {
   skipped: "milestone",
 };
 
-/** Not by color alone. */
 const actionSigns: Readonly<Record<EndedStatus, string>> = {
   succeeded: "✓",
   failed: "✗",

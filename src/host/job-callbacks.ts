@@ -81,7 +81,7 @@ export const endStatus = {
 } as const satisfies Record<RunOutcome["kind"], JobStatus>;
 
 /** Nothing was to be done where it was skipped, which is no failure. */
-export function isFine({ kind }: WorkOutcome | RunOutcome): boolean {
+export function isSuccess({ kind }: WorkOutcome | RunOutcome): boolean {
   return kind === "succeeded" || kind === "skipped";
 }
 
@@ -115,7 +115,7 @@ export class JobFold {
         break;
       case "work.ended":
         this.#running.delete(event.work.workId);
-        this.#callback.workStopped(event.work.workId, isFine(event.outcome));
+        this.#callback.workStopped(event.work.workId, isSuccess(event.outcome));
         break;
       case "run.ended":
         this.#end(
@@ -131,7 +131,7 @@ export class JobFold {
 
   #end(outcome: RunOutcome): void {
     this.#status = endStatus[outcome.kind];
-    if (isFine(outcome)) this.#callback.jobSucceeded();
+    if (isSuccess(outcome)) this.#callback.jobSucceeded();
     else if (outcome.kind === "failed") this.#callback.jobFailed(outcomeText(outcome));
     else this.#callback.jobCanceled();
   }
@@ -209,7 +209,7 @@ export class TaskFold {
         }
         break;
       case "run.ended":
-        this.#status = isFine(event.outcome) ? "Succeeded" : "Failed";
+        this.#status = isSuccess(event.outcome) ? "Succeeded" : "Failed";
         if (this.#crashError !== undefined) exceptionHandler(this.#crashError);
         if (this.#status === "Succeeded") callback.taskSucceeded();
         else callback.taskFailed();

@@ -9,7 +9,7 @@ import type { RunEvent, WorkOutcome } from "../events/event.ts";
 import { plannedWorks } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Feed } from "./feed.ts";
-import { endStatus, isFine, JobFold } from "./job-callbacks.ts";
+import { endStatus, isSuccess, JobFold } from "./job-callbacks.ts";
 import type { HostRun } from "../run/host.ts";
 import type { OpenQuestion, Questions } from "./questions.ts";
 
@@ -78,7 +78,7 @@ export class TaskFeed {
   #end(outcome: WorkOutcome): void {
     if (outcome.kind === "crashed") return this.fail(outcome.crash.message);
     this.#status = endStatus[outcome.kind];
-    this.feed.append({ callback: isFine(outcome) ? "taskSucceeded" : "taskFailed" });
+    this.feed.append({ callback: isSuccess(outcome) ? "taskSucceeded" : "taskFailed" });
     this.feed.close();
   }
 }

@@ -10,11 +10,11 @@ import { Refused, asChecked, optionalText, requiredText, type Given } from "./re
 export type ReadLines = (path: string) => Promise<SeenFile | undefined>;
 
 export interface SeenFile {
-  /** As it is called in the repository. */
+  /** The name of the file in the repository. */
   readonly path: string;
-  /** In the tree that the agent sees, without line ends. */
+  /** Its lines in the tree that the agent sees, without line ends. */
   readonly lines: readonly string[];
-  /** In the head of the change, if it is there. */
+  /** Its lines in the head of the change, if it is there. */
   readonly head?: readonly string[];
 }
 
@@ -125,7 +125,7 @@ function lineNumber(value: Given, name: string, count: number, path: string): nu
   return line;
 }
 
-/** The same for a line that moved or was indented, and for a message in other case, spacing or with other numbers. */
+/** Ignores where the line is, its indentation, and the case, spacing and numbers of the message. */
 function fingerprint(path: string, line: string, message: string): string {
   const said = spaced(message.toLowerCase().replace(/\p{N}+/gu, "0"));
   return createHash("sha256")
@@ -138,7 +138,7 @@ function spaced(text: string): string {
   return text.normalize("NFC").trim().replace(/\s+/gu, " ");
 }
 
-/** Undefined if the lines aren't in `head`, or if their neighbors don't tell which ones they are. */
+/** Finds lines in `head`. Undefined if they aren't there, or if their neighbors leave several places. */
 export function mapBlock(
   seen: readonly string[],
   line: number,

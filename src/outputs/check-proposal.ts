@@ -13,7 +13,7 @@ const proposalLimits = {
   branch: 100,
   names: 100,
   files: 300,
-  /** Of all files of a pull request and their paths, as they are encoded. An event holds little more, and is cut. */
+  /** The encoded files of a pull request and their paths. An event holds little more, and is cut. */
   characters: 900_000,
 } as const;
 
@@ -26,9 +26,9 @@ export interface ChangedInTree {
 }
 
 export interface ProposalPlace {
-  /** Of the event's issue or pull request. */
+  /** The event's issue or pull request. */
   readonly number: number | undefined;
-  /** What has changed in the working tree. Rejects outside of a repository. */
+  /** Returns the changes of the working tree. Rejects outside of a repository. */
   readonly changed: () => Promise<{
     readonly base: string;
     readonly files: readonly ChangedInTree[];
@@ -124,12 +124,12 @@ function namesOf(value: Given, name: string, allowed: readonly string[] | undefi
         `${JSON.stringify(one)} is not allowed in \`${name}\`. Use: ${allowed.join(", ")}.`,
       );
     if (!/^[\w.-]{1,100}(?:\/[\w.-]{1,100})?$/.test(one) && allowed === undefined)
-      throw new Refused(`${JSON.stringify(one)} is no login, and no org/team.`);
+      throw new Refused(`${JSON.stringify(one)} is not a login or an org/team.`);
   }
   return [...new Set(names)];
 }
 
-/** What git and GitHub take for the name of a branch, whatever its prefix. */
+/** Git and GitHub accept such a name, whatever its prefix. */
 function branchOf(value: Given): string {
   const branch = requiredText(value, "branch", proposalLimits.branch);
   if (isBranch(branch)) return branch;
@@ -138,7 +138,7 @@ function branchOf(value: Given): string {
   );
 }
 
-/** Also as a part of an address. */
+/** Such a name is also safe as a part of an address. */
 export function isBranch(name: string): boolean {
   return /^[A-Za-z0-9](?:[\w-]|[./](?![./]))*$/.test(name) && !/(?:\.lock|[./])$/.test(name);
 }
@@ -219,14 +219,14 @@ export function notProposable(
   return isTooMuch ? "its files are too many, or too large" : undefined;
 }
 
-/** What runs in workflows is never changed, unless a glob names the folder. */
+/** Files of workflows are only proposable if a glob names their folder. */
 export function isProposable(path: string, paths: readonly string[] | undefined): boolean {
   const isWorkflow = /^\.github(?:\/|$)/i.test(path);
   const given = paths ?? ["**"];
   const globs = isWorkflow ? given.filter((glob) => /^!?\.github(?:\/|$)/i.test(glob)) : given;
   const parts = path.toLowerCase().split("/");
   if (parts.some((part) => ["", ".", "..", ".git"].includes(part))) return false;
-  // Without a glob that names anything, everything is meant.
+  // `isAmong` takes everything if no glob includes anything.
   return globs.some((glob) => !glob.startsWith("!")) && isAmong(globs, path);
 }
 

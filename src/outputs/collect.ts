@@ -78,7 +78,7 @@ export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>>
   return Object.keys(tasks).length === 0 ? null : tasks;
 }
 
-/** Each finding once, as its worst, errors first, then by place; at most `max`. Equal fingerprints get an ordinal. */
+/** Sorts findings by severity and place, keeps the worst of equal ones, and numbers equal fingerprints. */
 export function selectFindings(
   all: readonly Finding[],
   {

@@ -86,7 +86,7 @@ const entities: Readonly<Record<string, string>> = {
   "\t": "&#9;",
 };
 
-/** For a text and for an attribute. Characters that XML 1.0 forbids, even as references, are replaced. */
+/** Escapes a text or an attribute. Characters that XML 1.0 forbids, even as references, are replaced. */
 function escaped(text: string): string {
   return text
     .replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, "\u{FFFD}")

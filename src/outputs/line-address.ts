@@ -8,12 +8,12 @@ export function headLines(
   { line, endLine = line, headLine }: Finding,
   { isPullRequest }: Pick<Origin, "isPullRequest">,
 ): { readonly from: number; readonly to: number } | undefined {
-  // Without a change, the agent saw the head.
+  // If there is no change, the agent saw the head.
   const from = headLine ?? (isPullRequest === true ? undefined : line);
   return from === undefined ? undefined : { from, to: from + Math.max(0, endLine - line) };
 }
 
-/** Of a line on GitHub; undefined if it isn't there, or if the target, which may come from a journal, is none. */
+/** Returns the address of a line on GitHub, or undefined if it isn't there, or if a journal names an invalid target. */
 export function lineAddress(finding: Finding, target: LinkTarget): string | undefined {
   if (!isTarget(target)) return undefined;
   const lines = headLines(finding, target);
@@ -25,7 +25,7 @@ export function lineAddress(finding: Finding, target: LinkTarget): string | unde
     .map((part) => encodeURIComponent(part))
     .join("/");
   const { from, to } = lines;
-  // Of a page, GitHub shows the lines only on request.
+  // GitHub shows the lines of a page only on request.
   const plain = /\.(?:md|markdown|mdx|rst|adoc)$/i.test(path) ? "?plain=1" : "";
   return `${blobs(target)}${target.head}/${path}${plain}#L${from}${to > from ? `-L${to}` : ""}`;
 }

@@ -59,7 +59,6 @@ function isAnyWords(word: string): boolean {
 
 /** Each word of the command is looked at once for each word of the pattern. */
 function matches(command: readonly string[], pattern: readonly string[]): boolean {
-  /** How many words of the pattern may have been used up. */
   let reached = skipAnyWords(new Set([0]), pattern);
   for (const word of command) {
     const next = new Set<number>();
@@ -127,7 +126,6 @@ function shortened(words: readonly string[]): string {
 
 /** Unless it is `unclear`, bash runs these commands and no other: variables and wildcards never become one. */
 interface ShellReading {
-  /** If it is unclear: those that could be found. */
   readonly commands: readonly (readonly string[])[];
   /** From where on bash may run other commands: substitutions, subshells, here-documents, syntax errors… */
   readonly unclear?: string;
@@ -157,7 +155,6 @@ export function readShell(line: string): ShellReading {
   /** The value of the word that has begun, and where it began. */
   let word: string | undefined;
   let start = 0;
-  /** The next word is the file of a redirection. */
   let isFile = false;
   /** A shell that reads its input drops NUL, and joins what is around it. */
   let unclearAt = line.indexOf("\0");

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { partsMatch, readGlob, type Part } from "../entry/glob.ts";
+import { leaves } from "../platform/search-path.ts";
 
 export interface PathContext {
   readonly workingDirectory: string;
@@ -92,8 +93,7 @@ function isThere(path: string, context: PathContext): boolean {
 }
 
 export function isUnder(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+  return !leaves(relative(folder, path));
 }
 
 export function globMatches(glob: string, real: string, root: string, anyCase: boolean): boolean {

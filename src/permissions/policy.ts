@@ -138,7 +138,7 @@ function fileReason(
   return undefined;
 }
 
-/** Also by the name of a link, and in other letters where the system takes them for the same. */
+/** Follows links and ignores case, as some file systems do. */
 function holds(folder: string, real: string, context: PathContext): boolean {
   const place = real.toLowerCase();
   return [folder, ...(realLocations(folder, context) ?? [])].some((one) =>
@@ -146,7 +146,6 @@ function holds(folder: string, real: string, context: PathContext): boolean {
   );
 }
 
-/** Only in exactly these letters. */
 function isIn(folder: string, real: string, context: PathContext): boolean {
   const place = realLocation(folder, context);
   return place !== undefined && isUnder(real, place);

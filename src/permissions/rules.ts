@@ -86,7 +86,17 @@ const grants: Readonly<Record<PermissionPreset, Grants>> = {
   },
 };
 
+/** A session asks about the same permissions many times. */
+const ruleSets = new WeakMap<object, RuleSet>();
+
 export function ruleSet(permissions: Permissions): RuleSet {
+  if (typeof permissions !== "object" || permissions === null) return makeRuleSet(permissions);
+  const rules = ruleSets.get(permissions) ?? makeRuleSet(permissions);
+  ruleSets.set(permissions, rules);
+  return rules;
+}
+
+function makeRuleSet(permissions: Permissions): RuleSet {
   const rules = inFull(permissions);
   const { preset } = rules;
   const granted = grants[preset];
@@ -118,7 +128,7 @@ export function effectivePermissions(
   option: PermissionPreset | undefined,
   declared: readonly string[] = [],
 ): Permissions {
-  // Also what does not count here has to make sense.
+  // Invalid permissions are reported even if others replace them.
   for (const one of [entry, task, option]) if (one !== undefined) inFull(one);
   const stated = task === undefined ? entry : withSandbox(task, entry);
   if (stated === undefined) return option ?? "read-only";
@@ -286,7 +296,6 @@ export function mayReadPrivateFiles(permissions: Permissions): boolean {
   return everything || read.allow.some(isPrivate);
 }
 
-/** Doesn't check the patterns. */
 export function allowsCommands(permissions: Permissions): boolean {
   const { preset, shell } = inFull(permissions);
   return grants[preset].shell || shell === true || split(shell).allow.length > 0;
@@ -314,7 +323,6 @@ export function mayDelegate(caller: Permissions, task: string, other: Permission
   return isNamed || isCertainlyWithin(other, caller);
 }
 
-/** Only cases that are plain to see. */
 function isCertainlyWithin(inner: Permissions, outer: Permissions): boolean {
   if (isUnconfined(inner) && !isUnconfined(outer)) return false;
   const less = ruleSet(inner);

@@ -26,8 +26,8 @@ export function urlMatches(url: string, pattern: string): boolean {
 }
 
 /**
- * Not scheme, user, port, case, how a character is written, or a dot at the end of the host count; a path also means what
- * is below it. What can't be read, or is too long, is denied.
+ * Ignores scheme, user, port, case, the encoding of characters, and a dot at the end of the host. A path covers what is
+ * below it. An invalid or too long address is denied.
  */
 export function urlDenied(url: string, pattern: string): boolean {
   const match = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(\/.*)?$/i.exec(

@@ -11,7 +11,7 @@ export function processEnvironment(): Environment {
 }
 
 const allowed = new Set([
-  // Where things are, and who runs.
+  // Folders and users.
   "PATH",
   "HOME",
   "USER",
@@ -30,7 +30,7 @@ const allowed = new Set([
   "NO_COLOR",
   // Not interactive.
   "CI",
-  // How to get out.
+  // Network access.
   "HTTP_PROXY",
   "HTTPS_PROXY",
   "NO_PROXY",
@@ -61,7 +61,7 @@ const allowed = new Set([
   "NUMBER_OF_PROCESSORS",
 ]);
 
-/** Whoever writes their files makes git, npm and shells run programs. */
+/** An agent that can write their files makes git, npm and shells run programs. */
 const namesSettings = new Set(["HOME", "USERPROFILE", "SHELL", "COMSPEC"]);
 
 /** `-c NAME=VALUE` for every git that a process with the environment starts. */

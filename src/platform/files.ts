@@ -6,7 +6,6 @@ export async function makeTemporaryDirectory(prefix: string): Promise<string> {
   return fs.promises.mkdtemp(join(tmpdir(), prefix));
 }
 
-/** Also false for what can't be accessed. */
 export async function isDirectory(path: string): Promise<boolean> {
   return fs.promises.stat(path).then(
     (stat) => stat.isDirectory(),
@@ -22,7 +21,7 @@ export function realPathOf(path: string): string {
   }
 }
 
-/** Not with `recursive`: Node then loops forever where a folder refuses children although it is there, as /proc does. */
+/** Avoids `recursive`: Node loops forever where a folder refuses children although it exists, as /proc does. */
 export function makeDirectoryNow(path: string): void {
   if (isFolder(path)) return;
   const parent = dirname(path);
@@ -98,7 +97,6 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
   await fs.promises.writeFile(path, text, { flag: "wx", mode: 0o600 });
 }
 
-/** For a process that has no time left. */
 export function removeDirectoryNow(path: string): void {
   try {
     fs.rmSync(path, { recursive: true, force: true, maxRetries: 2 });

@@ -44,7 +44,7 @@ export function gitFolder(path: string): GitFolder {
 }
 
 /**
- * Only what exists can be mounted read-only, so missing hooks and files are made. By a `commondir`, a program could name
+ * Only what exists can be mounted read-only, so missing hooks and files are made. With a `commondir`, a program could name
  * a folder with settings of its own. Ours has no effect, and stays, because other runs may rely on it.
  */
 export function occupyGitFolder(path: string): void {
@@ -76,9 +76,7 @@ export function borrowedObjects(checkout: string): string[] {
 }
 
 export interface GitPlace {
-  /** The folder that holds `.git`. */
   readonly root: string;
-  /** It has `HEAD` and the index. */
   readonly gitFolder: string;
   /** It has objects, branches and settings. Another one than `gitFolder` for a linked work tree. */
   readonly commonFolder: string;

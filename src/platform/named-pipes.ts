@@ -1,5 +1,5 @@
 /**
- * Not the pipes of `child_process`: they are sockets, so `echo x > /dev/stderr` fails on them, and nobody knows when all
+ * Replaces the pipes of `child_process`, which are sockets: `echo x > /dev/stderr` fails on them, and nobody knows when all
  * has arrived, because a program in the background keeps them open.
  */
 import { randomBytes } from "node:crypto";

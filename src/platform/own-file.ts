@@ -21,7 +21,7 @@ export class OwnFile {
   #hash = createHash("sha256");
   #toEmpty: boolean;
 
-  /** Replaced by the first write, or with `keep` continued. Throws at once if that is not possible. `what`: "journal". */
+  /** Replaced by the first write, unless `keep` continues it. Throws if it can't be opened. `what`: "journal". */
   constructor(what: string, path: string, { keep = false }: { readonly keep?: boolean } = {}) {
     this.#what = what;
     this.#path = resolve(path);
@@ -113,7 +113,7 @@ export class OwnFile {
   }
 }
 
-/** Undefined: a process that runs has it. Where no file can be made, nobody else can make one, and nothing is locked. */
+/** Returns undefined if a running process holds the lock. A folder where no file can be made needs no lock. */
 export function lockFile(path: string): (() => void) | undefined {
   for (const isLast of [false, true]) {
     try {

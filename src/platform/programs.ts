@@ -42,7 +42,6 @@ export interface StartOptions {
   readonly keepsRunning?: boolean;
   /** Receives what the program prints, as it comes. Not with `output`. */
   readonly onOutput?: (piece: Buffer, stream: OutputStream) => void;
-  /** A third stream for output: file descriptor 3. Requires `onOutput`. */
   readonly messages?: boolean;
 }
 

@@ -53,7 +53,7 @@ function noFolder(error: unknown): SystemError {
   return new SystemError(`${message}${advice}`, { cause: error });
 }
 
-/** Also what would make a folder look like one: it says which processes may be ended. */
+/** Includes the file that would make a folder look like one, because it decides which processes may be ended. */
 export function isInRunFolder(realPath: string): boolean {
   const way = relative(realPathOf(tmpdir()), realPath).split(sep);
   const [name = "", next] = way;

@@ -81,7 +81,6 @@ export interface FlowDrawingFile {
 export interface FlowArrow {
   readonly from: string;
   readonly to: string;
-  /** Empty: none. */
   readonly label: string;
   readonly file: string;
   readonly activity: string;
@@ -236,7 +235,7 @@ function pathText(flow: FlowView, file: string, node: FlowNode): string {
 
 const SHOWN_VISITS = 5;
 
-/** Such as `✓ 1, 3`: the numbers of the steps, so that the path is visible without color. Empty: none. */
+/** The numbers of the steps, such as `✓ 1, 3`, show the path without color. May be empty. */
 function visitsText(flow: FlowView, file: string, node: FlowNode): string {
   const visited = activityOf(flow, file, node.id);
   if (visited === undefined) return "";

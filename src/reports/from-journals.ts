@@ -1,4 +1,4 @@
-/** A report of journals, of which none is ever held as a whole: several are read twice, first to find the runs. */
+/** A report of journals, which are never in memory as a whole: several are read twice, first to find the runs. */
 import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -85,7 +85,7 @@ async function findRuns(
     });
     return { ...condition, tallies };
   } catch (error) {
-    // What was read before is shown.
+    // The report shows what was read before.
     const reason = `The journal can't be read: ${errorMessage(error)}`;
     const problem = { line: 1, reason, kind: "damaged" } as const;
     return { problems: [problem], moreProblems: 0, isJournal: false, tallies };
@@ -124,12 +124,12 @@ export class EventArchive {
   constructor() {
     this.#gzip.on("data", (bytes: Uint8Array) => this.#bytes.push(bytes));
     this.#ended = once(this.#gzip, "end");
-    // Whoever finishes the archive gets the error.
+    // `finish` rejects with the error.
     this.#ended.catch(() => {});
   }
 
   add(event: RunEvent): void {
-    // Each by itself: joined with one that has characters beyond Latin-1, a line takes several times as long to encode.
+    // Lines are encoded one by one: joined with characters beyond Latin-1, a line takes several times as long.
     const line = Buffer.from(`${JSON.stringify(event)}\n`);
     this.#lines.push(line);
     this.#length += line.length;

@@ -2,27 +2,8 @@
 import { styleText } from "node:util";
 
 export type Tone = "good" | "bad" | "warn" | "faint" | "name" | "plain";
-
-export type Paint = (tone: Tone, text: string) => string;
-
-const styles = {
-  good: "green",
-  bad: "red",
-  warn: "yellow",
-  faint: "dim",
-  name: "cyan",
-} as const;
-
-/** The caller, which knows the stream and the environment, has decided whether to use color. */
-export function createPaint(colors: boolean): Paint {
-  return (tone, text) =>
-    // Without `validateStream: false` Node looks at its own stdout and at NO_COLOR instead.
-    !colors || tone === "plain" || text === ""
-      ? text
-      : styleText(styles[tone], text, { validateStream: false });
-}
-
 export type Verbosity = "quiet" | "normal" | "verbose";
+export type Paint = (tone: Tone, text: string) => string;
 
 export interface Line {
   readonly tone: Tone;
@@ -31,14 +12,13 @@ export interface Line {
   readonly text: string;
 }
 
-export function plain(text: string): Line {
-  return { tone: "plain", from: "normal", text };
-}
+const styles = { good: "green", bad: "red", warn: "yellow", faint: "dim", name: "cyan" } as const;
 
-export function warning(text: string): Line {
-  return { tone: "warn", from: "normal", text };
-}
-
-export function detail(text: string): Line {
-  return { tone: "faint", from: "verbose", text };
+/** The caller, which knows the stream and the environment, has decided whether to use color. */
+export function createPaint(colors: boolean): Paint {
+  return (tone, text) =>
+    // Without `validateStream: false` Node looks at its own stdout and at NO_COLOR instead.
+    !colors || tone === "plain" || text === ""
+      ? text
+      : styleText(styles[tone], text, { validateStream: false });
 }

@@ -1,4 +1,4 @@
-/** Rehearsals as tests: what each of them came to, and the reporters that say it. */
+/** The results of rehearsals as tests, and their reporters. */
 import { secondsText } from "../text/numbers.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { defined } from "../text/guards.ts";
@@ -22,7 +22,7 @@ export type RehearsalReport = { readonly file: string; readonly description?: st
   | { readonly kind: "invalid"; readonly diagnostics: readonly Diagnostic[] }
 );
 
-/** What of a job rehearsals have reached, as `rehearsal/coverage.ts` counts it. */
+/** The coverage of jobs by rehearsals, as `rehearsal/coverage.ts` counts it. */
 export interface CoverageReport {
   readonly jobs: readonly {
     readonly entry: string;
@@ -97,7 +97,7 @@ function listed(report: RehearsalReport): string[] {
 const indented = (lines: readonly string[]): string[] =>
   lines.map((line) => `      ${line.replaceAll("\n", "\n      ")}`);
 
-/** One line each. None of a rehearsal that passed. */
+/** Returns a line for each reason. A rehearsal that passed has none. */
 export function reasonsOf(report: RehearsalReport): readonly string[] {
   switch (report.kind) {
     case "passed":

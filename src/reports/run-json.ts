@@ -1,4 +1,4 @@
-/** `run.json`: what a run came to, for programs. A stable shape; `schema/run.schema.json` describes it. */
+/** `run.json`: the result of a run for programs. `schema/run.schema.json` describes its stable shape. */
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import { endReason } from "../outputs/verdict.ts";
@@ -123,7 +123,7 @@ function counters({ attempts, retries, crashes, modelCalls, ...rest }: Counters)
   return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost };
 }
 
-/** Of the tasks that its entry names, else of the last one that has one. `whole`: reports that the view has cut, by key. */
+/** Returns the reports of the tasks that the entry names, or else the last report. `whole`: reports that the view has cut, by key. */
 export function jobReport(
   view: RunView,
   whole: ReadonlyMap<string, string> = new Map(),

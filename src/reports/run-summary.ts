@@ -20,7 +20,7 @@ export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | 
   readonly startTime?: string;
   /** Absent until the run has ended. */
   readonly endTime?: string;
-  /** Up to the last event of a run without an end. */
+  /** The time up to its last event, if it has not ended. */
   readonly durationMs: number;
   /** Why it failed or was canceled, and what to do about it. */
   readonly reason?: string;
@@ -68,7 +68,7 @@ export class RunTally {
     return {
       runId: this.runId,
       jobName,
-      // Without its beginning, a run that goes on is running, too.
+      // A run whose beginning is missing is running, too.
       status: status === "pending" ? "running" : status,
       ...(this.view.rehearsed && { rehearsed: true }),
       ...(startedAt === undefined ? {} : { startTime: isoTime(startedAt) }),

@@ -8,7 +8,7 @@ import { harmless } from "../text/harmless-text.ts";
 
 export interface StepRecord {
   readonly started: StepStarted | undefined;
-  /** Undefined: the run was over before. */
+  /** Undefined if the run ended before it. */
   readonly ended: StepEnded | undefined;
   readonly startedAt: number;
   readonly endedAt: number | undefined;
@@ -30,7 +30,7 @@ export function stepPage(record: StepRecord): string {
   const { step = 0, activity = "" } = started ?? ended ?? {};
   const way =
     ended &&
-    (ended.to === undefined ? "An end of the workflow" : `Goes on with ${inline(ended.to, 200)}`);
+    (ended.to === undefined ? "An end of the workflow" : `Continues with ${inline(ended.to, 200)}`);
   const facts = [
     `${inline(record.file, 300)}${node === undefined ? "" : `, line ${node.line}`}`,
     ...(node === undefined || node.label === "" ? [] : [`Text: ${inline(node.label, 1000)}`]),

@@ -1,10 +1,10 @@
-/** What went into a step of a workflow and what came out of it, as titled texts. */
+/** The inputs and outputs of a step of a workflow, as titled texts. */
 import { effectParts, inputParts, type StepInput, type StepPart } from "../events/flow.ts";
 import type { StepEnded } from "../events/step.ts";
 
 export interface StepContents extends Pick<StepEnded, "effects" | "result" | "variables"> {
   readonly input?: StepInput | undefined;
-  /** What its scripts have printed so far. */
+  /** The output of its scripts so far. */
   readonly printed?: string;
 }
 
@@ -23,7 +23,7 @@ export function stepParts(step: StepContents, all = false): readonly StepPart[] 
   return parts;
 }
 
-/** In one line: what it does, and the exit code of a script. Empty: nothing outside of the workflow. */
+/** Says in one line what a step does, with the exit code of a script. Empty if nothing is done outside of the workflow. */
 export function stepSubject({ input, effects = [] }: StepContents): string {
   if (input === undefined) return "";
   const asked = inputParts(input).map(({ text }) => text.trim());

@@ -3,9 +3,9 @@ import {
   elapsedMs,
   itemsOf,
   itemsText,
-  mostTelling,
+  failuresFirst,
   statusText,
-  wentBadly,
+  isFailure,
   worksOf,
   type Counters,
   type RunView,
@@ -30,7 +30,7 @@ const STATUS = 2;
 export function worksTable(view: RunView, width: number, paint: Paint): string[] {
   const now = view.endedAt ?? view.startedAt ?? 0;
   const all = worksOf(view);
-  const shown = mostTelling(all, MAX_ROWS);
+  const shown = failuresFirst(all, MAX_ROWS);
   const rows = shown.flatMap((work) => [
     {
       cells: [
@@ -61,7 +61,7 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
 }
 
 function failedItems(work: WorkView): string[][] {
-  const failed = itemsOf(work).filter(wentBadly);
+  const failed = itemsOf(work).filter(isFailure);
   const row = (name: string, status: string, time: string): string[] => {
     return ["", `  ${name}`, status, "", "", "", "", time];
   };

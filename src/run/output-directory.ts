@@ -5,7 +5,7 @@ import type { WorkRef } from "../events/event.ts";
 import { itemsIn } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import { keyOfGiven } from "../events/view.ts";
-import { codeText } from "../github/findings-table.ts";
+import { codeText } from "../github/markdown.ts";
 import { endReason } from "../outputs/verdict.ts";
 import { readSmallFile } from "../platform/reading.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";

@@ -6,7 +6,7 @@ import { Transform, type Readable, type TransformCallback } from "node:stream";
 
 /** An answer may have 4 MB, and twice as much in JSON, where quotes and line breaks are escaped. */
 const longestEvent = 8.5 * 1024 * 1024;
-/** So much of a message tells what it is. */
+/** These bytes identify a message. */
 const longestBeginning = 512;
 const longestHeader = 1024;
 
@@ -36,7 +36,7 @@ class BoundedMessages extends Transform {
   override _transform(piece: Buffer, _encoding: string, done: TransformCallback): void {
     const bytes = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
     this.#held = nothing;
-    // Everything from `from` to `at` passes, in one piece: whoever reads it does something for each.
+    // Everything from `from` to `at` passes, in one piece, because the reader does some work for each piece.
     let [from, at] = [0, 0];
     const pass = (): boolean => from === at || this.push(bytes.subarray(from, at));
     while (at < bytes.length) {

@@ -35,7 +35,6 @@ export class RuntimeNotFoundError extends Error {
   override readonly name = "RuntimeNotFoundError";
 }
 
-/** @throws RuntimeNotFoundError with the ways to get one */
 export function findRuntime(search: RuntimeSearch): string {
   const found = lookForRuntime(search);
   if (found !== undefined) return found.path;
@@ -185,7 +184,7 @@ function versionOf(root: string): unknown {
   }
 }
 
-/** The package that it belongs to; of any other, its folder, unless that holds the user's home. */
+/** Returns the package of the runtime, or its folder, unless that holds the user's home. */
 export function filesOfRuntime(path: string): string {
   const root = join(path, "../../..");
   if (fs.existsSync(join(root, "package.json"))) return root;

@@ -276,7 +276,7 @@ const forRegistry = /^(?:NPM_CONFIG_.*|NPM_TOKEN|NODE_AUTH_TOKEN)$/i;
 /** Settings of npm that make node or npm load or run something. */
 const programs =
   /^NPM_CONFIG_(?:NODE_OPTIONS|SCRIPT_SHELL|SHELL|GIT|ONLOAD_SCRIPT|INIT_MODULE|EDITOR|VIEWER)$/i;
-/** Variables that do so for programs of every kind. */
+/** Variables that make any program load something. */
 const loaders = /^(?:NODE_|LD_|DYLD_|BASH_|ENV$|GIT_)/i;
 
 /**

@@ -63,7 +63,6 @@ export class RuntimePool {
   #reaping: Promise<void> | undefined;
   #started = 0;
   #isUnconfined = false;
-  /** Why the runtime before the next one is gone. */
   readonly #lastLoss = new Map<string, string>();
   #stopping: Promise<void> | undefined;
   readonly #options: RuntimePoolOptions;
@@ -185,7 +184,6 @@ export class RuntimePool {
     return runtime;
   }
 
-  /** Ends what those have left who can't clean up after themselves any more. */
   async #reap(): Promise<void> {
     const { length } = await reapDeadRuns();
     if (length > 0) this.#options.onLeftovers?.(length);

@@ -48,7 +48,7 @@ export interface RuntimeLife {
     milliseconds: number,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T } | undefined>;
-  /** Never on an orderly stop. Not a promise: those keep every waiter for as long as they live. */
+  /** Not called on an orderly stop. A promise would keep every waiter for as long as it lives. */
   onDeath(listener: (reason: string) => void): () => void;
 }
 
@@ -115,11 +115,10 @@ export class RuntimeProcess implements RuntimeLife {
       env: {
         ...options.environment,
         ...authentication.environment,
-        // An index of all files is not asked what may be shown of them.
+        // The index of all files doesn't check what may be shown.
         ...(hasSearches && { RIPGREP_CONFIG_PATH: this.#searchFile, USE_TGREP: "false" }),
-        // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
+        // Detached shells and agents leave files there, which are removed with the runtime.
         ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
-        // Its commands get our bubblewrap.
         ...(sandbox && { PATH: `${this.#sandboxFolder}/bin:${options.environment["PATH"] ?? ""}` }),
       },
       baseDirectory: join(options.directory, "home"),

@@ -45,7 +45,7 @@ export interface SandboxOptions extends SandboxChoice {
   readonly withheld?: readonly string[];
 }
 
-/** Programs and libraries, certificates and names of hosts. Not the sockets beside them: whoever listens there has a network. */
+/** Programs, libraries, certificates and host names. The sockets beside them are left out: their servers have a network. */
 const system = [
   ..."/bin /sbin /usr /opt /snap /etc /nix/store /nix/var/nix/profiles".split(" "),
   ...["resolv.conf", "stub-resolv.conf"].map((name) => `/run/systemd/resolve/${name}`),

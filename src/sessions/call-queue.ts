@@ -5,14 +5,12 @@ import type { Clock } from "../platform/clock.ts";
 /** A call that waits so long while others are answered waits for them. */
 export const queueMs = 60_000;
 
-/** Tracks the calls of all turns to one model server. */
 export interface CallQueue {
   /** When an answer of a model has last begun or gone on. */
   progressAt: number;
   onWait(): void;
 }
 
-/** The signs of life of a turn. */
 export class LifeSigns {
   #own: number;
   /** Nothing has come of the answer to the last request. */

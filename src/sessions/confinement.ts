@@ -282,7 +282,7 @@ export interface Unconfined {
   readonly reason?: string;
 }
 
-/** However well the turn ended: the report may arrive with the last answer, or after it. */
+/** Applies to a turn that ended well, too, because the report may arrive after the last answer. */
 export function unlessUnconfined(
   unconfined: Unconfined | undefined,
   outcome: TurnOutcome,
@@ -293,7 +293,6 @@ export function unlessUnconfined(
   return { kind: "crashed", toolCalls, crash: { cause: "configuration", message } };
 }
 
-/** `bits`: those of the mode that its user must have. */
 function isOpen(path: string, bits: number): boolean {
   const { uid, gid, mode } = statSync(path);
   const shift =

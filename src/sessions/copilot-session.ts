@@ -1,4 +1,4 @@
-/** A session that comes up too late, or after a cancel, is ended like any other: with its processes and files. */
+/** Opens sessions. One that comes up too late or after a cancel is ended with its processes and files, like any other. */
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
 import type { Clock } from "../platform/clock.ts";
@@ -73,11 +73,11 @@ export const canceled: NotOpened = {
 
 export async function openCopilotSession(
   context: SessionContext,
-  given: Omit<SessionRequest, "label"> & { readonly id: string },
+  asked: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | NotOpened> {
   const { clock, pool, probe } = context;
-  const { startSeconds = context.provider?.startSeconds, headers } = given.modelServer ?? {};
+  const { startSeconds = context.provider?.startSeconds, headers } = asked.modelServer ?? {};
   if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
   if (pool.pids.length === 0) probe?.watch();
   const provider = context.provider && {
@@ -85,27 +85,27 @@ export async function openCopilotSession(
     headers: { ...context.provider.headers, ...headers },
   };
   const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
-  const formatted = given.answersFormatted === true && takesFormats;
-  const limits = await context.limitsOf(given, provider, signal);
+  const formatted = asked.answersFormatted === true && takesFormats;
+  const limits = await context.limitsOf(asked, provider, signal);
   const { contextTokens, outputTokens } = limits;
   // The runtime would send a prompt that doesn't fit.
   const handled =
     context.handlesRequests ||
     formatted ||
-    (given.history ?? []).length > 0 ||
+    (asked.history ?? []).length > 0 ||
     contextTokens !== undefined;
   const startsPrograms =
-    allowsCommands(given.permissions) ||
-    (given.tools ?? []).some((tool) => tool.startsPrograms === true);
-  const confined = await context.confinement.of(given.permissions, given, startsPrograms);
+    allowsCommands(asked.permissions) ||
+    (asked.tools ?? []).some((tool) => tool.startsPrograms === true);
+  const confined = await context.confinement.of(asked.permissions, asked, startsPrograms);
   if (confined.kind === "refused") return { kind: "crashed", crash: confined.crash };
   const sandbox = confined.kind === "sandboxed" ? confined.sandbox : undefined;
   // In a sandbox, a symbolic link that leads to the folder isn't there.
   const workingDirectory =
-    sandbox === undefined ? given.workingDirectory : realPathOf(given.workingDirectory);
-  const request = { ...given, workingDirectory };
+    sandbox === undefined ? asked.workingDirectory : realPathOf(asked.workingDirectory);
+  const request = { ...asked, workingDirectory };
   const kind: RuntimeKind = {
-    searches: ruleSet(given.permissions).everything ? "open" : "guarded",
+    searches: ruleSet(asked.permissions).everything ? "open" : "guarded",
     requests: handled ? "handled" : "direct",
     sandbox,
   };

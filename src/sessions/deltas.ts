@@ -4,7 +4,6 @@ import { startTimer, type Release } from "../platform/waiting.ts";
 import { isDelta, textOf, type Delta, type SessionActivity } from "../events/session-activity.ts";
 
 const everyMs = 50;
-/** Joined texts are no longer than that, so that no listener gets a megabyte at once. */
 const atMost = 64 * 1024;
 
 export class Deltas {

@@ -8,10 +8,8 @@ import { capitalized } from "../events/decision.ts";
 export interface ModelAddress {
   readonly modelId: string;
   readonly baseUrl: string | undefined;
-  /** The method and path of its requests. */
   readonly request?: string;
   readonly contextTokens?: number;
-  /** An answer that is longer is cut off. */
   readonly outputTokens?: number;
 }
 
@@ -65,9 +63,9 @@ export function modelCrash(
 
 /** The kind of an error. Its document is more exact than the status; an error within a stream has no status. */
 function refusalIn(failure: string, status: number | undefined): Refusal | undefined {
-  const told = tellingFields(parsedJson(failure), 4).join(" ").toLowerCase();
+  const fields = tellingFields(parsedJson(failure), 4).join(" ").toLowerCase();
   const own = defined({ status });
-  if (/\binsufficient_quota\b|billing_hard_limit/.test(told) || status === 402)
+  if (/\binsufficient_quota\b|billing_hard_limit/.test(fields) || status === 402)
     return { cause: "quota", ...own };
   if (/credit balance is too low/i.test(failure)) return { cause: "quota", ...own };
   const rejects = status === undefined || status === 400;
@@ -75,8 +73,8 @@ function refusalIn(failure: string, status: number | undefined): Refusal | undef
     /\binvalid_api_key\b|api[ _-]?key.{0,40}(?:invalid|not valid|expired)|(?:invalid|incorrect) api[ _-]?key/i;
   if (rejects && key.test(failure.slice(0, LONGEST_WORDS))) return { cause: "auth", ...own };
   if (status !== undefined) return refusalOf(status);
-  const code = /(?<!\d)[45]\d\d(?!\d)/.exec(told)?.[0];
-  const type = Object.entries(statusOfType).find(([name]) => told.includes(name));
+  const code = /(?<!\d)[45]\d\d(?!\d)/.exec(fields)?.[0];
+  const type = Object.entries(statusOfType).find(([name]) => fields.includes(name));
   const meant = code === undefined ? type?.[1] : Number(code);
   return meant === undefined ? undefined : refusalOf(meant);
 }
@@ -121,7 +119,7 @@ export function reportsNoAnswer({ message, statusCode }: ReportedError): boolean
   return statusCode === undefined && message.startsWith("No response");
 }
 
-/** Why a session could not be opened, as far as that is a matter of the model server or of the way to it. */
+/** Undefined if the model server, or the way to it, is not the reason why a session could not be opened. */
 export function openingCrash(message: string, asked: ModelAddress): Crash | undefined {
   const status = /\b(?:status(?: code)?|HTTP)[: ]+([45]\d\d)\b/i.exec(message)?.[1];
   const error = { message, errorType: "query" };
@@ -202,7 +200,6 @@ function messageIn(value: unknown, depth: number): string | undefined {
   return isRecord(value) ? all(messageFields.map((name) => value[name]))[0] : undefined;
 }
 
-/** A proxy or a login page answers with HTML: its title, or its text. */
 function textOfPage(text: string): string {
   if (!/^\s*</.test(text)) return text;
   const page = text.slice(0, 4 * LONGEST_WORDS);

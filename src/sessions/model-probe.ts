@@ -96,12 +96,11 @@ export class ModelProbe {
 
   /** Waits, for so long at most, until a server that has never answered lists its models. */
   async waitForStart(seconds: number, signal: AbortSignal): Promise<void> {
-    const { clock, addresses, onUnreachable } = this.#options;
+    const { clock, onUnreachable } = this.#options;
     this.#startBy ??= clock.now() + seconds * 1_000;
     for (let says = true; !this.#hasAnswered && clock.now() < this.#startBy; says = false) {
-      const found = await Promise.all(addresses.map((address) => this.#problemOf(address)));
-      const problem = found.find((one) => typeof one === "object");
-      if (problem === undefined && !found.includes("unclear")) this.answered();
+      const { problem, isUp } = await this.#look();
+      if (isUp) this.answered();
       else if (signal.aborted || this.#stopped.signal.aborted) return;
       else await clock.sleep(startMs, signal);
       if (says && problem !== undefined) onUnreachable(this.#server, problem.reason);
@@ -114,20 +113,26 @@ export class ModelProbe {
 
   async #ask(): Promise<void> {
     const { signal } = this.#stopped;
-    const { clock, addresses, onUnreachable } = this.#options;
+    const { clock, onUnreachable } = this.#options;
     for (let refusals = 0; !signal.aborted;) {
       const before = this.#problem;
-      const found = await Promise.all(addresses.map((address) => this.#problemOf(address)));
+      const { problem, isUp } = await this.#look();
       if (signal.aborted) return;
-      const problem = found.find((one) => typeof one === "object");
       this.#problem = problem?.reason;
-      if (found.every((one) => one === "answered")) this.answered();
+      if (isUp) this.answered();
       if (problem === undefined) return;
       if (before === undefined) onUnreachable(this.#server, problem.reason);
       if (problem.refused) refusals += 1;
       if (refusals >= 2 && !this.#hasAnswered) this.#declareAbsent(problem);
       await clock.sleep(refusals < 2 && !this.#hasAnswered ? secondMs : againMs, signal);
     }
+  }
+
+  async #look(): Promise<{ readonly problem: Problem | undefined; readonly isUp: boolean }> {
+    const { addresses } = this.#options;
+    const found = await Promise.all(addresses.map((address) => this.#problemOf(address)));
+    const problem = found.find((one) => typeof one === "object");
+    return { problem, isUp: found.every((one) => one === "answered") };
   }
 
   #declareAbsent({ address, reason }: Problem): void {
@@ -164,7 +169,6 @@ export class ModelProbe {
 
 interface Problem {
   readonly address: string;
-  /** There was no connection at all. */
   readonly refused: boolean;
   readonly reason: string;
 }

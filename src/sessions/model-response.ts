@@ -69,10 +69,10 @@ export async function clearAnswer(
   const value = parsedJson(text);
   if (ok && isAnswer(value)) return new Response(text, { status, headers });
   if (!ok) {
-    const { error: told } = { error: value, ...(isRecord(value) ? value : {}) };
+    const { error: reported } = { error: value, ...(isRecord(value) ? value : {}) };
     headers.set("content-type", "application/json");
     const message = wordsOf(text) ?? `${status} ${response.statusText}`;
-    const document = { error: { ...(isRecord(told) ? told : {}), message } };
+    const document = { error: { ...(isRecord(reported) ? reported : {}), message } };
     return new Response(JSON.stringify(document), { status, headers });
   }
   const crash = crashOf(text, asked);
@@ -103,7 +103,6 @@ function isAnswer(value: unknown): boolean {
   return !isError || ["choices", "output", "content"].some((name) => Array.isArray(value[name]));
 }
 
-/** The first bytes of a body, and a stream of the whole body. */
 async function beginning(
   body: ReadableStream<Uint8Array>,
 ): Promise<readonly [string, ReadableStream<Uint8Array>]> {
@@ -170,9 +169,9 @@ export function untilItsEnd(
   const watch = watchEvents(
     (data) => {
       if (sign === "whole") return;
-      const told = data === undefined ? "broken" : signOf(data);
-      sign = told ?? sign;
-      const event = told === "broken" ? parsedJson(data ?? "") : undefined;
+      const found = data === undefined ? "broken" : signOf(data);
+      sign = found ?? sign;
+      const event = found === "broken" ? parsedJson(data ?? "") : undefined;
       if (isRecord(event))
         onError(isRecord(event["response"]) ? event["response"]["error"] : event);
     },

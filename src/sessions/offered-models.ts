@@ -167,7 +167,6 @@ export const OUTPUT_TOKENS = 8_192;
 /** Room for a short answer, if nobody says how long one may be. */
 const ANSWER_TOKENS = 2_048;
 
-/** How much of a context a prompt may fill. */
 export function promptTokensOf(contextTokens: number, outputTokens = ANSWER_TOKENS): number {
   return contextTokens - Math.min(outputTokens, Math.floor(contextTokens / 4));
 }
@@ -195,7 +194,7 @@ export function overflowIn(event: SessionEvent, asked: ModelAddress): Crash | un
   return { cause: "configuration", message };
 }
 
-/** A session waits for it. Servers list their models while they write answers. */
+/** Sessions wait for the answer. Servers list their models even while they write answers. */
 const sessionAnswerMs = 2_000;
 
 export class ContextLengths {

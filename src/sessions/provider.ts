@@ -16,7 +16,7 @@ export interface ProviderOptions {
   readonly wireApi?: (typeof wireApis)[number];
   /** Sent with every request. Masked, as the key is. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How long a server that isn't running is waited for. Default: not at all. */
+  /** How long to wait for a server that isn't running. Default: 0. */
   readonly startSeconds?: number;
 }
 
@@ -54,9 +54,9 @@ export const providerTypeOf: Readonly<Record<Provider["type"], ProviderType>> = 
 };
 
 export function withDefaults(provider: ProviderOptions): Provider {
-  const given = provider.baseUrl.replace(/(?<!\/)\/+$/, "");
+  const address = provider.baseUrl.replace(/(?<!\/)\/+$/, "");
   // Anthropic's own address has no version, and many write it with one.
-  const baseUrl = provider.type === "anthropic" ? given.replace(/\/v1$/, "") : given;
+  const baseUrl = provider.type === "anthropic" ? address.replace(/\/v1$/, "") : address;
   return { type: "openai", wireApi: "completions", ...defined(provider), baseUrl };
 }
 

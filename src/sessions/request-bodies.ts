@@ -20,11 +20,11 @@ const conversations: Readonly<
 /** `added`: messages of the history. A string: why it must not be sent, since it can't carry the history. */
 export function withHistory(
   request: WireRequest,
-  given: readonly PastMessage[],
+  past: readonly PastMessage[],
 ): { readonly body: string; readonly added: number } | string {
   const { method, body } = request;
   // Anthropic refuses a message without text, and no model learns anything from it.
-  const history = given.filter(({ text }) => text.trim() !== "").map(wellFormed);
+  const history = past.filter(({ text }) => text.trim() !== "").map(wellFormed);
   const unchanged = { body, added: 0 };
   if (history.length === 0 || method !== "POST" || body === "") return unchanged;
   const path = pathOf(request.url);
@@ -41,15 +41,15 @@ export function withHistory(
 }
 
 function chat(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
-  const own = records(fields["messages"]);
   const written = history.map(({ role, text }) => ({ role, content: text }));
+  const own = records(fields["messages"]);
   return own && { ...fields, messages: afterSystem(own, written) };
 }
 
 /** OpenAI's responses. With `previous_response_id`, only the server knows what has been sent before. */
 function responses(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
-  const { input } = { input: undefined, ...fields };
   if ((fields["previous_response_id"] ?? fields["conversation"] ?? null) !== null) return undefined;
+  const input = fields["input"];
   const own = typeof input === "string" ? [asInput({ role: "user", text: input })] : records(input);
   return own && { ...fields, input: afterSystem(own, history.map(asInput)) };
 }

@@ -61,9 +61,9 @@ export class RequestHandler extends CopilotRequestHandler {
       if (conversation !== undefined) conversation.problem = crash;
     };
     const { url, method, headers } = request;
-    const given = { url, method, body: await request.text() };
+    const original = { url, method, body: await request.text() };
     const history = subAgent ? [] : (conversation?.history ?? []);
-    const sent = withHistory(given, history);
+    const sent = withHistory(original, history);
     if (typeof sent === "string") {
       // It was not the model server that answered. No further attempt would go better.
       tell({ cause: "configuration", message: sent });
@@ -74,7 +74,7 @@ export class RequestHandler extends CopilotRequestHandler {
       tell(undefined);
       if (transport === undefined) {
         const { environment } = this.#context;
-        const to = { ...given, headers, body: written };
+        const to = { ...original, headers, body: written };
         const response = await forward(to, environment, context.signal);
         const asked = conversation?.model;
         return asked === undefined ? response : clearAnswer(response, asked, tell);
@@ -83,7 +83,7 @@ export class RequestHandler extends CopilotRequestHandler {
         sessionId,
         label: label && { ...label, ...defined({ activity: conversation?.turn?.activity }) },
         subAgent,
-        ...given,
+        ...original,
         headers: Object.fromEntries(headers),
         body: written,
         history: added,
@@ -94,7 +94,7 @@ export class RequestHandler extends CopilotRequestHandler {
     };
     const isAsked = !subAgent && transport?.scripted !== true;
     const format = isAsked ? conversation?.turn?.answerFormat : undefined;
-    const response = await this.#sendFormatted({ ...given, body }, format, send);
+    const response = await this.#sendFormatted({ ...original, body }, format, send);
     return untilItsEnd(url, response, (document) => {
       const { model } = conversation ?? {};
       const failure = JSON.stringify(document) ?? "";

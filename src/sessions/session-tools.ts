@@ -23,7 +23,7 @@ const handlerSeconds = 60;
 const resultCharacters = 200_000;
 
 export interface OwnTool extends Omit<Tool, "handler"> {
-  readonly handler?: (given: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
+  readonly handler?: (args: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
   /** Default: 60. `Infinity`: the handler itself sees to it. */
   readonly timeoutSeconds?: number;
 }
@@ -35,12 +35,12 @@ export function guarded(
 ): Tool {
   if (handler === undefined) return tool;
   const { name } = tool;
-  const guard: ToolHandler = async (given, invocation) => {
+  const guard: ToolHandler = async (args, invocation) => {
     const call = new AbortController();
     const { signal } = call;
     calls?.running.add(call);
     try {
-      const running = Promise.resolve(handler(given, invocation, signal));
+      const running = Promise.resolve(handler(args, invocation, signal));
       const answered = await within(running, timeoutSeconds * 1000, clock, signal);
       if (answered !== undefined) return bounded(answered.value);
       return failure(
@@ -114,8 +114,8 @@ export function sdkTools(
     skipPermission: allowed === "always",
     defer: "never",
     timeoutSeconds,
-    handler: async (given, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
-      const { succeeded, text } = await run(given, {
+    handler: async (args, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
+      const { succeeded, text } = await run(args, {
         toolCallId,
         sessionId,
         signal,
@@ -168,10 +168,10 @@ export class LiveTools {
       if (hasText(result)) await rpc.tools.handlePendingToolCall({ requestId, result });
     };
     session.on("external_tool.requested", ({ data }) => {
-      const { requestId, toolCallId, toolName, arguments: given } = data;
-      const call = { sessionId, toolCallId, toolName, arguments: given };
+      const { requestId, toolCallId, toolName, arguments: args } = data;
+      const call = { sessionId, toolCallId, toolName, arguments: args };
       // It always answers (see `guarded`), unless the session has ended.
-      const answering = this.#handlers.get(toolName)?.(given, call);
+      const answering = this.#handlers.get(toolName)?.(args, call);
       void answer(requestId, answering).catch(() => undefined);
     });
   }

@@ -11,12 +11,11 @@ const MOMENT_MS = 1_000;
 
 interface Use {
   readonly over: Promise<void>;
-  /** Its user has been told of its end. */
   isEnding: boolean;
   readonly leave: () => void;
 }
 
-/** By the SDK's session, because several of our objects may wrap the same one. */
+/** Keyed by the SDK's session, because several of our objects may wrap the same one. */
 const uses = new WeakMap<CopilotSession, Use>();
 
 export function occupy(session: CopilotSession): Use {

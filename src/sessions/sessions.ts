@@ -92,7 +92,13 @@ export function createSessions(options: SessionsOptions): Sessions {
   const scripted = transport?.scripted === true;
   const confinement =
     options.confinement ?? new Confinement({ environment, kept: options.kept, scripted });
-  const probe = transport === undefined ? makeProbe(options) : undefined;
+  const { copilotService: service = copilotService(environment), onUnreachable = () => {} } =
+    options;
+  const addresses = provider === undefined ? service : [provider.baseUrl];
+  const probe =
+    transport === undefined
+      ? new ModelProbe({ clock, environment, provider, addresses, onUnreachable })
+      : undefined;
   const contexts = new ContextLengths(options);
   const context: SessionContext = {
     clock,
@@ -289,15 +295,6 @@ function withoutAnswer(crash: Crash): boolean {
   return (
     crash.cause === "unreachable" || (crash.cause === "session-error" && crash.status === undefined)
   );
-}
-
-function makeProbe(options: SessionsOptions): ModelProbe {
-  const { clock, environment, provider, onUnreachable = () => {} } = options;
-  const addresses =
-    provider === undefined
-      ? (options.copilotService ?? copilotService(environment))
-      : [provider.baseUrl];
-  return new ModelProbe({ clock, environment, provider, addresses, onUnreachable });
 }
 
 const openUnlessAbsent: typeof openCopilotSession = async (context, request, signal) => {

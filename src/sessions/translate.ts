@@ -66,7 +66,6 @@ export class Translator {
     return (this.#tools.get(toolCallId)?.open.length ?? 0) > 0;
   }
 
-  /** All calls of the root agent. */
   get calls(): readonly ToolCall[] {
     return this.#calls.map((call) => ({ ...call }));
   }
@@ -76,9 +75,9 @@ export class Translator {
       this.#text.text = truncateUnredacted(this.#text.text, UNFINISHED, moreCharacters);
     const activities = this.#closeText();
     for (const [toolCallId, { open }] of this.#tools) {
-      for (const { name: toolName, arguments: given } of open.splice(0)) {
+      for (const { name: toolName, arguments: args } of open.splice(0)) {
         const error = { message: "The turn ended before the tool did.", code: "unfinished" };
-        const call = { toolCallId, toolName, arguments: given };
+        const call = { toolCallId, toolName, arguments: args };
         activities.push({ kind: "tool.ended", ...call, succeeded: false, error });
       }
     }
@@ -129,7 +128,7 @@ export class Translator {
   }
 
   #answered({ data }: SdkEvent<"assistant.message">): SessionActivity[] {
-    // All calls of an answer are told before one of them starts.
+    // All calls of an answer are announced before one of them starts.
     const ids = (data.toolRequests ?? []).map(({ toolCallId }) => toolCallId);
     for (const [index, id] of ids.entries()) if (ids.indexOf(id) < index) this.#repeated.add(id);
     const { messageId, content } = data;
@@ -176,15 +175,15 @@ export class Translator {
   }
 
   #toolStarted(event: SdkEvent<"tool.execution_start">): SessionActivity[] {
-    const { toolCallId, parentToolCallId, toolName, arguments: given = {} } = event.data;
+    const { toolCallId, parentToolCallId, toolName, arguments: args = {} } = event.data;
     this.#announced.delete(toolCallId);
-    this.#begin(toolCallId, toolName, given);
-    const call = { toolCallId, ...defined({ parentToolCallId }), toolName, arguments: given };
+    this.#begin(toolCallId, toolName, args);
+    const call = { toolCallId, ...defined({ parentToolCallId }), toolName, arguments: args };
     return [...this.#closeText(), { kind: "tool.started", ...call }];
   }
 
-  #begin(toolCallId: string, name: string, given: unknown): Call {
-    const call = { name, arguments: given, succeeded: false };
+  #begin(toolCallId: string, name: string, args: unknown): Call {
+    const call = { name, arguments: args, succeeded: false };
     const { open } = this.#tools.get(toolCallId) ?? { open: [] };
     this.#tools.set(toolCallId, { open: [...open, call], length: 0, end: "" });
     this.#calls.push(call);
@@ -266,11 +265,12 @@ function toolEnded(
     kind: "tool.ended",
     toolCallId,
     toolName: call.name,
-    arguments: call.arguments,
     succeeded: call.succeeded,
     ...(result && { result: { content, ...defined({ detailedContent }) } }),
     ...(exitCode > 0 ? { exitCode } : {}),
     ...(shown && { error: toolError(shown) }),
+    // They come last, because a long event is truncated.
+    arguments: call.arguments,
   };
 }
 
@@ -300,10 +300,10 @@ function toolError({ message, code }: { message: string; code?: string }): ToolE
 
 function modelReplied(event: SdkEvent<"assistant.message">, subAgent: boolean): SessionActivity {
   const { content: text, reasoningText: reasoning, toolRequests = [] } = event.data;
-  const toolCalls = toolRequests.map(({ toolCallId: id, name, arguments: given = {} }) => ({
+  const toolCalls = toolRequests.map(({ toolCallId: id, name, arguments: args = {} }) => ({
     id,
     name,
-    arguments: given,
+    arguments: args,
   }));
   return { kind: "model.replied", text, ...defined({ reasoning }), toolCalls, subAgent };
 }

@@ -50,7 +50,6 @@ export class TurnState {
   #text = "";
   #finish: AnswerFinish | undefined;
   #endsInCall = false;
-  /** Parts of the answer that is being written: no part is less than a token. */
   #parts = 0;
   #refused = false;
   #answer: Answer | undefined;
@@ -192,14 +191,14 @@ export class TurnState {
   }
 
   /** Checks sub-agents, too, because their answers fill the same memory. */
-  #faultIn({ agentId, ...event }: SessionEvent): Crash | undefined {
+  #faultIn(event: SessionEvent): Crash | undefined {
     switch (event.type) {
       case "assistant.turn_start":
-        this.#earlier.set(agentId, this.#bytes);
+        this.#earlier.set(event.agentId, this.#bytes);
         return undefined;
       case "assistant.streaming_delta":
         this.#bytes = event.data.totalResponseSizeBytes;
-        return tooLong(this.#bytes - (this.#earlier.get(agentId) ?? 0));
+        return tooLong(this.#bytes - (this.#earlier.get(event.agentId) ?? 0));
       case "assistant.message":
         return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
       case "model.call_failure": {

@@ -39,7 +39,6 @@ interface TurnContext extends Pick<UsableSession, "life" | "model" | "calls" | "
   /** Aborts when the session is ended from outside the turn: a crash. */
   readonly stopped?: { readonly signal: AbortSignal };
   readonly unconfined?: UsableSession["unconfined"];
-  /** The queue of a model server that may answer one call at a time. */
   readonly queue?: CallQueue | undefined;
 }
 
@@ -321,7 +320,7 @@ class Turn {
     if (this.#stage.at === "sending") return;
     if (abort) {
       const aborting = bestEffort(() => this.#session.abort(), abortMs, this.#clock);
-      // Not before: the model would be given their results.
+      // Calls are aborted after the session, because the model would get their results otherwise.
       this.#calls.abort();
       if ((await aborting) === "late") return;
     }

@@ -46,8 +46,8 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-/** Signs of Markdown; at the start of a text also those that make it a heading, a list or a rule. */
-const signs = /[&<>"'\\`*_[\]{}|~#@$^]|^[-+=]|(?<=^\d{1,9})[.)]/g;
+/** Signs that mean something in Markdown or HTML; at the start of a text also those of a heading, a list, a rule or a table. */
+const signs = /[&<>\\`*_[\]|~$]|^[-+=#]|^:(?=-)|(?<=^\d{1,9})[.)]/g;
 
 /** A page of our documentation. Only links to it remain: they are harmless, whoever wrote them. */
 const ownPage = new RegExp(
@@ -80,7 +80,8 @@ function spans(text: string, length: number, write: (text: string) => string): s
   return result + write(line.slice(from));
 }
 
-function literal(text: string): string {
+/** Writes the signs as numeric entities, which Markdown and HTML read alike. */
+export function literal(text: string): string {
   return withoutReferences(text).replace(signs, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 

@@ -53,7 +53,7 @@ export function startCall(
   };
   const isStopped: Occasion = (listener) => onAbort(controller.signal, listener);
   const settle = async (): Promise<CallEnd> => {
-    // It begins when the caller can cancel it. If it is canceled before, it must not begin.
+    // The call begins once the caller can cancel it. A call that is canceled before must not begin.
     await Promise.resolve();
     const call = stopped === undefined ? outcomeOf(() => run(context)) : undefined;
     const ended = call && (await withGracePeriod(call, isStopped, graceSeconds * 1000, clock));

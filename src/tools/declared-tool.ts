@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
+import type { ToolDeclaration } from "../entry/model.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import { type Container, type Place, fileIn } from "./preparation.ts";
 import {
@@ -36,92 +37,71 @@ export async function writeModulePrograms({ path }: RunFolder): Promise<ModulePr
   return { worker, hooks };
 }
 
-interface ModuleCall {
-  readonly module: string;
-  readonly export?: string | undefined;
-  /** For texts: `tools.search.module`. */
-  readonly field: string;
-  readonly place: Place;
-}
-
-export async function runModule(
-  programs: Programs,
-  files: () => Promise<ModulePrograms>,
-  { module, export: name = "default", field, place }: ModuleCall,
+/** Runs a call of a tool of the entry, at its place. */
+export async function runDeclared(
+  declaration: ToolDeclaration,
+  { field, place }: { readonly field: string; readonly place: Place },
+  {
+    programs,
+    files,
+  }: { readonly programs: Programs; readonly files: () => Promise<ModulePrograms> },
   { params }: ToolCall,
   context: CallContext,
 ): Promise<ToolOutcome> {
-  const path = fileIn(programs.options.workingDirectory, module);
-  if (path === undefined) {
-    return failed(`${field}: ${module} is not a file of the working directory.`);
+  const { options } = programs;
+  const start = (
+    command: readonly string[],
+    program: Pick<Program, "input" | "result">,
+    readable: readonly string[] = [],
+  ) => {
+    const launch =
+      place.kind === "here"
+        ? { command, variables: place.variables }
+        : inContainer(place, command, options, readable);
+    return programs.run({ ...launch, ...program, field }, context);
+  };
+  if ("command" in declaration) {
+    const { command } = declaration;
+    const ended = await start(command, { input: `${JSON.stringify(params)}\n`, result: "stdout" });
+    if (ended.kind === "failed") return ended;
+    const value = await resultOf(ended.result, options.redact);
+    return failureOf(command[0] ?? "", ended) ?? { kind: "succeeded", value };
   }
+  const { module, export: name = "default" } = declaration;
+  const path = fileIn(options.workingDirectory, module);
+  if (path === undefined)
+    return failed(`${field}: ${module} is not a file of the working directory.`);
   const { worker, hooks } = await files();
   const args = ["--disable-warning=ExperimentalWarning", worker, path, name, hooks];
-  const ended = await programs.run(
-    {
-      ...(place.kind === "here"
-        ? { command: [process.execPath, ...args], variables: place.variables, result: "messages" }
-        : {
-            // Docker passes on two streams only: the result becomes stdout, and the log stderr.
-            ...inContainer(
-              place,
-              ["/bin/sh", "-c", 'exec node "$@" 3>&1 1>&2', "sh", ...args],
-              programs.options,
-              [worker, hooks],
-            ),
-            result: "stdout",
-          }),
-      field,
-      input: JSON.stringify(params),
-    },
-    context,
-  );
+  const input = JSON.stringify(params);
+  const ended =
+    place.kind === "here"
+      ? await start([process.execPath, ...args], { input, result: "messages" })
+      : // Docker passes on two streams only: the result becomes stdout, and the log stderr.
+        await start(
+          ["/bin/sh", "-c", 'exec node "$@" 3>&1 1>&2', "sh", ...args],
+          { input, result: "stdout" },
+          [worker, hooks],
+        );
   if (ended.kind === "failed") return ended;
   const { code, result, tail } = ended;
   const [, kind, text = ""] = /^(returned|threw)\n([^]*)$/.exec(result) ?? [];
   if (kind === "returned")
-    return { kind: "succeeded", value: await resultOf(text, programs.options.redact) };
-  if (kind === "threw") return withTail(failed(text), tail);
-  if (code === unsettled) {
-    return withTail(failed("The function never returns: nothing can settle its promise."), tail);
-  }
-  const ending = `${module} ended its process with exit code ${code}`;
-  return withTail(failed(`${ending} before the function returned.`), tail);
-}
-
-interface CommandCall {
-  readonly command: readonly string[];
-  readonly field: string;
-  readonly place: Place;
-}
-
-export async function runCommand(
-  programs: Programs,
-  { command, field, place }: CommandCall,
-  { params }: ToolCall,
-  context: CallContext,
-): Promise<ToolOutcome> {
-  const ended = await programs.run(
-    {
-      ...(place.kind === "here"
-        ? { command, variables: place.variables }
-        : inContainer(place, command, programs.options)),
-      field,
-      input: `${JSON.stringify(params)}\n`,
-      result: "stdout",
-    },
-    context,
-  );
-  if (ended.kind === "failed") return ended;
-  const value = await resultOf(ended.result, programs.options.redact);
-  return failureOf(command[0] ?? "", ended) ?? { kind: "succeeded", value };
+    return { kind: "succeeded", value: await resultOf(text, options.redact) };
+  const reason =
+    kind === "threw"
+      ? text
+      : code === unsettled
+        ? "The function never returns: nothing can settle its promise."
+        : `${module} ended its process with exit code ${code} before the function returned.`;
+  return withTail(failed(reason), tail);
 }
 
 function inContainer(
   { docker, image }: Container,
   [program = "", ...args]: readonly string[],
   { workingDirectory, variables, container = {} }: ProgramsOptions,
-  files: readonly string[] = [],
+  files: readonly string[],
 ): Pick<Program, "path" | "command" | "isDocker" | "cleanUp"> {
   const name = `agent-jobs-${randomUUID()}`;
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];

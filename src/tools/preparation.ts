@@ -290,7 +290,6 @@ async function contentHash(path: string, root: string): Promise<string | undefin
     const real = await realpath(path);
     const file = isUnder(real, root) ? await openJudged(real) : undefined;
     if (file === undefined) return undefined;
-    // Closes it.
     for await (const piece of file.createReadStream()) hash.update(piece);
   } catch {
     return undefined;

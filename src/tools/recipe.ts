@@ -8,9 +8,7 @@ export const recipeFile = "build.tool.yml";
 
 export interface Recipe {
   readonly from?: string;
-  /** Debian packages, which `apt-get` installs. */
   readonly packages?: readonly string[];
-  /** For `/bin/sh -ec`, one after the other. */
   readonly run?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }

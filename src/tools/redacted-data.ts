@@ -7,7 +7,7 @@ import { EventLoopYielder } from "../platform/waiting.ts";
 /** UTF-16 units: a part takes a few milliseconds at most. */
 const part = 32 * 1024;
 
-/** So much more is redacted than shown, so that a secret at the end of it is found as a whole. */
+/** More is redacted than shown, so that a secret at the end is found as a whole. */
 const edge = 64 * 1024;
 
 export function redactedBeginning(

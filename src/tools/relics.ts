@@ -88,7 +88,6 @@ async function readFiles(
   const yielder = new EventLoopYielder();
   for (const path of paths) {
     if (signal.aborted) break;
-    // Permissions ask the file system at once.
     await yielder.yieldIfDue();
     const real = await permittedPath(path, root, options);
     const bytes = real && contentOf(real, Math.min(relicLimits.file, left));

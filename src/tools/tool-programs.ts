@@ -131,7 +131,6 @@ export class Programs {
     for (const release of releases) release();
     await ending;
     for (const log of Object.values(logs)) log.end();
-    // The result of a call that was stopped is not used.
     const text = stopped === undefined ? await bytes.text(redact) : "";
     const printed = result === "stdout" ? tailOf(text) : logs.stdout.tail;
     const tail = [printed, logs.stderr.tail].filter((text) => text !== "").join("\n");

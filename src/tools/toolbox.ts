@@ -8,12 +8,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { isLocal } from "./mcp/variables.ts";
 import { Builds, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
-import {
-  type ModulePrograms,
-  runCommand,
-  runModule,
-  writeModulePrograms,
-} from "./declared-tool.ts";
+import { type ModulePrograms, runDeclared, writeModulePrograms } from "./declared-tool.ts";
 import { Programs } from "./tool-programs.ts";
 import { failed, type CallContext, type Relic, type Tool, type ToolOutcome } from "./tool.ts";
 
@@ -117,14 +112,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       async run(call, context) {
         const prepared = await prepare(name, declaration, context);
         if (prepared.kind !== "prepared") return prepared;
-        const { place } = prepared;
-        const field = `tools.${name}`;
-        if ("module" in declaration) {
-          const module = { ...declaration, place, field: `${field}.module` };
-          return runModule(programs, modulePrograms, module, call, context);
-        }
-        const command = { ...declaration, place, field: `${field}.command` };
-        return runCommand(programs, command, call, context);
+        const kind = "module" in declaration ? "module" : "command";
+        const at = { place: prepared.place, field: `tools.${name}.${kind}` };
+        return runDeclared(declaration, at, { programs, files: modulePrograms }, call, context);
       },
     };
   });
@@ -202,7 +192,6 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
   };
 }
 
-/** Builds write where they like in the working directory. */
 function forBuild(permissions: Permissions): Permissions {
   const task = typeof permissions === "string" ? { preset: permissions } : permissions;
   return task.preset === "all" ? task : { ...task, preset: "workspace", write: [] };
@@ -229,7 +218,6 @@ export type ServerTools =
   | {
       readonly kind: "ready";
       readonly tools: readonly Tool[];
-      /** In sentences, each once in a run: tools that can't be offered. */
       readonly problems?: readonly string[];
     }
   | { readonly kind: "failed"; readonly reason: string };

@@ -75,7 +75,7 @@ describe("a step that rehearses", () => {
     assert.match(result.summary, /^### In the script: Needs work: Leaks\.$/m);
     assert.match(result.summary, /^### In the script: Findings: 1 error$/m);
     assert.match(result.summary, /\*\*Total, rehearsed\*\*/);
-    assert.match(result.log, /^00:00 job hello started \(rehearsal\): 1 work$/m);
+    assert.match(result.log, /^00:00 job hello started \(rehearsal\): 1 step$/m);
     const last = result.log.trimEnd().split("\n").at(-1) ?? "";
     assert.match(
       last,

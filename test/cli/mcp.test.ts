@@ -60,7 +60,7 @@ test("an ordinary task calls a tool of a published server by its function", asyn
     criteria: { toolExecuted: ["all/echo"], failureAction: { retryTimes: 0 } },
   });
   const { stdout } = await cliExits(0, run, { cwd: workspace.path });
-  assert.match(stdout, /#0 a tool all\/trigger-long-running-operation goes on: 50 %/);
+  assert.match(stdout, /#0 a tool all\/trigger-long-running-operation continues: 50 %/);
   const journal = readFileSync(join(workspace.path, "j.jsonl"), "utf8");
   assert.match(journal, /Echo: hello from the run/);
   assert.match(journal, /Echo: once more/);

@@ -32,7 +32,7 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
     const run = await runCli([...args, "--format", "json", ...files], { cwd });
     // The verdict is as bad as the entry says, and nothing else is wrong.
     assert.equal(run.code, 1, run.stderr);
-    assert.match(run.stderr, /^00:00 job review started \(rehearsal\): 2 works /);
+    assert.match(run.stderr, /^00:00 job review started \(rehearsal\): 2 steps /);
     assert.equal(
       run.stderr.trimEnd().split("\n").at(-1),
       "job review succeeded (rehearsal), but the exit code is 1: the verdict is needs-work (`outputs.verdict.failOn: needs-work`), and 1 finding is an error (`outputs.findings.failOn: error`). Verdict: Needs work: The third line is wrong.",

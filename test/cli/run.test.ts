@@ -3,7 +3,7 @@ import { describe, it, test, type TestContext } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { parseJournal } from "../../src/journal/read.ts";
-import { outputsOf } from "../../src/github/github-reporter.ts";
+import { outputsOf } from "../../src/github/step-outputs.ts";
 import { report } from "../github/summary-rig.ts";
 import { type CliChild, cliExits, type CliResult, runCli, startCli } from "../rig/cli.ts";
 import { modelServer, type Reply, type Script, startModelServer } from "../rig/model-server.ts";

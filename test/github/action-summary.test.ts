@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunView } from "../../src/events/view.ts";
 import { chartOf } from "../../src/reports/flow-chart.ts";
-import { outputsOf, renderSummary } from "../../src/github/github-reporter.ts";
+import { outputsOf } from "../../src/github/step-outputs.ts";
+import { renderSummary } from "../../src/github/summary.ts";
 import { act, ActionTelling, documentOf, releaseStory } from "../rig/action-events.ts";
 import { hidden, outsideOfFences } from "./page.ts";
 import { report } from "./summary-rig.ts";
@@ -33,7 +34,7 @@ test("the summary of a task with actions has its response, its documents, a char
     "| 1 | <code>look</code> | <code>search</code> | ✓\u00A0succeeded | 1.0\u00A0s |  |",
     "| 1 | <code>build</code> | <code>npm/build</code> (in the background) | ✓\u00A0succeeded | 20\u00A0s |  |",
     "| 2 | <code>tests</code> › <code>e2e</code> | <code>npm/test</code> | ✗\u00A0failed | 6.0\u00A0s | 2 of 40 tests failed ⏎ the end of stderr |",
-    "| 2 | <code>early</code> | <code>deploy</code> | –\u00A0skipped |  | It needs &#34;tests&#34;, which failed. |",
+    '| 2 | <code>early</code> | <code>deploy</code> | –\u00A0skipped |  | It needs "tests", which failed. |',
     "| 2 | <code>slow</code> | <code>deploy</code> | ✗\u00A0timed\u00A0out | 1\u00A0min\u00A000\u00A0s | It did not end within 60 seconds. |",
   ])
     assert.ok(section.includes(`${row}\n`), row);

@@ -1,13 +1,13 @@
 /**
- * What of a Markdown text is alive on GitHub that agents must not make: an oracle that reads the text with a parser of
- * its own settings, in which HTML is HTML.
+ * An oracle for what is alive on GitHub and must not come from agents. Its parser has settings of its own, in which HTML
+ * is HTML.
  */
 import { urlOf } from "../../src/text/guards.ts";
 import MarkdownIt, { type Token } from "markdown-it";
 
 const github = new MarkdownIt({ html: true, maxNesting: 1000 });
 
-/** What GitHub looks for in texts of the finished page. */
+/** GitHub looks for these in texts of the finished page. */
 const inText: readonly (readonly [string, RegExp])[] = [
   ["a mention or a mail address", /@[a-z0-9]/i],
   ["a reference", /#\d|GH-\d/i],
@@ -52,7 +52,6 @@ function check(token: Token, options: AliveOptions, found: string[]): void {
       break;
     case "link_open": {
       const href = String(token.attrGet("href"));
-      // As a browser goes there.
       const url = urlOf(href)?.href ?? href;
       if (options.links?.some((prefix) => url.startsWith(prefix)) !== true)
         found.push(`a link: ${href}`);

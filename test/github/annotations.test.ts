@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { chooseAnnotations, diagnosticAnnotations } from "../../src/github/github-reporter.ts";
+import { chooseAnnotations, diagnosticAnnotations } from "../../src/github/annotations.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import * as arbitrary from "../events/samples.ts";
 import { createTerminalReporter } from "../../src/reports/terminal/terminal-reporter.ts";
@@ -308,7 +308,7 @@ test("no text of a finding or a verdict is a command for the runner", async () =
       names.filter((name) => !ours.includes(name)),
       [],
     );
-    // Of the findings, and of a denied command.
+    // They are for the findings and a denied command.
     assert.equal(names.filter((name) => name === "warning").length, 3);
   };
   await check(hostileText);

@@ -38,7 +38,7 @@ const proposals: readonly Proposal[] = [
   update,
   issue("two"),
   { kind: "label", labels: ["bug"] },
-  // The same branch, and the same comment.
+  // Its branch and its comment are those of others.
   other,
   { kind: "comment", body: "Hello." },
   { kind: "reviewers", reviewers: ["mona"] },

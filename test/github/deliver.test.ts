@@ -411,7 +411,7 @@ describe("proposals", () => {
     const texts = [...repository.comments, ...repository.items].map(({ body }) => body).join("\n");
     // An entity spells it out only when the text is parsed.
     assert.match(texts, /\*\*\*/);
-    // What would reach anybody is code.
+    // Mentions and references are code.
     assert.doesNotMatch(texts.replace(/`[^`]*`/g, ""), /@everyone|#[123]\b/);
     const later = { number: 0, title: "x", body: "y", author: "mona", isPullRequest: false };
     repository.items.push(...Array.from({ length: 250 }, () => later));

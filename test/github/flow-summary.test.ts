@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { RunView } from "../../src/events/view.ts";
 import { chartOf } from "../../src/reports/flow-chart.ts";
 import { chooseAnnotations } from "../../src/github/annotations.ts";
-import { renderSummary } from "../../src/github/github-reporter.ts";
+import { renderSummary } from "../../src/github/summary.ts";
 import { buildStory, flowTree, FlowTelling, work } from "../rig/flow-events.ts";
 import { ref } from "../rig/plan.ts";
 import { hidden, outsideOfFences } from "./page.ts";

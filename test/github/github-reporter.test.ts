@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGithubReporter, type GithubCore } from "../../src/github/github-reporter.ts";
+import { createGithubReporter } from "../../src/github/github-reporter.ts";
+import type { GithubCore } from "../../src/github/step-log.ts";
 import { options, report } from "./summary-rig.ts";
 import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
@@ -91,7 +92,7 @@ test("the log has a line at least every minute while something runs", async () =
   tell(reporter, { at: 0, runId: "run", type: "work.started", work, modelId: "m" });
   await clock.pass(60_000);
   assert.equal(said.at(-1), "01:00 still running: #0 ## [error]a ⏎ ::error::b 01:00 starting");
-  // What a work does is kept until it ends: nothing is seen of it meanwhile.
+  // The group of a work is only printed when it ends.
   const decision = { kind: "note", text: "x" } as const;
   tell(reporter, { at: 90_000, runId: "run", type: "decision", work, decision });
   await clock.pass(60_000);

@@ -1,4 +1,4 @@
-/** What agents, or those whose texts they read, might write to get out of where it is put. */
+/** Texts of agents, or of their sources, that try to leave their place. */
 import * as fc from "fast-check";
 import { anyCharacter } from "../rig/any-character.ts";
 

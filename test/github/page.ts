@@ -38,7 +38,11 @@ export function hidden(page: string, structure = false): string {
     else if (open.pop() !== name) found.push(`a wrong ${tag}`);
   }
   if (open.length > 0) found.push(`open: ${open.join(" ")}`);
-  const bare = outside.replace(tags, "").replace(/^`{3,}(?:text|mermaid|sh|bash|python)?$/gm, "");
+  const ours = /<b>#\d+<\/b>/g;
+  const bare = outside
+    .replace(ours, "")
+    .replace(tags, "")
+    .replace(/^`{3,}(?:text|mermaid|sh|bash|python)?$/gm, "");
   for (const [what, pattern] of alive) {
     const match = pattern.exec(bare);
     if (match !== null) found.push(`${what}: ${JSON.stringify(match[0])}`);
@@ -61,6 +65,6 @@ const alive: readonly (readonly [string, RegExp])[] = [
   ["mathematics", /\$/],
   ["an address that becomes a link", /:\/\/|www\.|mailto:[^\u2060]/i],
   ["a mention or a mail address", /(?:@|&#64;)[\p{L}\p{N}_-]/u],
-  ["a reference", /(?<!^<b>)&#35;\d|GH-\d/im],
+  ["a reference", /(?<!&)#\d|&#35;\d|GH-\d/i],
   ["a line that starts a block", /^(?:(?!-{3}|##? |###? |- |- and )[-+=]|\d+[.)]\s|\t| {4})/m],
 ];

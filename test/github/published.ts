@@ -14,7 +14,7 @@ export const origin: Origin = {
 };
 export const publisher = { job: "review", entry: ".github/agent-jobs/review.yml", origin };
 
-/** What may be alive of a text of ours. */
+/** Parts of our own texts may be alive. */
 export const ours: AliveOptions = {
   marker: true,
   links: ["https://github.com/o/r/blob/", "https://github.com/o/r/actions/runs/77/"],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createRunView } from "../../src/events/view.ts";
 import { readMarker } from "../../src/github/markers.ts";
-import { reportComment, type ReportComment } from "../../src/github/report-comment.ts";
+import { reportComment, type ReportComment } from "../../src/github/comments.ts";
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText, longTexts } from "./hostile.ts";
 import { finding, hostileFinding, origin, ours, publisher } from "./published.ts";

@@ -5,7 +5,7 @@ import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
-import { createGithubPort } from "../../src/github/writer.ts";
+import { createGithubPort } from "../../src/github/github-port.ts";
 import { deliver } from "../../src/github/deliver.ts";
 import type { Delivery } from "../../src/github/delivery.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";

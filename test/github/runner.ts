@@ -31,7 +31,7 @@ export function commandsOf(output: string): RunnerCommand[] {
   return commands;
 }
 
-/** As `commandsOf`, as if nothing could ever stop commands. */
+/** Like `commandsOf`, but nothing stops commands. */
 export function allCommandsOf(output: string): RunnerCommand[] {
   return output
     .split(/\r\n|[\r\n\u0085\u2028\u2029\v\f]/)

@@ -3,10 +3,9 @@ import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
-import { chartOf } from "../../src/reports/flow-chart.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import { planned, plannedTasks, ref } from "../rig/plan.ts";
-import { chartDetail } from "../../src/github/github-reporter.ts";
+import { chartWithDetails } from "../../src/github/summary.ts";
 
 const START = Date.UTC(2026, 2, 1, 6, 30);
 
@@ -142,11 +141,6 @@ export class Telling {
 
 const succeeded = { kind: "succeeded" } as const;
 
-/** The chart of the run itself, as the action draws it. */
-function charted(view: RunView): string {
-  return chartOf(view, (workId) => chartDetail(view, workId));
-}
-
 const reviewTasks = ["gather", "review-correctness", "review-tests", "review-docs", "merge"];
 const reviewWork: PlannedTree = {
   kind: "Seq",
@@ -191,7 +185,7 @@ export function success(): Sample {
       .end(id, succeeded);
   }
   telling.start(4).turn(4, report, 9).end(4, succeeded).over(succeeded);
-  return { events: telling.events, chart: charted };
+  return { events: telling.events, chart: chartWithDetails };
 }
 
 export function failure(): Sample {
@@ -239,7 +233,7 @@ export function failure(): Sample {
       outcome: { kind: "crashed", crash },
     })
     .over({ kind: "failed", reason: 'task "review-docs" crashed: 503 Service Unavailable' });
-  return { events: telling.events, chart: charted };
+  return { events: telling.events, chart: chartWithDetails };
 }
 
 /** The process is told to end while two works run. */
@@ -251,7 +245,7 @@ export function canceled(): Sample {
     .start(1)
     .start(2)
     .turn(1, "I have read two of three files.", 31);
-  return { events: telling.events, chart: charted };
+  return { events: telling.events, chart: chartWithDetails };
 }
 
 /** `count` works at once, every seventh of which fails. */
@@ -271,7 +265,7 @@ export function huge(count = 50): Sample {
     );
   }
   telling.over({ kind: "failed", reason: `${Math.ceil((count - 3) / 7)} modules are broken` });
-  return { events: telling.events, chart: charted };
+  return { events: telling.events, chart: chartWithDetails };
 }
 
 export function viewOf(sample: Pick<Sample, "events">): RunView {

@@ -4,7 +4,7 @@ import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink } from "../../src/events/sink.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { outputsOf } from "../../src/github/github-reporter.ts";
+import { outputsOf } from "../../src/github/step-outputs.ts";
 import { report } from "./summary-rig.ts";
 import { Telling } from "./samples.ts";
 
@@ -12,7 +12,7 @@ const known = "correct-horse-battery-staple";
 // The form of the tokens of today: a prefix, dots, a JWT, about 520 characters.
 const token = `ghs_${"a1B2c3D4e5F6g7H8".repeat(16)}.${"i9J0k1L2m3N4o5P6".repeat(15)}`;
 
-/** As in a run: what the reporters get has passed the one redaction. */
+/** Reporters get redacted events, as in a run. */
 function redacted(bodies: readonly RunEventBody[]): RunEvent[] {
   const events: RunEvent[] = [];
   const sink = createSink({

@@ -69,14 +69,14 @@ test("what matters is told at once, and the table is at the end", async () => {
     if (!inside) outside.push(line);
     if (line === "::endgroup::") inside = false;
   }
-  assert.equal(outside[0], "00:00 job review started: 5 works");
+  assert.equal(outside[0], "00:00 job review started: 5 steps");
   assert.equal(outside[1], "00:00 #0 gather: started, model gpt-5.4-mini");
   assert.ok(
     outside.includes(
       "00:11 #0 gather: [SESSION CRASHED] Prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
     ),
   );
-  // What an agent could not do is no detail.
+  // A denial is not a detail.
   assert.ok(
     outside.includes(
       "00:23 #1 review-correctness: [OPERATION] Denied shell npm publish --tag next: not allowed by `shell: [npm test]`",

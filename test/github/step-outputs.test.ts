@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { omittedFromOutputs, outputsOf } from "../../src/github/github-reporter.ts";
+import { omittedFromOutputs, outputsOf } from "../../src/github/step-outputs.ts";
 import * as arbitrary from "../events/samples.ts";
 import { buildStory } from "../rig/flow-events.ts";
 import * as samples from "./samples.ts";
 import { rounds } from "../rig/nightly.ts";
 
-/** Of the environment of a later step that takes all of them through `env`. */
+/** Limit of the environment of a later step that takes all of them through `env`. */
 const BYTES = 128_000;
 
 test("the outputs tell what came of the run", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { renderSummary, type SummaryOptions } from "../../src/github/github-reporter.ts";
+import { renderSummary, type SummaryOptions } from "../../src/github/summary.ts";
 import { alive, type AliveOptions } from "./alive.ts";
 import { hostile, hostileText } from "./hostile.ts";
 import { finding, hostileFinding, origin } from "./published.ts";
@@ -47,7 +47,7 @@ test("the verdict comes first, then the report, the findings, and in folds how i
     "### Report",
     "#### What changes",
     "### Findings: 1 error, 1 warning, 1 notice",
-    "Works",
+    "Steps",
     "Chart",
     "Denied permissions",
     "### Decisions",
@@ -99,7 +99,7 @@ test("reports are those of the tasks that the entry names", () => {
 
 test("without results nothing is folded away; compact has the findings, off has nothing", () => {
   assert.deepEqual(outline(render({})).slice(1, 4), [
-    "### Works",
+    "### Steps",
     "### Chart",
     "### Denied permissions",
   ]);
@@ -107,7 +107,7 @@ test("without results nothing is folded away; compact has the findings, off has 
   assert.deepEqual(outline(render({ findings, report: "r" }, { summary: "compact" })), [
     "## ✓ Job review succeeded",
     "### Findings: 1 warning",
-    "### Works",
+    "### Steps",
   ]);
   assert.equal(render({ findings }, { summary: "off" }), "");
 });
@@ -131,7 +131,7 @@ test("nothing that an agent hands in is alive in the summary, and it is never lo
       const summary = render({ ...results, outcome });
       assert.deepEqual(alive(summary, ours).slice(0, 3), [], summary.slice(0, 3000));
       assert.ok(Buffer.byteLength(summary) < 1024 * 1024);
-      // What comes after it is still what it was.
+      // The page continues as usual after it.
       assert.match(summary, /\n### Decisions\n\n<details>\n<summary>/);
     }
   };

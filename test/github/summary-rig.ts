@@ -1,11 +1,8 @@
 import * as core from "@actions/core";
 import { ManualClock } from "../reports/terminal/screen.ts";
 import type { RunEvent } from "../../src/events/event.ts";
-import {
-  createGithubReporter,
-  type GithubCore,
-  type GithubOptions,
-} from "../../src/github/github-reporter.ts";
+import { createGithubReporter, type GithubOptions } from "../../src/github/github-reporter.ts";
+import type { GithubCore } from "../../src/github/step-log.ts";
 import { tell } from "../rig/tell.ts";
 
 export interface Reported {
@@ -24,7 +21,7 @@ export const options = {
   chart: () => "flowchart TD\n",
 } as const satisfies Partial<GithubOptions>;
 
-/** What the real `@actions/core` prints, caught before it reaches our own standard output. */
+/** The real `@actions/core`, whose output is caught before it reaches our own. */
 export function realCore(print: (text: string) => void): Omit<GithubCore, "writeSummary"> {
   const caught = (say: () => void): void => {
     const { stdout } = process;

@@ -4,10 +4,10 @@ import { decideTrust, type TrustDecision } from "../../src/github/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 
 export interface Situation {
-  /** Of everybody, or by login; anybody else has none. */
+  /** The permission of everybody, or by login; anybody else has none. */
   readonly permission?: string | Error | Readonly<Record<string, string>>;
   readonly commented?: boolean | Error;
-  /** Of the folders that the agent works in; what decides about the run is there too, unless `files` says otherwise. */
+  /** The commits of the folders that the agent works in. Default of `files`, which decide about the run. */
   readonly checkedOut?: readonly (string | undefined)[];
   readonly files?: readonly (string | undefined)[];
   readonly onRunner?: boolean;

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
 import type { Log } from "sarif";
 import { severities } from "../../src/entry/outputs.ts";
+import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
 import type { Finding, RefusedOutput } from "../../src/events/output-shapes.ts";
 import { checkFinding, mapBlock } from "../../src/outputs/check-finding.ts";
-import { selectFindings } from "../../src/outputs/collect.ts";
+import { collectOutputs, selectFindings } from "../../src/outputs/collect.ts";
+import { lineAddress } from "../../src/outputs/line-address.ts";
 import { sarifLog } from "../../src/outputs/sarif.ts";
-import { createRunView, type RunView } from "../../src/events/view.ts";
+import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { testSuiteOf } from "../../src/outputs/junit.ts";
 import { judge, verdictLine } from "../../src/outputs/verdict.ts";
 import { plannedTasks } from "../rig/plan.ts";
@@ -258,4 +260,63 @@ test("a finding whose line moves stays the same JUnit test, and two of one name 
     "src/a.ts Item 12 is wrong.",
     "src/a.ts Item 12 is wrong. (2)",
   ]);
+});
+
+const work = { workId: 0, taskId: "review", iteration: 1 };
+
+/** Whether an earlier finding that is no longer reported counts as gone. */
+function isComplete(outcome: WorkOutcome, ...others: readonly RunEventBody[]): boolean {
+  const view = createRunView();
+  const events: readonly RunEventBody[] = [
+    { type: "work.started", work, modelId: "m" },
+    ...others,
+    { type: "work.ended", work, outcome },
+    { type: "run.ended", outcome: { kind: "succeeded" } },
+  ];
+  for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
+  return collectOutputs(view).complete;
+}
+
+test("findings are complete only if every work succeeded, and nothing was left out or refused", () => {
+  const succeeded = { kind: "succeeded" } as const;
+  assert.equal(isComplete(succeeded), true);
+  assert.equal(isComplete({ kind: "failed", reason: "x" }), false);
+  assert.equal(isComplete({ kind: "skipped", reason: "no changed file matches" }), false);
+  const decision = { kind: "left-out", reason: "shard 2 is missing" } as const;
+  assert.equal(isComplete(succeeded, { type: "decision", work, decision }), false);
+  const refused = { kind: "finding", reason: "`line` is beyond the end." } as const;
+  assert.equal(isComplete(succeeded, { type: "output.refused", work, refused }), false);
+});
+
+const found = {
+  path: "src/a b.ts",
+  line: 3,
+  endLine: 4,
+  severity: "error",
+  rule: "r",
+  message: "m",
+  task: "t",
+  fingerprint: "f",
+} as const;
+const target = { server: "https://github.com", repository: "octo/shop", head: "a".repeat(40) };
+
+describe("the address of a finding", () => {
+  it("is that of its lines", () => {
+    const address = `https://github.com/octo/shop/blob/${"a".repeat(40)}/src/a%20b.ts#L3-L4`;
+    assert.equal(lineAddress(found, target), address);
+  });
+
+  const wrong = [
+    { server: "javascript:alert(1)//" },
+    { server: "https://user@github.com" },
+    { repository: "octo/shop/../../evil" },
+    { head: "main/../x" },
+  ];
+  for (const part of wrong)
+    it(`is none with ${JSON.stringify(part)}`, () =>
+      assert.equal(lineAddress(found, { ...target, ...part }), undefined));
+
+  for (const path of ["../a", "/a"])
+    it(`is none of the path ${path}`, () =>
+      assert.equal(lineAddress({ ...found, path }, target), undefined));
 });

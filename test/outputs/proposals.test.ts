@@ -48,7 +48,7 @@ describe("job_propose", () => {
     ],
     ["no labels", { kind: "label", labels: [] }, /at least one/],
     ["labels that are no texts", { kind: "label", labels: ["bug", 7] }, /list of strings/],
-    ["a login that is none", { kind: "reviewers", reviewers: ["a b"] }, /no login/],
+    ["a login that is none", { kind: "reviewers", reviewers: ["a b"] }, /not a login/],
     ["a title of two lines", { kind: "issue", title: "a\nb", body: "x" }, /on one line/],
     ["an empty body", { kind: "comment", body: " " }, /`body` is required/],
     ["a body that is too long", { kind: "comment", body: "x".repeat(60_001) }, /at most 60000/],

@@ -113,8 +113,6 @@ describe("files", () => {
     ["read-only", read("/repo/.git/config"), false],
     ["read-only", read("/repo/sub/.GIT/config"), false],
     ["read-only", read("/repo/.netrc"), false],
-    ["read-only", read("/repo/.npmrc"), false],
-    ["read-only", read("/repo/.ssh/id_ed25519"), false],
     ["read-only", read("/repo/gha-creds-0123456789abcdef.json"), false],
     ["workspace", write("/repo/.npmrc"), false],
     [{ read: [".npmrc"] }, read("/repo/.npmrc"), true],

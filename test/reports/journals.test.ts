@@ -61,7 +61,7 @@ test("a journal is summarized again when it has changed, and only then", async (
   const [first] = await folder.list();
   assert.equal(first?.runs[0]?.status, "running");
 
-  // The same size and time: what is known is taken for what is there.
+  // A file with equal size and time counts as unchanged.
   await workspace.write("b.tmp", half.replaceAll("run", "nur"));
   await utimes(join(workspace.path, "b.tmp"), 100, 100);
   await rename(join(workspace.path, "b.tmp"), file);

@@ -12,9 +12,11 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { defaultSampling } from "../../src/reports/otlp/trace-context.ts";
 import { createTelemetry } from "../../src/reports/otlp/telemetry.ts";
 import { story } from "../events/samples.ts";
+import { files, inputs } from "../action/rig.ts";
 import { runCli, startCli, type CliResult } from "../rig/cli.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { startCollector } from "../rig/otlp-collector.ts";
+import { runStep } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { tell } from "../rig/tell.ts";
 
@@ -114,7 +116,7 @@ describe("a collector that", () => {
     const closed = telemetry.close?.() ?? Promise.resolve();
     closed.catch(() => {});
     await assert.rejects(clock.runUntil(closed), /did not answer within 1500 ms/);
-    // What is thrown where nobody can catch it fails this test.
+    // An uncaught error would fail this test.
     await import("../../src/reports/otlp/sdk.ts");
     await setTimeout(500);
   });
@@ -129,7 +131,7 @@ describe("a collector that", () => {
       const common = { at: started.at, runId: started.runId };
       for (let iteration = 1; iteration <= works; iteration += 1) {
         const work = { workId: 9, taskId: "many", iteration };
-        tell(telemetry, { ...common, type: "work.started", work });
+        tell(telemetry, { ...common, type: "work.started", work, modelId: "m" });
         tell(telemetry, { ...common, type: "work.ended", work, outcome: { kind: "succeeded" } });
       }
       tell(telemetry, ...events);
@@ -290,4 +292,16 @@ describe("without an address", () => {
       assert.deepEqual([...requests].toSorted(), sent);
     }
   });
+});
+
+it("a collector that hangs is a warning of the step, which passes", async (t) => {
+  const { url } = await startCollector(t, () => {});
+  const { path: workspace } = await makeWorkspace(t, files);
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url };
+  const result = await runStep(t, { workspace, inputs, env });
+  assert.equal(result.code, 0, result.raw);
+  assert.equal(result.outputs["result"], "success");
+  const warnings = result.commands.filter(({ name }) => name === "warning");
+  assert.equal(warnings.length, 1, result.raw);
+  assert.match(JSON.stringify(warnings), /The telemetry is incomplete: /);
 });

@@ -1,7 +1,7 @@
-/** The trace that events make, as the SDK hands its spans over. */
+/** The trace that events make. */
 import { SpanStatusCode, type HrTime } from "@opentelemetry/api";
-import { TracerProvider } from "@opentelemetry/sdk-trace";
 import type { RunEvent } from "../../src/events/event.ts";
+import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { defaultSampling } from "../../src/reports/otlp/trace-context.ts";
 import { Trace } from "../../src/reports/otlp/trace.ts";
 
@@ -32,33 +32,27 @@ export function traceOf(events: readonly RunEvent[], content = false): Made {
   const measured: string[] = [];
   const [first] = events;
   if (first === undefined) return { spans, measured };
-  const ids = { traceId: "", spanId: "" };
-  const nothing = (): Promise<void> => Promise.resolve();
-  const provider = new TracerProvider({
-    idGenerator: { generateTraceId: () => ids.traceId, generateSpanId: () => ids.spanId },
-    spanProcessors: [
-      {
-        onStart() {},
-        onEnd: (span) =>
-          spans.push({
-            name: span.name,
-            spanId: span.spanContext().spanId,
-            parentSpanId: span.parentSpanContext?.spanId ?? "",
-            start: milliseconds(span.startTime),
-            end: milliseconds(span.endTime),
-            error: span.status.code === SpanStatusCode.ERROR ? span.status.message : undefined,
-          }),
-        forceFlush: nothing,
-        shutdown: nothing,
-      },
-    ],
-  });
   const trace = new Trace(
     first,
     { content, provider: "openai", sampling: defaultSampling },
-    { tracer: provider.getTracer("test"), ids, measure: (metric) => measured.push(metric) },
+    {
+      export: (span) =>
+        spans.push({
+          name: span.name,
+          spanId: span.spanContext().spanId,
+          parentSpanId: span.parentSpanContext?.spanId ?? "",
+          start: milliseconds(span.startTime),
+          end: milliseconds(span.endTime),
+          error: span.status.code === SpanStatusCode.ERROR ? span.status.message : undefined,
+        }),
+      measure: (metric) => measured.push(metric),
+    },
   );
-  for (const event of events) trace.apply(event);
+  const view = createRunView();
+  for (const event of events) {
+    applyEvent(view, event);
+    trace.apply(event, view);
+  }
   if (events.at(-1)?.type !== "run.ended") trace.end(events.at(-1)?.at ?? 0);
   return { spans, measured };
 }

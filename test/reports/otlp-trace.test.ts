@@ -62,7 +62,7 @@ describe("a trace", () => {
     const work = { ...own, taskId: "docs" };
     const bodies: RunEventBody[] = [
       { ...planned(ref(0, "a")), type: "run.started", jobName: "j", workingDirectory: "/" },
-      { type: "work.started", work: own },
+      { type: "work.started", work: own, modelId: "m" },
       {
         type: "session.started",
         work,

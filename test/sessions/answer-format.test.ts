@@ -110,27 +110,6 @@ describe("a server that refuses the format", () => {
   });
 });
 
-test("a sub-agent is not asked for the format", async (t) => {
-  const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
-  const task = { name: "task", arguments: { ...args, mode: "sync" } };
-  const rig = await sharedRig(t, ({ prompt, messages }) => {
-    if (prompt !== "Delegate") return { text: "Helped" };
-    return messages.at(-1)?.role === "tool" ? json : { toolCalls: [task] };
-  });
-  const session = await rig.open({
-    answersFormatted: true,
-    permissions: "all",
-    availableTools: ["task"],
-  });
-  completed(await turn(session, "Delegate", { answerFormat }));
-  assert.deepEqual(
-    rig.server.requests.map(
-      (one) => `${/Help|Delegate/.exec(one.prompt)?.[0]} ${asked(one) !== undefined}`,
-    ),
-    ["Delegate true", "Help false", "Delegate true"],
-  );
-});
-
 test("a rehearsal is asked nothing new; an application's transport is", async (t) => {
   for (const scripted of [true, false]) {
     const requests: RecordedRequest[] = [];

@@ -89,20 +89,24 @@ for (const wire of wires) {
   });
 }
 
-test("a sub-agent of the session is not given the history", async (t) => {
+test("a sub-agent of the session gets neither the history nor the format of the answer", async (t) => {
   const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
   const task = { name: "task", arguments: { ...args, mode: "sync" } };
   const rig = await sharedRig(t, ({ prompt, messages }) => {
     if (prompt !== "Delegate") return { text: "Helped" };
     return messages.at(-1)?.role === "tool" ? { text: "Done" } : { toolCalls: [task] };
   });
-  const session = await rig.open({ history: past, permissions: "all", availableTools: ["task"] });
-  assert.equal(completed(await turn(session, "Delegate")).text, "Done");
-  const given = rig.server.requests.map(
-    (one) =>
-      `${/Help|Delegate/.exec(one.prompt)?.[0]} ${seen(one).includes("assistant: In the archive.")}`,
-  );
-  assert.deepEqual(given, ["Delegate true", "Help false", "Delegate true"]);
+  const more = { permissions: "all", availableTools: ["task"], answersFormatted: true } as const;
+  const session = await rig.open({ history: past, ...more });
+  const answerFormat = { name: "document", schema: { type: "object" } };
+  assert.equal(completed(await turn(session, "Delegate", { answerFormat })).text, "Done");
+  const seenBy = rig.server.requests.map((one) => [
+    /Help|Delegate/.exec(one.prompt)?.[0],
+    seen(one).includes("assistant: In the archive."),
+    JSON.stringify(one.body).includes("json_schema"),
+  ]);
+  const own = ["Delegate", true, true];
+  assert.deepEqual(seenBy, [own, ["Help", false, false], own]);
 });
 
 test("without a transport, only sessions with a history have their requests handled in this process", async (t) => {

@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import type { Agent } from "node:http";
 import { Duplex } from "node:stream";
-import type { Attributes, Meter } from "@opentelemetry/api";
+import type { Attributes } from "@opentelemetry/api";
 import { OTLPMetricExporterBase } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPExporterBase, type IOtlpExportDelegate } from "@opentelemetry/otlp-exporter-base";
 import {
@@ -26,17 +26,11 @@ import {
   resourceFromAttributes,
 } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
-import {
-  BatchSpanProcessor,
-  SamplingDecision,
-  TracerProvider,
-  type SpanProcessor,
-} from "@opentelemetry/sdk-trace";
-import { gitHubAttributes } from "./github-attributes.ts";
+import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { Clock } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { shownUrl, type Signal, type SignalName, type TelemetrySettings } from "./settings.ts";
-import { metrics, type Instruments, type Metric, type TraceOptions } from "./span.ts";
+import type { Instruments, TraceOptions } from "./span.ts";
 import { isSampled } from "./trace-context.ts";
 
 export type TelemetryOptions = TraceOptions &
@@ -52,21 +46,48 @@ interface SdkOptions extends TelemetryOptions {
   readonly onFailure: (failure: string) => void;
 }
 
-/** Until they are sent, spans wait here; what is beyond it is dropped. */
+/** The number of spans that wait to be sent; further ones are dropped. */
 const MAX_WAITING = 16_384;
 const METRICS_EVERY_MS = 60_000;
-const SCOPE = "agent-jobs";
 /** The conventions that the names of spans, metrics and attributes are from. */
 const schemaUrl = "https://opentelemetry.io/schemas/1.41.0";
 
+const seconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
+const powers = (of: (power: number) => number): number[] =>
+  Array.from({ length: 14 }, (_, power) => of(power));
+
+/** Unit, description, and the buckets of a histogram; others are counters. */
+const metrics: Readonly<Record<string, readonly [string, string, number[]?]>> = {
+  "agent_jobs.runs": ["{run}", "Runs that have ended"],
+  "agent_jobs.run.duration": ["s", "Duration of runs", seconds],
+  "agent_jobs.retries": ["{retry}", "Retries, by cause: unmet criteria, or the crash of a session"],
+  "agent_jobs.usage.cost": ["{request}", "Premium requests"],
+  "gen_ai.client.token.usage": [
+    "{token}",
+    "Input and output tokens of model calls",
+    powers((power) => 4 ** power),
+  ],
+  "gen_ai.client.operation.duration": [
+    "s",
+    "Duration of model calls",
+    powers((power) => 2 ** power / 100),
+  ],
+  "gen_ai.client.operation.time_to_first_chunk": [
+    "s",
+    "Time to the first token of model calls",
+    powers((power) => 2 ** power / 1000),
+  ],
+};
+
 export function createSdk(options: SdkOptions): Instruments & { close(): Promise<void> } {
-  const { version, environment, onFailure } = options;
-  setMaxListeners(0, options.signal);
+  const { version, environment, onFailure, signal, traces, metrics: points } = options;
+  setMaxListeners(0, signal);
+  const scope = { name: "agent-jobs", version, schemaUrl };
   const resource = defaultResource()
     .merge(
       resourceFromAttributes(
         {
-          "service.name": SCOPE,
+          "service.name": scope.name,
           "service.version": version,
           // Counters begin at zero in each process: without it, those of another run would be replaced.
           "service.instance.id": crypto.randomUUID(),
@@ -77,133 +98,110 @@ export function createSdk(options: SdkOptions): Instruments & { close(): Promise
     )
     .merge(detectResources({ detectors: [envDetector] }));
   const count = { ended: 0, tried: 0 };
-  const ids = { traceId: "", spanId: "" };
-  const { traces, metrics: points } = options;
-  const tracing = new TracerProvider({
-    resource,
-    idGenerator: { generateTraceId: () => ids.traceId, generateSpanId: () => ids.spanId },
-    sampler: {
-      shouldSample: (_context, traceId) => ({
-        decision:
-          traces !== undefined && isSampled(traceId, options)
-            ? SamplingDecision.RECORD_AND_SAMPLED
-            : SamplingDecision.NOT_RECORD,
-      }),
-    },
-    spanProcessors:
-      traces === undefined
-        ? []
-        : [
-            onEnd(() => (count.ended += 1)),
-            new BatchSpanProcessor({
-              exporter: watched(
-                new OTLPExporterBase(
-                  delegate(
-                    "traces",
-                    traces,
-                    options,
-                    traces.json ? JsonTraceSerializer : ProtobufTraceSerializer,
-                    TraceExporterMetricsHelper,
-                  ),
-                ),
-                (error) => onFailure(unsent("traces", traces, error)),
-                (batch) => (count.tried += batch.length),
-              ),
-              maxQueueSize: MAX_WAITING,
-              exportTimeoutMillis: traces.timeoutMs,
-            }),
-          ],
-  });
+  const processor =
+    traces &&
+    new BatchSpanProcessor({
+      exporter: new OTLPExporterBase(
+        delegate(
+          "traces",
+          traces,
+          options,
+          traces.json ? JsonTraceSerializer : ProtobufTraceSerializer,
+          TraceExporterMetricsHelper,
+          (batch: readonly ReadableSpan[]) => (count.tried += batch.length),
+        ),
+      ),
+      maxQueueSize: MAX_WAITING,
+      exportTimeoutMillis: traces.timeoutMs,
+    });
+  const exporter =
+    points &&
+    new OTLPMetricExporterBase(
+      delegate(
+        "metrics",
+        points,
+        options,
+        points.json ? JsonMetricsSerializer : ProtobufMetricsSerializer,
+        MetricsExporterMetricsHelper,
+      ),
+    );
   const metering = new MeterProvider({
     resource,
     readers:
-      points === undefined
+      exporter === undefined
         ? []
         : [
             new PeriodicExportingMetricReader({
-              exporter: watched(
-                new OTLPMetricExporterBase(
-                  delegate(
-                    "metrics",
-                    points,
-                    options,
-                    points.json ? JsonMetricsSerializer : ProtobufMetricsSerializer,
-                    MetricsExporterMetricsHelper,
-                  ),
-                ),
-                (error) => onFailure(unsent("metrics", points, error)),
-              ),
+              exporter,
               exportIntervalMillis: METRICS_EVERY_MS,
-              exportTimeoutMillis: points.timeoutMs,
+              exportTimeoutMillis: points?.timeoutMs,
             }),
           ],
   });
-  const meter = metering.getMeter(SCOPE, version, { schemaUrl });
+  const meter = metering.getMeter(scope.name, version, { schemaUrl });
   const recorders = new Map(
-    Object.entries<Metric>(metrics).map(([name, metric]) => [name, recorder(meter, name, metric)]),
+    Object.entries(metrics).map(([name, [unit, description, buckets]]) => {
+      const histogram =
+        buckets &&
+        meter.createHistogram(name, {
+          unit,
+          description,
+          advice: { explicitBucketBoundaries: buckets },
+        });
+      const counter = histogram ?? meter.createCounter(name, { unit, description });
+      return [
+        name,
+        (value: number, attributes: Attributes) =>
+          "record" in counter ? counter.record(value, attributes) : counter.add(value, attributes),
+      ];
+    }),
   );
   return {
-    tracer: tracing.getTracer(SCOPE, version, { schemaUrl }),
-    ids,
+    export(span) {
+      if (processor === undefined || !isSampled(span.spanContext().traceId, options)) return;
+      count.ended += 1;
+      processor.onEnd({ ...span, resource, instrumentationScope: scope });
+    },
     measure: (name, value, attributes) => recorders.get(name)?.(value, attributes),
     async close() {
-      await Promise.allSettled([tracing.shutdown(), metering.shutdown()]);
+      await Promise.allSettled([processor?.shutdown(), metering.shutdown()]);
       const lost = count.ended - count.tried;
       if (lost > 0) onFailure(`${lost} spans were dropped, because too many were waiting`);
     },
   };
 }
 
-function recorder(
-  meter: Meter,
-  name: string,
-  { unit, description, buckets }: Metric,
-): (value: number, attributes: Attributes) => void {
-  if (buckets === undefined) {
-    const counter = meter.createCounter(name, { unit, description });
-    return (value, attributes) => counter.add(value, attributes);
-  }
-  const advice = { explicitBucketBoundaries: [...buckets] };
-  const histogram = meter.createHistogram(name, { unit, description, advice });
-  return (value, attributes) => histogram.record(value, attributes);
-}
-
-/** Spans that are not sampled have no end. */
-function onEnd(ended: SpanProcessor["onEnd"]): SpanProcessor {
-  const nothing = (): Promise<void> => Promise.resolve();
-  return { onStart() {}, onEnd: ended, forceFlush: nothing, shutdown: nothing };
-}
-
-interface Exporter<Items> {
-  export(
-    items: Items,
-    done: (result: { readonly code: number; readonly error?: Error }) => void,
-  ): void;
-}
-
-/** The SDK keeps failures to itself. */
-function watched<Items, E extends Exporter<Items>>(
-  exporter: E & Exporter<Items>,
-  onFailure: (error: unknown) => void,
-  onExport: (items: Items) => void = () => {},
-): E {
-  const send = exporter.export.bind(exporter);
-  exporter.export = (items, done) => {
-    onExport(items);
-    send(items, (result) => {
-      if (result.code !== 0) onFailure(result.error);
-      done(result);
-    });
+/** Returns the pipeline and the change of a run on GitHub, in the names of the conventions. */
+function gitHubAttributes(environment: Environment): Attributes {
+  if (environment["GITHUB_ACTIONS"] !== "true") return {};
+  const of = (name: string): string | undefined => environment[`GITHUB_${name}`] || undefined;
+  const [owner, repository] = of("REPOSITORY")?.split("/") ?? [];
+  const home = repository && `${of("SERVER_URL") ?? "https://github.com"}/${of("REPOSITORY")}`;
+  const run = of("RUN_ID");
+  const attempt = of("RUN_ATTEMPT") ?? "1";
+  const source = of("HEAD_REF");
+  return {
+    "cicd.pipeline.name": of("WORKFLOW"),
+    "cicd.pipeline.run.id": run,
+    "cicd.pipeline.run.url.full": home && run && `${home}/actions/runs/${run}/attempts/${attempt}`,
+    "cicd.pipeline.task.name": of("JOB"),
+    "cicd.worker.name": environment["RUNNER_NAME"],
+    "vcs.provider.name": "github",
+    "vcs.owner.name": owner,
+    "vcs.repository.name": repository,
+    "vcs.repository.url.full": home,
+    "vcs.ref.head.name": source ?? of("REF_NAME"),
+    "vcs.ref.head.type": source === undefined ? of("REF_TYPE") : "branch",
+    // The commit of a pull request's event is a merge that nobody has pushed.
+    "vcs.ref.head.revision": source === undefined ? of("SHA") : undefined,
+    "vcs.ref.base.name": of("BASE_REF"),
+    "vcs.change.id": /^refs\/pull\/(\d+)\//.exec(of("REF") ?? "")?.[1],
   };
-  return exporter;
 }
 
-function unsent(name: SignalName, to: Signal, error: unknown): string {
-  const status =
-    error instanceof Error && "code" in error && typeof error.code === "number"
-      ? `HTTP ${error.code} `
-      : "";
-  const reason = error instanceof Error ? error.message : String(error);
+function unsent(name: SignalName, to: Signal, error: Error): string {
+  const status = "code" in error && typeof error.code === "number" ? `HTTP ${error.code} ` : "";
+  const reason = error.message;
   let hint = "";
   if (/\/v1\/(?:traces|metrics)\/v1\//.test(to.url))
     hint = `. The address must not end with /v1/traces: /v1/${name} is appended`;
@@ -218,45 +216,50 @@ interface PartialSuccess {
   readonly errorMessage?: string;
 }
 
+/** Sends items and reports failures, which the SDK keeps to itself. */
 function delegate<Items, Response extends { partialSuccess?: PartialSuccess }>(
   name: SignalName,
   to: Signal,
   { signal, onFailure }: SdkOptions,
   serializer: ISerializer<Items, Response>,
   helper: IExporterMetricsHelper<Items>,
+  onExport: (items: Items) => void = () => {},
 ): IOtlpExportDelegate<Items> {
-  const type = to.json ? "application/json" : "application/x-protobuf";
-  const given = { url: to.url, timeoutMillis: to.timeoutMs, concurrencyLimit: 64 };
-  const options = convertLegacyHttpOptions(given, name.toUpperCase(), `v1/${name}`, {
-    "Content-Type": type,
-  });
-  const agentFactory = async (protocol: string): Promise<Agent> =>
-    endedBy(signal, await options.agentFactory(protocol));
+  const options = convertLegacyHttpOptions(
+    { url: to.url, timeoutMillis: to.timeoutMs, concurrencyLimit: 64 },
+    name.toUpperCase(),
+    `v1/${name}`,
+    { "Content-Type": to.json ? "application/json" : "application/x-protobuf" },
+  );
   const listening: ISerializer<Items, Response> = {
     serializeRequest: (items) => serializer.serializeRequest(items),
     deserializeResponse(data) {
       const response = serializer.deserializeResponse(data);
-      const {
-        rejectedSpans,
-        rejectedDataPoints,
-        errorMessage = "",
-      } = response.partialSuccess ?? {};
+      const { rejectedSpans, rejectedDataPoints, errorMessage } = response.partialSuccess ?? {};
       const rejected = rejectedSpans ?? rejectedDataPoints ?? 0;
       const items = name === "traces" ? "spans" : "points";
-      if (rejected > 0 || errorMessage !== "")
-        onFailure(
-          `${shownUrl(to)} rejected ${rejected} ${items}: ${errorMessage || "no reason given"}`,
-        );
+      const reason = errorMessage || "no reason given";
+      if (rejected > 0 || errorMessage)
+        onFailure(`${shownUrl(to)} rejected ${rejected} ${items}: ${reason}`);
       return response;
     },
   };
-  return createOtlpHttpExportDelegate(
-    { ...options, agentFactory },
+  const inner = createOtlpHttpExportDelegate(
+    { ...options, agentFactory: async (kind) => endedBy(signal, await options.agentFactory(kind)) },
     listening,
     `otlp_http_${helper.name}_exporter`,
     helper,
     undefined,
   );
+  const send = inner.export.bind(inner);
+  inner.export = (items, done) => {
+    onExport(items);
+    send(items, (result) => {
+      if (result.error !== undefined) onFailure(unsent(name, to, result.error));
+      done(result);
+    });
+  };
+  return inner;
 }
 
 function endedBy(signal: AbortSignal, agent: Agent): Agent {

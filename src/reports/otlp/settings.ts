@@ -34,7 +34,7 @@ export function isCollector(address: string): boolean {
   return urlOf(address) !== undefined && /^https?:\/\//i.test(address);
 }
 
-/** Undefined: nothing was asked for. */
+/** Returns undefined if nothing was asked for. */
 export function readSettings(
   environment: Environment,
   otlp: string | undefined,

@@ -9,7 +9,7 @@ export interface ParentContext {
   readonly sampled: boolean;
 }
 
-/** Undefined for a header that is missing or not valid: the run starts a trace of its own. */
+/** Returns undefined for a header that is missing or not valid: the run starts a trace of its own. */
 export function parseTraceparent(header: string | undefined): ParentContext | undefined {
   const [, version, traceId = "", spanId = "", flags = ""] =
     /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/.exec(
@@ -34,7 +34,7 @@ export function spanIdOf(runId: string, place: string): string {
 
 export const ROOT = "run";
 
-/** Of a tool call: both who runs the tool and who reports its span know it. */
+/** The place of a tool call, known to the runner of the tool and to the reporter of its span. */
 export function callPlace(sessionId: string, toolCallId: string): string {
   return `call/${sessionId}/${toolCallId}`;
 }
@@ -59,7 +59,7 @@ export function isSampled(traceId: string, { parent, sampling }: TraceContext): 
   return Number.parseInt(traceId.slice(-13), 16) >= (1 - sampling.ratio) * 2 ** 52;
 }
 
-/** For processes that the run starts: their spans are children of the one at the place. */
+/** A header for processes that the run starts: their spans are children of the span at the place. */
 export function traceparentOf(runId: string, context: TraceContext, place = ROOT): string {
   const traceId = traceIdOf(runId, context.parent);
   return `00-${traceId}-${spanIdOf(runId, place)}-${isSampled(traceId, context) ? "01" : "00"}`;

@@ -1,7 +1,6 @@
 /** A turn, with its model calls and tool calls. */
-import { SpanKind, type Attributes } from "@opentelemetry/api";
-import { defined } from "../../text/guards.ts";
 import { truncate } from "../../text/truncate.ts";
+import { SpanKind, type Attributes } from "@opentelemetry/api";
 import type { TurnEnded, TurnStarted } from "../../events/event.ts";
 import {
   UNKNOWN_TOOL,
@@ -10,42 +9,28 @@ import {
   type SessionActivity,
   type ToolEnded,
 } from "../../events/session-activity.ts";
-import { shortened, shortenedValue, type OpenSpan, type RunSpans } from "./span.ts";
+import { contentOf, shortened, type Span, type SpanEnd, type TracedRun } from "./span.ts";
 import { callPlace } from "./trace-context.ts";
-
-/** A message of a conversation, in the form of `gen_ai.input.messages` and `gen_ai.output.messages`. */
-interface Message {
-  readonly role: "user" | "assistant" | "tool";
-  readonly parts: readonly object[];
-  readonly finish_reason?: string;
-}
 
 const MAX_NAME = 100;
 
 export class TurnSpans {
-  readonly #span: OpenSpan;
-  readonly #run: RunSpans;
-  readonly #modelId: string;
-  readonly #sessionId: string;
-  readonly #tools = new Map<string, OpenSpan>();
+  readonly #run: TracedRun;
+  readonly #span: Span;
+  readonly #turn: TurnStarted;
+  readonly #tools = new Map<string, Span>();
   /** A model call whose answer may follow. */
-  #call: { readonly span: OpenSpan; readonly used: ModelUsed } | undefined;
-  /** Since when the model has been asked for an answer that isn't there yet. */
+  #call: { readonly span: Span; readonly used: ModelUsed } | undefined;
+  /** The time since which the model has been asked for an answer that isn't there yet. */
   #asked: number | undefined;
-  /** What the next model call gets in addition. */
-  #input: Message[];
-  #children = 0;
+  /** Messages that the next model call gets in addition, in the form of `gen_ai.input.messages`. */
+  #input: object[];
 
-  constructor(
-    run: RunSpans,
-    span: OpenSpan,
-    { modelId, sessionId, prompt }: Pick<TurnStarted, "modelId" | "sessionId" | "prompt">,
-  ) {
+  constructor(run: TracedRun, span: Span, turn: TurnStarted) {
     this.#run = run;
     this.#span = span;
-    this.#modelId = modelId;
-    this.#sessionId = sessionId;
-    this.#input = [{ role: "user", parts: [textPart(prompt)] }];
+    this.#turn = turn;
+    this.#input = [{ role: "user", parts: [textPart(turn.prompt)] }];
   }
 
   apply(activity: SessionActivity, at: number): void {
@@ -61,7 +46,7 @@ export class TurnSpans {
         return;
       case "model.failed": {
         this.#endCall();
-        const { modelId = this.#modelId, statusCode, message, subAgent, durationMs = 0 } = activity;
+        const { modelId, statusCode, message, subAgent, durationMs = 0 } = activity;
         const call = this.#ofCall(modelId, subAgent);
         const error = String(statusCode ?? "_OTHER");
         // The runtime may ask again.
@@ -85,35 +70,29 @@ export class TurnSpans {
   end(outcome: TurnEnded["outcome"], at: number): void {
     this.#endCall();
     const attributes = { "agent_jobs.outcome": outcome };
-    const end = { attributes, ...(outcome === "crashed" && { error: outcome }) };
+    const end: SpanEnd = { attributes, error: outcome === "crashed" ? outcome : undefined };
     if (this.#asked !== undefined && outcome !== "completed")
-      this.#openChat(this.#ofCall(this.#modelId, false), this.#asked).end(at, end);
+      this.#openChat(this.#ofCall(), this.#asked).end(at, end);
     this.#span.endAll(at, end);
   }
 
-  #nextPlace(): string {
-    this.#children += 1;
-    return `${this.#span.place}/${this.#children}`;
-  }
-
-  #openChat(attributes: Attributes, startedAt: number, endsAt?: number): OpenSpan {
+  #openChat(attributes: Attributes, startedAt: number, endsAt?: number): Span {
     return this.#span.open({
-      place: this.#nextPlace(),
       name: `chat ${String(attributes["gen_ai.request.model"])}`,
       startedAt: Math.max(this.#span.startedAt, startedAt),
       endsAt,
       kind: SpanKind.CLIENT,
-      attributes: { ...attributes, "gen_ai.conversation.id": this.#sessionId },
+      attributes: { ...attributes, "gen_ai.conversation.id": this.#turn.sessionId },
     });
   }
 
   /** A sub-agent has a model of its own. */
-  #ofCall(model: string, subAgent: boolean): Attributes {
+  #ofCall(model = this.#turn.modelId, subAgent = false): Attributes {
     const { provider, server } = this.#run.options;
     return {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": provider,
-      "gen_ai.request.model": subAgent ? model : this.#modelId,
+      "gen_ai.request.model": subAgent ? model : this.#turn.modelId,
       ...(server && {
         "server.address": server.hostname.replace(/^\[|\]$/g, ""),
         "server.port": Number(server.port || (server.protocol === "http:" ? 80 : 443)),
@@ -124,26 +103,26 @@ export class TurnSpans {
 
   #startCall(used: ModelUsed, at: number): void {
     this.#endCall();
-    const { modelId, inputTokens, outputTokens, cost, firstTokenMs, responseId } = used;
-    const call = {
-      ...this.#ofCall(modelId, used.subAgent),
-      "gen_ai.response.model": modelId,
-    };
+    const { modelId, inputTokens, outputTokens, cost, firstTokenMs, responseId, subAgent } = used;
+    const call = { ...this.#ofCall(modelId, subAgent), "gen_ai.response.model": modelId };
     const span = this.#openChat(call, at - used.durationMs, at);
     this.#call = { span, used };
+    // The messages are only those that this call adds: the whole conversation would be in every span.
+    const isNew = !subAgent && this.#input.length > 0;
     span.set({
       ...usageOf(used),
       "gen_ai.response.id": responseId && truncate(responseId, MAX_NAME, "…"),
       "gen_ai.response.time_to_first_chunk": firstTokenMs && firstTokenMs / 1000,
+      ...(this.#run.options.content &&
+        isNew && { "gen_ai.input.messages": JSON.stringify(this.#input.splice(0)) }),
     });
-    if (this.#run.options.content && !used.subAgent && this.#input.length > 0)
-      // Only what this call adds: the whole conversation would be in every span.
-      span.set({ "gen_ai.input.messages": JSON.stringify(this.#input.splice(0)) });
     const { measure } = this.#run.sdk;
     for (const [type, tokens] of Object.entries({ input: inputTokens, output: outputTokens }))
       measure("gen_ai.client.token.usage", tokens, { ...call, "gen_ai.token.type": type });
-    const failure = used.finish === "error" ? { "error.type": used.finish } : {};
-    this.#measureDuration(used.durationMs, { ...call, ...failure });
+    this.#measureDuration(used.durationMs, {
+      ...call,
+      ...(used.finish === "error" && { "error.type": used.finish }),
+    });
     if (firstTokenMs !== undefined)
       measure("gen_ai.client.operation.time_to_first_chunk", firstTokenMs / 1000, call);
     if (cost > 0) measure("agent_jobs.usage.cost", cost, call);
@@ -161,29 +140,25 @@ export class TurnSpans {
     if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
     if (this.#run.options.content && !used.subAgent && reply !== undefined)
       span.set({ "gen_ai.output.messages": JSON.stringify([answerOf(reply, finish)]) });
-    span.end(0, finish === "error" ? { error: finish } : {});
+    span.end(0, { error: finish === "error" ? finish : undefined });
   }
 
-  #openTool(
-    id: string,
-    called: string,
-    at: number,
-    parent = this.#span,
-    given?: unknown,
-  ): OpenSpan {
+  #openTool(id: string, called: string, at: number, parent = this.#span, args?: unknown): Span {
     // The model may call what doesn't exist.
     const name = truncate(called, MAX_NAME, "…");
-    const place = callPlace(this.#sessionId, id);
+    const place = callPlace(this.#turn.sessionId, id);
+    const { calls } = this.#run;
     const span = parent.open({
-      place: this.#run.take(place) ? place : this.#nextPlace(),
+      place: calls.has(place) ? undefined : place,
       name: `execute_tool ${name}`,
       startedAt: at,
       attributes: {
         ...toolAttributes(name),
         "gen_ai.tool.call.id": id,
-        ...this.#run.content({ "gen_ai.tool.call.arguments": JSON.stringify(given) }),
+        ...contentOf(this.#run, { "gen_ai.tool.call.arguments": JSON.stringify(args) }),
       },
     });
+    calls.add(place);
     this.#tools.set(id, span);
     return span;
   }
@@ -197,13 +172,13 @@ export class TurnSpans {
     const response = result?.content ?? error?.message ?? "";
     const part = { type: "tool_call_response", id: toolCallId, response: shortened(response) };
     if (this.#run.options.content) this.#input.push({ role: "tool", parts: [part] });
+    const isError = !succeeded && stopped !== true;
     span.end(at, {
       attributes: {
         "process.exit.code": exitCode,
-        ...this.#run.content({ "gen_ai.tool.call.result": response }),
+        ...contentOf(this.#run, { "gen_ai.tool.call.result": response }),
       },
-      ...(!succeeded &&
-        stopped !== true && { error: error?.code ?? "_OTHER", reason: error?.message }),
+      ...(isError && { error: error?.code ?? "_OTHER", reason: error?.message }),
     });
   }
 }
@@ -219,13 +194,12 @@ export function usageOf(used: ModelUsed): Readonly<Record<string, number>> {
   };
 }
 
-function answerOf({ text, toolCalls }: ModelReplied, finish = ""): Message {
-  const calls = toolCalls.map(({ id, name, arguments: given }) => ({
-    type: "tool_call",
-    name,
-    arguments: shortenedValue(given),
-    ...defined({ id }),
-  }));
+function answerOf({ text, toolCalls }: ModelReplied, finish = ""): object {
+  const calls = toolCalls.map(({ id, name, arguments: args }) => {
+    const json = JSON.stringify(args) ?? "";
+    const short = shortened(json);
+    return { type: "tool_call", name, arguments: short === json ? args : short, id };
+  });
   const parts = [...(text === "" ? [] : [textPart(text)]), ...calls];
   return { role: "assistant", parts, finish_reason: finish };
 }

@@ -1,4 +1,4 @@
-/** An output whose reader may be slow, or stall: what it has not taken is kept up to a bound, then the oldest is dropped. */
+/** An output whose reader may be slow or stall. It keeps pending text up to a bound, and then drops the oldest. */
 import type { Clock } from "../../platform/clock.ts";
 import type { TerminalStream } from "./terminal-reporter.ts";
 
@@ -10,7 +10,7 @@ export interface OutputStream extends TerminalStream {
 
 /** UTF-16 units kept for a reader that is behind. */
 const KEPT = 8 * 1024 * 1024;
-/** About what the stream gets at once, in UTF-16 units: it reports no progress within it. */
+/** Approximate size of a write, in UTF-16 units: the stream reports no progress within one. */
 const CHUNK = 64 * 1024;
 /** How often `end` checks whether the reader continues. */
 const POLL_MS = 50;
@@ -55,7 +55,7 @@ export class BoundedOutput {
     return this.#incomplete ? "the reader was too slow, so the middle was omitted" : undefined;
   }
 
-  /** To half of the bound, so that the cost of dropping is shared by many writes. */
+  /** Drops the oldest half, so that many writes share the cost. */
   #drop(): void {
     let count = 0;
     for (; this.#length > this.#bound / 2 && count < this.#kept.length - 1; count += 1)

@@ -143,7 +143,7 @@ function actionLine(action: OpenAction, now: number): string {
   return `    ${actionDoing(action)}${bar} ${clockText(now - startedAt)}${said}`;
 }
 
-/** What is less important comes later: a narrow terminal cuts it. */
+/** A narrow terminal cuts the end, so the least important facts come last. */
 function workLine(
   work: WorkView,
   now: number,

@@ -5,11 +5,11 @@ import type { RunEvent, WorkRef } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
 import type { RunView, WorkView } from "../../events/view.ts";
-import { eventLines, resultLines, type Verbosity } from "../event-line.ts";
+import { eventLines } from "../event-lines.ts";
 import { createLiveView, type LiveStream } from "./live-view.ts";
 import { chartOf } from "../flow-chart.ts";
-import { createPaint } from "../paint.ts";
-import { lastLine, type Exit } from "../last-line.ts";
+import { createPaint, type Verbosity } from "../paint.ts";
+import { lastLine, resultLines, type Exit } from "../result-lines.ts";
 import { Heartbeat } from "../doing.ts";
 import { fitColumnsMiddle } from "../../text/columns.ts";
 import { harmless, oneLine, paragraph } from "../../text/harmless-text.ts";
@@ -39,7 +39,7 @@ export interface TerminalPause {
   setPaused: (paused: boolean) => void;
 }
 
-/** Without a terminal there is no width to keep to. */
+/** The width of a log file. */
 const LOG_COLUMNS = 120;
 /** On a narrower terminal, the terminal itself breaks lines. */
 const MIN_COLUMNS = 20;
@@ -61,7 +61,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   let view: RunView | undefined;
   let labelWidth = 0;
   let over = false;
-  /** What was printed during a pause; undefined: there is none. */
+  /** Lines that were printed during a pause. Undefined: there is none. */
   let held: string[] | undefined;
 
   const heartbeat = new Heartbeat(clock, (now, line) =>

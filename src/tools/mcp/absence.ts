@@ -1,6 +1,9 @@
-/** Whether a failed request to an address is worth another try: the server isn't there, or doesn't know the session any more. */
+/** Why a server failed: whether another try may help, or what its author can do. */
 import { urlOf } from "../../text/guards.ts";
 import { errorCode } from "../../platform/system-error.ts";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isBareName } from "../../platform/search-path.ts";
 
 /**
  * `unreached`: nobody listens there, so that the request has not been read. `refused`: the server, or a proxy, said that
@@ -72,7 +75,7 @@ export function addressError(text: string, error: unknown): string {
   return `${url?.href ?? text}: ${how}${messageOf(error)}${old}`;
 }
 
-/** With its causes, where the reason is: `fetch failed` alone says nothing. */
+/** Includes the causes, because `fetch failed` alone gives no reason. */
 export function messageOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth === 5) return depth === 0 ? String(error) : "";
   const cause = messageOf(error.cause, depth + 1);
@@ -80,4 +83,28 @@ export function messageOf(error: unknown, depth = 0): string {
   if (cause === "" || text.includes(cause)) return text;
   const [said = ""] = cause.split(": ");
   return text.endsWith(said) ? text + cause.slice(said.length) : `${text}: ${cause}`;
+}
+
+const absent =
+  /no such file|no module named|module not found|cannot find|can't (?:open|find)|not found|ENOENT/i;
+const noNetwork =
+  /ENOTFOUND|EAI_AGAIN|ENETUNREACH|getaddrinfo|could ?n[o']t resolve|unable to resolve|name resolution|network is unreachable|no such host/i;
+
+export function sandboxHint(words: readonly string[], cwd: string, errors: string): string {
+  const hidden = words
+    .filter((word) => word.startsWith("/") || (word.includes("/") && !isBareName(word)))
+    .map((word) => resolve(cwd, word))
+    .find((path) => errors.includes(path) && existsSync(path));
+  if (hidden !== undefined && absent.test(errors))
+    return `\nThe file ${hidden} exists, but the sandbox hides it. Allow its folder with \`read\` in the \`permissions\` of the server.`;
+  if (noNetwork.test(errors))
+    return "\nIn the sandbox, a program reaches only the hosts of its permissions. Name those that it needs in `hosts`, in the `permissions` of the server.";
+  return "";
+}
+
+/** Explains the empty folder if a server that started there misses a file. */
+export function folderHint(words: readonly string[], errors: string): string {
+  if (!absent.test(errors)) return "";
+  const script = words.find((word) => /^[^-@/]*\.[a-z]+$/i.test(word)) ?? "server.js";
+  return `\nThe server started in an empty folder, because neither its \`command\` nor its first argument is the path of a file in the working directory. Write such a path, for example \`./${script}\` or \`./node_modules/.bin/tsx\`.`;
 }

@@ -13,8 +13,14 @@ import { startTimeLimit, unlessAborted, within } from "../../platform/waiting.ts
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
-import { Absence, absenceKind, addressError, messageOf } from "./absence.ts";
-import { folderHint, sandboxHint } from "./hints.ts";
+import {
+  folderHint,
+  sandboxHint,
+  Absence,
+  absenceKind,
+  addressError,
+  messageOf,
+} from "./absence.ts";
 import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
@@ -24,7 +30,6 @@ import { truncateStart } from "../../text/truncate.ts";
 
 interface ConnectOptions {
   readonly version: string;
-  /** It starts in the working directory. */
   readonly isLocal: boolean;
   readonly cwd: string;
   readonly sandbox?: Sandbox | undefined;
@@ -61,7 +66,7 @@ const readResource: ServerTool = {
 
 /** A call has a time limit of its own: this one is the longest that a timer can have. */
 const noTimeout = 2 ** 31 - 1;
-/** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
+/** For servers that don't answer the question for their versions. */
 const probeMs = 4_000;
 const mostPages = 100;
 const shownErrors = 2_000;
@@ -74,7 +79,7 @@ export async function loadClient(): Promise<ClientPackage> {
 }
 
 export class Connection {
-  /** 0, or that of the last change of its tools; no two changes of any server have the same. */
+  /** Changes with the list of tools. No two changes of any servers have the same number. */
   version = 0;
   readonly #options: ConnectOptions;
   readonly #address: ServerAddress;
@@ -300,7 +305,6 @@ export class Connection {
     );
     const { resourceTemplates } = await this.#client
       .request({ method: "resources/templates/list", params: {} }, options)
-      // Not every server has templates.
       .catch(() => ({ resourceTemplates: [] }));
     return { content: [], structuredContent: { resources, resourceTemplates, nextCursor } };
   }

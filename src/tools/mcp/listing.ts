@@ -12,7 +12,6 @@ interface Malformed {
 
 export interface ServerList {
   readonly tools: readonly ServerTool[];
-  /** Tools that don't follow the protocol. */
   readonly malformed: readonly Malformed[];
 }
 
@@ -50,7 +49,6 @@ interface OfferedTool {
 
 /** The names that the protocol allows, without the slash, which separates server and tool. */
 const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
-/** UTF-16 units. */
 const longestDescription = 4_096;
 const longestName = 80;
 const longestWhy = 200;
@@ -108,7 +106,7 @@ function offered(
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
     checksParams: true,
     readOnly,
-    // Nothing that it reads changes by another call of the same kind.
+    // Calls that only read don't affect each other.
     parallelSafe: readOnly,
   };
 }

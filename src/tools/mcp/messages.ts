@@ -7,7 +7,6 @@ const internalError = -32_603;
 const data = new Set(
   "structuredContent default const enum examples arguments data _meta".split(" "),
 );
-/** Objects that are nested deeper stay as they are. */
 const deepest = 100;
 
 /** `requestId`: of the request that the message answers if its own id is null. */

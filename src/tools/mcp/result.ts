@@ -31,7 +31,7 @@ export async function outcomeOf(
   return { kind: "succeeded", value: await redactedData(value, redact) };
 }
 
-/** Most servers repeat the structured result as text. What it lacks is beside its fields. */
+/** Most servers repeat the structured result as text. Only text that it lacks is added beside its fields. */
 function together(value: unknown, texts: readonly string[]): unknown {
   const repeated = new Set<string>();
   const collect = (one: unknown, depth: number): void => {
@@ -53,7 +53,6 @@ function together(value: unknown, texts: readonly string[]): unknown {
     : { structuredContent: value, content };
 }
 
-/** With sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) =>
     isRecord(one) ? Object.fromEntries(Object.entries(one).toSorted(byKey)) : one,

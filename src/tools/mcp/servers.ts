@@ -155,7 +155,7 @@ interface Used {
   starts: number;
   failure: string;
   connection: Connection | undefined;
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
 }
 
 class ServersOfRun implements McpHost {
@@ -214,9 +214,9 @@ class ServersOfRun implements McpHost {
     if (typeof definitions === "string") return { kind: "failed", reason: definitions };
     const only = declaration.tools;
     const { tools, problems } = listingOf(name, definitions.value, only, this.#redact);
-    const { told } = this.#usedAs(name, key);
-    const fresh = problems.filter((problem) => !told.has(problem));
-    for (const problem of fresh) told.add(problem);
+    const { reported } = this.#usedAs(name, key);
+    const fresh = problems.filter((problem) => !reported.has(problem));
+    for (const problem of fresh) reported.add(problem);
     return {
       kind: "ready",
       tools: tools.map(({ definition, offered }) => ({
@@ -261,7 +261,6 @@ class ServersOfRun implements McpHost {
     }
   }
 
-  /** Rejects with an Error for people. */
   async #reach(used: Used, key: ServerKey, signal: AbortSignal): Promise<Connection> {
     const running = this.#servers.running(key);
     if (running !== undefined) return (used.connection = running);
@@ -281,7 +280,7 @@ class ServersOfRun implements McpHost {
       starts: 0,
       failure: "",
       connection: undefined,
-      told: new Set(),
+      reported: new Set(),
     };
     this.#used.set(server, used);
     return used;

@@ -157,7 +157,7 @@ function textOf(end: ProgramEnd): string {
   }
 }
 
-/** `hasNews`: whether the server says when its tools have changed. From others, no stream waits for it. */
+/** `hasNews`: whether the server reports changes of its tools. Other servers get no stream. */
 export function boundedFetch(hasNews: () => boolean): FetchLike {
   let streams = 0;
   return async (url, init = {}) => {
@@ -165,7 +165,6 @@ export function boundedFetch(hasNews: () => boolean): FetchLike {
     const request = isRecord(sent) ? sent : {};
     const isNews = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
     if (isNews && !hasNews()) return new Response(null, { status: 405 });
-    // Some servers end it at once.
     if (isNews && (streams += 1) > 1) await pauseBeforeStream(streams, init.signal);
     const waits = init.method === "GET" || request["method"] === "subscriptions/listen";
     const response = await (waits ? unreferencedFetch(url, init) : fetch(url, init));
@@ -182,7 +181,7 @@ async function pauseBeforeStream(streams: number, signal?: AbortSignal | null): 
   await sleep(pause, undefined, { ref: false, signal: signal ?? undefined });
 }
 
-/** For a stream that waits for news: with `fetch`, it would keep this process running. */
+/** For a stream that waits for notifications, which would keep this process running with `fetch`. */
 function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Response> {
   return new Promise((resolve, reject) => {
     const to = new URL(url);
@@ -207,7 +206,7 @@ function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Respon
   });
 }
 
-/** The client waits for ever for the answer that was to come in a stream which broke. This answers in its place. */
+/** Answers with an error if a stream breaks, because the client would wait forever. */
 export function failBrokenStreams(transport: Transport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {

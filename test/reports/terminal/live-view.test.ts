@@ -181,14 +181,6 @@ test("much text is not kept waiting for the next refresh", () => {
   live.stop();
 });
 
-test("fifty works are folded to the terminal", () => {
-  const { view } = rig(80, 24, 50);
-  const lines = frame(view, 1000, 80, 24, 0, plain);
-  assert.equal(lines.length, 14);
-  assert.equal(lines.at(-1), "…");
-  assert.match(lines[1] ?? "", /^⠋ #0 task-0 /);
-});
-
 test("the actions of a work are below it, with their progress, and no more than there is room for", () => {
   const { view, emit } = rig(80, 24, 1);
   const under = (id: string, label: string, percent?: number, message?: string): void => {
@@ -240,6 +232,7 @@ test("a frame fits every terminal", () => {
           applyEvent(view, { at: 5, runId: "run", type: "work.started", work, modelId: name });
         }
         const lines = frame(view, 100_000, columns, rows, 3, plain);
+        if (rows === 24) assert.equal(lines.at(-1), "…");
         assert.ok(lines.length <= Math.max(1, rows - 1), `${lines.length} lines in ${rows} rows`);
         for (const line of lines)
           assert.ok(stringWidth(line) < Math.max(2, columns), `${line} in ${columns}`);

@@ -6,7 +6,7 @@ export class Screen {
   readonly isTTY = true;
   columns: number;
   rows: number;
-  /** What `write` got, one item per call. */
+  /** The argument of each `write`. */
   readonly writes: string[] = [];
   #lines: string[] = [""];
   #row = 0;
@@ -72,18 +72,9 @@ export class Screen {
       case "A":
         this.#row = Math.max(top, this.#row - (number ?? 1));
         return;
-      case "B":
-        this.#row = Math.min(this.#lines.length - 1, this.#row + (number ?? 1));
-        return;
-      case "G":
-        this.#column = (number ?? 1) - 1;
-        return;
       case "J":
         this.#lines.length = this.#row + 1;
         this.#lines[this.#row] = "";
-        return;
-      case "K":
-        this.#lines[this.#row] = number === 2 ? "" : this.#line().slice(0, this.#column);
         return;
       case "m":
         return;

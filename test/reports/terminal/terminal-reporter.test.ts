@@ -44,7 +44,7 @@ test("a run is told in lines with a clock and a work, then what was said, a char
   const [view = assert.fail()] = viewsOf(samples.story()).values();
   const chart = chartOf(view).trimEnd().split("\n");
   assert.deepEqual(run(samples.story(), { chart: true }).split("\n"), [
-    "00:00 job nightly started: 2 works in repo",
+    "00:00 job nightly started: 2 steps in repo",
     "00:01 #0 review  started, model m1",
     "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
     "00:07 #0 review  [DECISION] Retrying the prompt in a new session, attempt 2 of 5, model m1",
@@ -312,5 +312,5 @@ test("the start of a job of very many works is reported", () => {
   // More than a call may have arguments.
   const works = Array.from({ length: nightly ? 200_000 : 130_000 }, () => ref(0, "review"));
   const text = run([{ ...start, work: { kind: "Seq", works } }]);
-  assert.match(text, /^00:00 job nightly started: \d+ works in repo\n$/);
+  assert.match(text, /^00:00 job nightly started: \d+ steps in repo\n$/);
 });

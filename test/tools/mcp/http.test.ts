@@ -9,6 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { ToolProgress } from "../../../src/tools/tool.ts";
 import { startCli } from "../../rig/cli.ts";
+import { listen } from "../../rig/listen.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 import {
   call,
@@ -53,15 +54,7 @@ async function serve(
       answer(one, response);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const { port } = address;
+  const address = await listen(t, server);
   const away: Away = {
     begin: async () => {
       server.closeAllConnections();
@@ -69,11 +62,11 @@ async function serve(
       await once(server, "close");
     },
     end: async () => {
-      server.listen(port, "127.0.0.1");
+      server.listen(Number(new URL(address).port), "127.0.0.1");
       await once(server, "listening");
     },
   };
-  return { url: `http://127.0.0.1:${port}/mcp`, received, away };
+  return { url: `${address}/mcp`, received, away };
 }
 
 interface Away {

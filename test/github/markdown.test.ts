@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { safeCell, safeMarkdown } from "../../src/github/safe-markdown.ts";
+import { safeCell, safeMarkdown } from "../../src/github/markdown.ts";
 import { alive, structure } from "./alive.ts";
 import { hostile, hostileText, longTexts } from "./hostile.ts";
 import { rounds } from "../rig/nightly.ts";
@@ -22,13 +22,13 @@ test("what a report is made of passes as it is, also a second time", () => {
     "1. First\n2. Second\n   - nested\n   - `a | b`",
     "- tight\n- list",
     "> A quote\n>\n> - with a list",
-    "| Test | Result |\n| - | - |\n| `a\\|b` | 3 \\| 4 |",
+    "| Test | Result |\n| - | - |\n| `a\\|b` | 3 &#124; 4 |",
     "```ts\nconst a = `x`;\n\tindented();\n```",
     "***",
     "Fin 日本 é \u{1F600}",
   ].join("\n\n");
   const once = safe(report);
-  assert.equal(once, report.replace("***", "---"));
+  assert.equal(once, report.replace("***", "___"));
   assert.equal(safe(once), once);
 });
 
@@ -54,7 +54,7 @@ test("a foreign link is its text and its address, and so is an image", () => {
   becomes([
     ["[here](https://x.example/?q=1 'title')", "here (`https://x.example/?q=1`)"],
     ["![beacon](https://x.example/p.png?id=1)", "beacon (`https://x.example/p.png?id=1`)"],
-    ["[a](javascript:alert) [b](data:x,y)", "\\[a]\\(javascript:alert) \\[b]\\(data:x,y)"],
+    ["[a](javascript:alert) [b](data:x,y)", "&#91;a&#93;(javascript:alert) &#91;b&#93;(data:x,y)"],
     ["![a](https://github.com/o/r/blob/c/d.png)", "a (`https://github.com/o/r/blob/c/d.png`)"],
   ]);
 });
@@ -77,11 +77,11 @@ test("only links to the allowed places pass, however their path is written", () 
 
 test("HTML, hidden markers, footnotes, alerts and boxes are text", () => {
   becomes([
-    ["<img src=x onerror=y> <b>a</b>", "\\<img src=x onerror=y> \\<b>a\\</b>"],
-    ["<!-- agent-jobs:report job=a -->", "\\<!-- agent-jobs:report job=a -->"],
-    ["\\~~a\\~~ \\*b\\*", "\\~\\~a\\~\\~ \\*b\\*"],
-    ["> [!WARNING]\n> a", "> \\[!WARNING]\n> a"],
-    ["- [ ] a\n- [x] b", "- \\[ ] a\n- \\[x] b"],
+    ["<img src=x onerror=y> <b>a</b>", "&#60;img src=x onerror=y&#62; &#60;b&#62;a&#60;/b&#62;"],
+    ["<!-- agent-jobs:report job=a -->", "&#60;!-- agent-jobs:report job=a --&#62;"],
+    ["\\~~a\\~~ \\*b\\*", "&#126;&#126;a&#126;&#126; &#42;b&#42;"],
+    ["> [!WARNING]\n> a", "> &#91;!WARNING&#93;\n> a"],
+    ["- [ ] a\n- [x] b", "- &#91; &#93; a\n- &#91;x&#93; b"],
   ]);
 });
 
@@ -108,7 +108,7 @@ test("a cell has no line end and no bare pipe", () => {
   const cell = (text: string): string => safeCell(text, { maxLength: 100, allowedLinks: links });
   assert.equal(
     cell("a\nb | **c** | `d|e` `f\\|@g`\r\n\r\n# h"),
-    "a b \\| **c** \\| `d\\|e` `f\\ \\|@g` # h",
+    "a b &#124; **c** &#124; `d\\|e` `f\\ \\|@g` # h",
   );
   assert.equal(cell("x".repeat(200)).length, 100);
   fc.assert(
@@ -149,7 +149,7 @@ test("a text that is too long is cut, and the result is not longer than allowed"
 });
 
 test("lists that follow each other stay apart, and what is nested without end stays readable", () => {
-  becomes([["- a\n\n* b\n\n+ c\n1. d\n2) e", "- a\n\n* b\n\n- c\n\n1. d\n\n2) e"]]);
+  becomes([["- a\n\n* b\n\n+ c\n1. d\n2) e", "- a\n\n* b\n\n+ c\n\n1. d\n\n2) e"]]);
   const emphasis = safeMarkdown(`${"*a ".repeat(50_000)}x${" b*".repeat(50_000)}`, {
     maxLength: 1_000_000,
   });

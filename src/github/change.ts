@@ -5,10 +5,10 @@ import { defined, isList, isRecord } from "../text/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { namesOf } from "../git/working-tree.ts";
 import { checkoutOf } from "./checkout.ts";
-import { NotFoundError, type GithubApi } from "../github/github-api.ts";
-import type { Environment } from "./inputs.ts";
-import { pullRequestOf } from "../github/origin.ts";
-import { at, numberAt, payloadOf, sha, textAt } from "../github/webhook-event.ts";
+import { NotFoundError, type GithubApi } from "./github-api.ts";
+import type { Environment } from "../platform/environment.ts";
+import { pullRequestOf } from "./origin.ts";
+import { at, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
 
 interface Asked {
   readonly environment: Environment;
@@ -105,7 +105,7 @@ async function ofCommit(get: Get, head: string): Promise<ApiRange> {
 }
 
 export type EventChange =
-  /** Of a comment, only the number is known. */
+  /** A comment names only the number. */
   | {
       readonly kind: "pull-request";
       readonly number?: number;
@@ -175,7 +175,7 @@ interface ApiRange {
   readonly base: string;
   readonly head: string;
   readonly pullRequest?: number | undefined;
-  /** As in `ChangeRange`. The API compares with the merge base only. */
+  /** See `ChangeRange`. The API compares with the merge base only. */
   readonly fromMergeBase?: boolean;
 }
 
@@ -280,7 +280,7 @@ function fileOf(value: unknown): Listed {
   return { file: { path, status, ...counts, ...defined({ previousPath, isSubmodule }) }, patch };
 }
 
-/** As `git diff` prints it, but for the line of objects and modes, which the API doesn't have. */
+/** Prints a file like `git diff`. The API doesn't have the line of objects and modes. */
 function diffOf({ file, patch }: Listed): string {
   const { path, status, previousPath = path } = file;
   const [from, to] = [quoted(`a/${previousPath}`), quoted(`b/${path}`)];
@@ -302,7 +302,7 @@ function diffOf({ file, patch }: Listed): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** As git quotes names with control characters, quotes and backslashes. */
+/** Quotes names with control characters, quotes and backslashes, as git does. */
 function quoted(path: string): string {
   return /[\p{Cc}"\\]/u.test(path) ? JSON.stringify(path) : path;
 }

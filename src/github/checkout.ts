@@ -3,8 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import { errorCode } from "../platform/system-error.ts";
 import { realPathOf } from "../platform/files.ts";
 import { GitRepository } from "../git/repository.ts";
-import { sha } from "../github/webhook-event.ts";
-import type { Environment } from "./inputs.ts";
+import { sha } from "./webhook-event.ts";
+import type { Environment } from "../platform/environment.ts";
 
 export interface Checkout {
   readonly root: string;
@@ -39,7 +39,7 @@ function repositoryIn(address: string): readonly string[] {
   return name === undefined ? [] : [name.toLowerCase()];
 }
 
-/** What can't be looked at may be a checkout: an outer one is not asked in its place. */
+/** A folder that can't be read may be a checkout: the outer one doesn't stand for it. */
 async function mayExist(path: string): Promise<boolean> {
   try {
     await lstat(path);

@@ -1,0 +1,196 @@
+/** Texts of comments on GitHub. The first line is a marker, by which a comment is found again. */
+import { endWords, type RunOutcome } from "../events/event.ts";
+import type { Finding, Origin, Verdict } from "../events/output-shapes.ts";
+import type { RunView } from "../events/view.ts";
+import { blobs, lineAddress, type LinkTarget } from "../outputs/line-address.ts";
+import { verdictTitle } from "../outputs/verdict.ts";
+import { oneLine, withoutInstructions } from "../text/harmless-text.ts";
+import { costText, countText, durationText, plural, unbroken } from "../text/numbers.ts";
+import { truncate } from "../text/truncate.ts";
+import { codeText, linkText, safeCell, safeMarkdown } from "./markdown.ts";
+import { markerOf, type Marker } from "./markers.ts";
+
+/** GitHub's limit, in characters. */
+export const maxBody = 65_536;
+
+export interface Publisher {
+  readonly job: string;
+  /** The path of the entry, as the marker has it. */
+  readonly entry: string;
+  readonly origin: Origin;
+}
+
+export function markerLine(
+  { job, entry, origin }: Publisher,
+  rest: Omit<Marker, "job" | "entry" | "leg" | "head">,
+): string {
+  const { leg, head } = origin;
+  return markerOf({ job, entry, leg, head, ...rest });
+}
+
+/** Paragraphs that have something in them, after the marker. */
+export function bodyOf(marker: string, parts: readonly string[]): string {
+  return withoutInstructions([marker, ...parts.filter((part) => part !== "")].join("\n\n"));
+}
+
+export function runLink(
+  { server, repository, workflowRun, attempt }: Origin,
+  text: string,
+): string {
+  const url = `${server}/${repository}/actions/runs/${encodeURIComponent(workflowRun)}/attempts/${attempt}`;
+  return linkText(text, url);
+}
+
+/** Keeps links to files of the repository. */
+export function safeText(text: string, maxLength: number, { origin }: Publisher): string {
+  const options = { maxLength, allowedLinks: [blobs(origin)], lowered: 3 };
+  const { text: safe, whole } = safeMarkdown(text, options);
+  return whole ? safe : `${safe}\n\n${rest(origin)}`;
+}
+
+function rest(origin: Origin): string {
+  return `_This is too long for GitHub. The rest is in the ${runLink(origin, "job summary")}._`;
+}
+
+const MAX_NAME = 100;
+
+export function byline({ job, origin }: Publisher, task: string): string {
+  return `<sub>Proposed by job ${codeText(job, MAX_NAME)}, task ${codeText(truncate(task, MAX_NAME, "…"), MAX_NAME)} · ${runLink(origin, "run")}</sub>`;
+}
+
+const MAX_MESSAGE = 500;
+const MAX_TITLE = 200;
+const MAX_PATH = 300;
+
+export const severitySigns: Readonly<Record<Finding["severity"], string>> = {
+  error: "✗",
+  warning: "⚠",
+  notice: "ℹ",
+};
+
+const columns = "| Severity | Place | Rule | Finding |\n| --- | --- | --- | --- |\n";
+
+/** Shows the first rows that fit into `room`, and counts the others and those `omitted` before. */
+export function findingsTable(
+  findings: readonly Finding[],
+  {
+    target,
+    omitted = 0,
+    room,
+  }: {
+    readonly target?: LinkTarget | undefined;
+    readonly omitted?: number;
+    readonly room: number;
+  },
+): { readonly text: string; readonly left: number } {
+  const rows: string[] = [];
+  // The last row counts the others.
+  let free = room - columns.length - 100;
+  for (const finding of findings) {
+    const row = rowOf(finding, target);
+    free -= row.length;
+    if (free < 0) break;
+    rows.push(row);
+  }
+  const left = findings.length - rows.length + omitted;
+  if (rows.length === 0) return { text: "", left };
+  if (left > 0) rows.push(`| | and ${left} more | | |\n`);
+  return { text: (columns + rows.join("")).trimEnd(), left };
+}
+
+function rowOf(finding: Finding, target: LinkTarget | undefined): string {
+  const { severity, title, message, rule } = finding;
+  const about = safeCell(message, { maxLength: MAX_MESSAGE, title: title?.slice(0, MAX_TITLE) });
+  const sign = unbroken(`${severitySigns[severity]} ${severity}`);
+  return `| ${sign} | ${placeText(finding, target)} | ${codeText(rule, MAX_NAME)} | ${about} |\n`;
+}
+
+/** `src/index.ts:3-5`, a link if the lines are in the commit that it leads to. */
+function placeText(finding: Finding, target?: LinkTarget): string {
+  const url = target === undefined ? undefined : lineAddress(finding, target);
+  const { path, line, endLine = line } = finding;
+  const text = `${oneLine(path, MAX_PATH)}:${line}${endLine > line ? `-${endLine}` : ""}`;
+  const place = codeText(text, text.length);
+  return url === undefined ? place : linkText(place, url);
+}
+
+/** `2 errors, 1 warning` */
+export function countsText(findings: readonly Finding[]): string {
+  return (["error", "warning", "notice"] as const)
+    .flatMap((severity) => {
+      const count = findings.filter((one) => one.severity === severity).length;
+      return count === 0 ? [] : [plural(count, severity)];
+    })
+    .join(", ");
+}
+
+export interface ReportComment extends Publisher {
+  readonly outcome: RunOutcome;
+  readonly verdict?: Verdict | undefined;
+  /** Markdown. */
+  readonly report?: string | undefined;
+  readonly findings: readonly Finding[];
+  /** The number of findings that are not listed. */
+  readonly omitted?: number;
+  /** No finding is missing. */
+  readonly complete: boolean;
+  /** Fingerprints of the findings in the comment that is updated. */
+  readonly earlier?: readonly string[];
+  readonly totals: RunView["totals"];
+  readonly durationMs: number;
+}
+
+const MAX_REASON = 2_000;
+/** Maximum length of the table of findings. The report gets the rest of the body. */
+const MAX_TABLE = 24_000;
+const NOTES = 1_000;
+
+export function reportComment(comment: ReportComment): string {
+  const { findings, omitted = 0, earlier = [], outcome, origin, report } = comment;
+  // A failed run may have missed what is still there.
+  const isComplete = outcome.kind === "succeeded" && comment.complete;
+  const current = new Set(findings.map(({ fingerprint }) => fingerprint));
+  const fingerprints = [...(isComplete ? current : new Set([...current, ...earlier]))];
+  const key = `${origin.workflowRun}/${origin.attempt}`;
+  const marker = markerLine(comment, { kind: "report", key, fingerprints });
+  const { text: table } = findingsTable(findings, { target: origin, omitted, room: MAX_TABLE });
+  const resolved = isComplete ? earlier.filter((one) => !current.has(one)).length : 0;
+  const before = headline(comment);
+  const after = [
+    findings.length === 0 ? "" : `#### Findings: ${countsText(findings)}`,
+    table,
+    findings.length > 0 && table === "" ? rest(origin) : "",
+    resolved === 0 ? "" : `Resolved since the last run: ${resolved}.`,
+    footer(comment),
+  ];
+  const room = maxBody - NOTES - bodyOf(marker, [before, ...after]).length;
+  const text = report === undefined ? "" : safeText(report, room, comment);
+  return bodyOf(marker, [before, text, ...after]);
+}
+
+function headline(comment: ReportComment): string {
+  const { job, verdict, outcome } = comment;
+  const name = codeText(job, MAX_NAME);
+  const result = `### ${signs[outcome.kind]} Job ${name} ${endWords[outcome.kind]}`;
+  const why =
+    outcome.kind === "succeeded" ? "" : `\n\n${safeText(outcome.reason, MAX_REASON, comment)}`;
+  if (verdict === undefined) return result + why;
+  const title = verdictTitle(verdict);
+  const reason = safeText(verdict.reason, MAX_REASON, comment);
+  const judged = [`### ${title} · ${name}`, reason].filter((text) => text !== "").join("\n\n");
+  return outcome.kind === "succeeded" ? judged : `${result}${why}\n\n#${judged}`;
+}
+
+const signs = { succeeded: "✓", failed: "✗", canceled: "■", skipped: "–" } as const;
+
+function footer({ totals, durationMs, origin }: ReportComment): string {
+  const facts = [
+    plural(totals.modelCalls, "model call"),
+    `${countText(totals.inputTokens)} tokens in, ${countText(totals.outputTokens)} out`,
+    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    durationText(durationMs),
+    `commit ${codeText(origin.head.slice(0, 12), 12)}`,
+    runLink(origin, "run"),
+  ];
+  return `<sub>${facts.join(" · ")}</sub>`;
+}
