@@ -43,7 +43,7 @@ const ratio = (samples: readonly Pair[], figure: (one: Measured) => number): num
   median(samples.map(([ours, theirs]) => figure(ours) / figure(theirs)));
 const wall = (one: Measured): number => one.wall;
 const cpu = (one: Measured): number => one.cpu;
-/** Of the process of a side, without its runtime: ours is the first, the bare script's the second. */
+/** CPU of a side's process, its runtime excluded: ours first, then the bare script's. */
 const own = (samples: readonly Pair[], side: 0 | 1): number =>
   median(samples.map((pair) => pair[side].sample?.ownCpu ?? Number.NaN));
 
@@ -51,7 +51,7 @@ async function sessions(): Promise<readonly Figure[]> {
   const cold = await pairsOf("cold", pairs);
   const few = await pairsOf("parallel-50", pairs);
   const many = await pairsOf("parallel-200", pairs);
-  // Without the start, which all tasks share.
+  // Excludes the start, which all tasks share.
   const perTask = (side: 0 | 1): number => (own(many, side) - own(few, side)) / 150;
   return [
     { name: "one cold job, CPU", value: ratio(cold, cpu), unit: "× bare", most: 1.25 },
@@ -82,7 +82,7 @@ async function cpuOf(...args: string[]): Promise<number> {
 }
 const cpuOfCommand = (...args: string[]): Promise<number> => cpuOf(commandLine, ...args);
 
-/** What plain Node took to start where the goals were set; milliseconds of CPU. */
+/** CPU milliseconds of plain Node's start on the machine where the goals were set. */
 const plainMs = 33;
 
 /** A slower machine may take longer. */

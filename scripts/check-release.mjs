@@ -1,4 +1,4 @@
-// What must hold before a release goes out; the release workflow runs it first. Says everything that does not
+// Checks a release before it goes out; the release workflow runs it first. Prints everything that does not
 // hold, and fails if there is anything. Without a tag in GITHUB_REF_NAME it checks all that a tag has no say in.
 import fs from "node:fs";
 

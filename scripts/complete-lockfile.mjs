@@ -56,7 +56,7 @@ if (unknown.length > 0) {
   process.exitCode = 1;
 }
 
-/** Of the very version, as npm would write it into the lock file. */
+/** The entry of this version, as npm would write it into the lock file. */
 async function integrityOf(spec) {
   try {
     const { stdout } = await promisify(execFile)("npm", ["view", spec, "dist.integrity", "--json"]);

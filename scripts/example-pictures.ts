@@ -95,7 +95,6 @@ async function played(folder: string, name: string): Promise<RunView> {
   }
 }
 
-/** What would be written on GitHub. */
 async function delivered(view: RunView, job: string, outputs: Outputs): Promise<string[]> {
   const head = "4f1c2a9d7be3085566c1d20fa9347be18c5d0a62";
   const origin = {

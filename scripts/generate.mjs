@@ -55,7 +55,7 @@ function write(name, text) {
   fs.renameSync(draft, file);
 }
 
-/** As texts, so that they come along into any bundle: they are written to a file where they run. */
+/** Programs as texts, so that any bundle contains them: they are written to a file where they run. */
 async function modulePrograms() {
   const text = async (file) => {
     const { outputFiles } = await build({

@@ -16,7 +16,6 @@ const foreground = "#e6edf3";
 const faint = "#8b949e";
 
 const fontSize = 13;
-/** Of the first font that the reader has. */
 const columnWidth = 7.83;
 const lineHeight = 19;
 const padding = 18;

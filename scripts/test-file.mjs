@@ -33,7 +33,7 @@ spawn(process.execPath, args, { stdio: "inherit" }).on("exit", (code) => {
   process.exitCode ||= code ?? 1;
 });
 
-/** As `tsc` does: one file of JavaScript for each of TypeScript, whose imports end with `.js`. */
+/** Writes one file of JavaScript for each of TypeScript, with imports that end with `.js`, as `tsc` does. */
 function compile(file) {
   if (!/(?<!\.d)\.ts$/.test(file)) return;
   const output = join("build", file.replace(/\.ts$/, ".js"));

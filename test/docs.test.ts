@@ -190,7 +190,6 @@ describe("the pages of the templates", () => {
     });
 });
 
-/** Without the lines between the cells of tables. */
 function wordsOf(page: string): number {
   return page.split(/\s+/).filter((word) => /[^|:-]/.test(word)).length;
 }

@@ -1,4 +1,4 @@
-/** What an application gets that installs the package. */
+/** The package as an application that installs it sees it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";

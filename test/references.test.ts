@@ -1,4 +1,4 @@
-/** What documents and comments refer to is in the repository. */
+/** Documents and comments refer only to existing files of the repository. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -191,7 +191,7 @@ describe("source files", () => {
         through.set(join(dirname(file), from), basename(file));
     }
     const exported = [...source]
-      // What `agent-jobs/testing` offers is for others.
+      // `agent-jobs/testing` has users outside of this repository.
       .filter(([file]) => file.startsWith("src/") && file !== "src/run/testing.ts")
       .flatMap(([file, text]) =>
         [...text.matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)].map(

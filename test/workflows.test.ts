@@ -112,7 +112,7 @@ describe("the workflows", () => {
       .filter((name) => /\.(?:md|yml)$/.test(name))
       .map((name) => readFileSync(new URL(`../${name}`, github), "utf8"));
     const shown = pages.flatMap((page) => [...page.matchAll(/uses: ([\w.-]+\/[\w./-]+)@(\S+)/g)]);
-    // What the pages compare with ours is used nowhere here, and neither is the token of an App.
+    // The compared actions and the token of an App are not used in this repository.
     const compared =
       /^(?:anthropics|openai|google-github-actions)\/|^actions\/create-github-app-token$/;
     const others = shown.filter(

@@ -1,4 +1,4 @@
-/** What the runtime below this process needs. Linux only: it reads /proc. */
+/** Resources of the runtime below this process. Linux only: it reads /proc. */
 import { readFileSync } from "node:fs";
 import type { Sample } from "./workload.ts";
 

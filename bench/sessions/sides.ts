@@ -30,7 +30,6 @@ await writeFile(join(folder, ".env"), "KEY=secret\n");
 export interface Measured {
   /** From the start of the process to its end; milliseconds, as the CPU times. */
   readonly wall: number;
-  /** Of the process and of the runtime below it. */
   readonly cpu: number;
   /** Absent for the command line, which measures nothing. */
   readonly sample?: Sample;
@@ -69,7 +68,7 @@ export function runner(workload: Workload): Promise<Measured> {
       ]);
 }
 
-/** What a user starts: not the many files of the build. */
+/** The bundle that a user starts, not the many files of the build. */
 export async function bundleCommandLine(): Promise<void> {
   const root = join(import.meta.dirname, "..", "..", "..");
   await promisify(execFile)(

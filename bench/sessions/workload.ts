@@ -1,4 +1,4 @@
-/** What both sides of the comparison do: the same prompts, answers and permissions. */
+/** Both sides of the comparison use these prompts, answers and permissions. */
 
 export interface Workload {
   readonly name: string;
@@ -18,7 +18,6 @@ export const workloads: readonly Workload[] = [
 export const modelId = "bench";
 export const prompt = "Read README.md and say what it is about.";
 
-/** What a process measured of itself. */
 export interface Sample {
   /** CPU time without the runtime's; milliseconds. */
   readonly ownCpu: number;

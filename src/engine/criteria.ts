@@ -9,7 +9,7 @@ import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { Judged } from "./dialogue.ts";
 import type { ToolCall } from "./ports.ts";
 import type { CommandResult } from "./run-command.ts";
-import { GO_ON } from "./send-prompt.ts";
+import { CONTINUE_PROMPT } from "./send-prompt.ts";
 import { argumentOf } from "./variables.ts";
 
 export interface Verdict<Field> {
@@ -101,7 +101,7 @@ export function judgePreviousTask(
   return { kind: holds ? "holds" : "fails", field: "previousTasks", content, reason };
 }
 
-/** What a call that failed meant, and how an answer that was cut would have ended, can't be known: no verdict. */
+/** There is no verdict if a call failed or the answer was cut: its intent is unknown. */
 export function judgeCondition(
   purpose: "availability" | "criteria",
   condition: string,
@@ -234,8 +234,8 @@ export function retryPrompt(
 }
 
 /** Statement 7a. */
-export function goOnPrompt(failed: FailedChecks): readonly [string] {
-  return [[GO_ON, ...partsOf(failed)].join("\n\n")];
+export function continuePrompt(failed: FailedChecks): readonly [string] {
+  return [[CONTINUE_PROMPT, ...partsOf(failed)].join("\n\n")];
 }
 
 function partsOf(failed: FailedChecks, protocol?: PreparedTask["protocol"]): readonly string[] {
@@ -265,7 +265,7 @@ function partsOf(failed: FailedChecks, protocol?: PreparedTask["protocol"]): rea
   return parts;
 }
 
-/** Without the line breaks around it, which YAML's block text brings: between parts there is one empty line. */
+/** Removes the line breaks that YAML's block text brings: parts are one empty line apart. */
 function withoutEdges(text: string): string {
   return withoutEnd(text).replace(/^(?:\r?\n)+/, "");
 }

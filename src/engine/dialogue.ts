@@ -1,4 +1,4 @@
-/** What the engine knows of a front-end whose task takes several turns, such as the action protocol. */
+/** The engine's port for a front-end whose task takes several turns, such as the action protocol. */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
@@ -46,7 +46,7 @@ export type DelegateEnd =
   | { readonly kind: "failed"; readonly reason: string; readonly text?: string };
 
 export interface Dialogue {
-  /** Of a session that was lent, the system prompt stands in front of the first text instead. */
+  /** In a borrowed session, the system prompt precedes the first text instead. */
   readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools" | "readable">;
   readonly answerFormat?: AnswerFormat;
   /** Never throws. Resolves soon after the scope has stopped, when all that it started has ended. */
@@ -67,7 +67,7 @@ export type RoundEnd =
   | { readonly kind: "canceled" };
 
 export interface Judged {
-  /** Those of all turns of the round, and its actions that called tools. */
+  /** The calls of all turns of the round, and its actions that called tools. */
   readonly toolCalls: readonly ToolCall[];
   /** Why the round has failed although the model has stopped, whatever tools were called. */
   readonly fault?: string | undefined;

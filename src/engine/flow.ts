@@ -1,4 +1,4 @@
-/** What the engine knows of a Markdown workflow: a leaf of a job that sends its own prompts. */
+/** The engine's port for a Markdown workflow: a leaf of a job that sends its own prompts. */
 import type { FlowChart } from "../events/flow.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
@@ -24,7 +24,7 @@ export interface FlowContext {
   readonly work: WorkRef;
   /** Stops with the job. The engine disposes of it. */
   readonly scope: Scope;
-  /** Of the whole job. For limits of its own, a workflow counts against a `child` of it. */
+  /** The budget of the whole job. A workflow with limits of its own counts against a `child` of it. */
   readonly usage: UsageBudget;
   readonly params: Readonly<Record<string, string>>;
   readonly userInput: string;

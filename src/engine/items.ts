@@ -19,7 +19,7 @@ import type { CommandResult } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
 
 export interface Place {
-  /** What a crash stops: the job, or the part of it that may crash alone. */
+  /** A crash stops this: the job, or the part of it that may crash alone. */
   readonly scope: Scope;
   readonly items: readonly Item[];
 }

@@ -1,4 +1,4 @@
-/** What tasks leave for others. These read that of their own item or of those around it; from outside, of all items. */
+/** Results and reports that tasks leave for later ones. Inside an `Each`, a task reads those of its own item or of an item around it; outside, those of all items. */
 import { fenced } from "../text/fence.ts";
 import { isText } from "../text/guards.ts";
 import type { Prompt } from "../entry/model.ts";
@@ -15,7 +15,7 @@ import { commandVariables, type CommandContext } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
 import { Variables, type ValueOf } from "./variables.ts";
 
-/** What one run of a task has handed in. The last report, result and verdict count. */
+/** Everything that one run of a task has handed in. The last report, result and verdict count. */
 export class Given {
   readonly #all: { readonly event: GivenEvent; readonly round: number }[] = [];
   round = 0;
@@ -116,7 +116,7 @@ export class JobData {
     });
   }
 
-  /** Of several items, a list of `{ item, result }`. */
+  /** For several items: a list of `{ item, result }`. */
   result(task: string, reader: WorkRef): { readonly value: unknown } | undefined {
     return this.#read(task, reader, (given) => given.last("result.given"), {
       one: ({ result }) => ({ value: result }),

@@ -1,4 +1,4 @@
-import { defined, isRecord, isText } from "../text/guards.ts";
+import { isRecord, isText } from "../text/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import {
   proposalKinds,
@@ -14,7 +14,7 @@ import { listOf, type Given } from "./job-data.ts";
 import type { GivenEvent } from "./past.ts";
 import type { EnginePorts, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts";
 
-/** Of one run of a task. Delivery has far lower limits; these keep the journal small. */
+/** The limits of one run of a task keep the journal small. Delivery has far lower ones. */
 const mostFindings = 1_000;
 const mostProposals = 100;
 const longestReason = 2_000;
@@ -36,7 +36,7 @@ export interface HandingIn {
   readonly memory?: PlannedMemory | undefined;
 }
 
-/** Without `job_result`, only those that the prompts or criteria name: each tool costs the runtime. */
+/** Offers `job_result` to a task with a schema, and the others where prompts or criteria name them: each tool costs the runtime. */
 export function jobTools(handing: HandingIn): readonly SessionTool[] {
   const { task, checks, proposals, memory } = handing;
   const { prompt, system, criteria } = task;
@@ -178,7 +178,7 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
         path: shortText(value["path"]),
         message: shortText(value["message"]),
       };
-      const refused = { kind: "finding", reason, ...defined(said) } as const;
+      const refused = { kind: "finding", reason, ...said } as const;
       handInOne(handing, { type: "output.refused", work, refused }, Infinity);
       return reason;
     },
@@ -198,7 +198,7 @@ function jobVerdict(handing: HandingIn): SessionTool {
       const { work } = handing;
       const verdict = verdicts.find((one) => one === word);
       const refuse = (why: string): string => {
-        const refused = { kind: "verdict", ...defined({ verdict }), reason: why } as const;
+        const refused = { kind: "verdict", verdict, reason: why } as const;
         handIn(handing, { type: "output.refused", work, refused });
         return why;
       };

@@ -6,7 +6,7 @@ import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/ses
 import { startTimer, type Release } from "../platform/waiting.ts";
 import type { Scope } from "./scope.ts";
 
-/** What set a limit, as the user wrote it: an option, an input or a field. */
+/** The option, input or field that set a limit, as the user wrote it. */
 export type LimitSources = { readonly [Name in keyof Limits]?: string };
 
 export type ResolvedLimits = Required<Limits> & {
@@ -116,12 +116,12 @@ export class UsageBudget {
   }
 }
 
-/** What a model server reports need not be a count: it never lowers the sum. */
+/** A model server may report anything: it never lowers the sum. */
 function counted(reported: number): number {
   return reported > 0 ? reported : 0;
 }
 
-/** Of binary fractions: three times 0.1 must not exceed 0.3. */
+/** Rounds away the noise of binary fractions: three times 0.1 must not exceed 0.3. */
 function withoutNoise(cost: number): number {
   return Math.round(cost * 1e6) / 1e6;
 }

@@ -1,5 +1,4 @@
 /** The sessions of a work, with their events. Knows nothing of prompts, retries or verdicts. */
-import { defined } from "../text/guards.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
@@ -37,7 +36,7 @@ export interface Opening extends Omit<SessionRequest, "label"> {
   readonly signal: AbortSignal;
 }
 
-/** What a session may call beside the runtime's own tools. Each optional server that can't be used is reported once. */
+/** The tools that a session may call beside the runtime's own. Each optional server that can't be used is reported once. */
 export async function offeredTools(
   { work, scope, ports }: OpeningContext,
   tooling: {
@@ -65,7 +64,7 @@ export async function offeredTools(
   const { tools, readable } = offer;
   return {
     tools,
-    ...defined({ readable }),
+    readable,
     changedTools: async () => {
       const next = await offer.changed?.(scope.signal);
       next?.failures.forEach(report);

@@ -1,4 +1,4 @@
-/** What an earlier run has done: a run that resumes it takes that over, and goes through the control flow again. */
+/** The finished steps of an earlier run. A run that resumes it takes them over and goes through the control flow again. */
 import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
 import { MASK } from "../redaction/text-stream.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
@@ -49,7 +49,7 @@ export interface PastItems {
   readonly items: readonly string[];
 }
 
-/** What was spent before: limits of the whole run go on counting from here. */
+/** The amounts spent before. Limits of the whole run continue from here. */
 export interface Spent {
   readonly tokens: number;
   readonly cost: number;

@@ -12,7 +12,6 @@ import {
   type ProviderSettings,
   type Work,
 } from "../entry/model.ts";
-import { defined } from "../text/guards.ts";
 import { promptText } from "../entry/prompt.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import type {
@@ -42,7 +41,7 @@ export interface RunSpec {
   readonly entryFile?: string;
   readonly traceparent?: string;
   readonly userInput: string;
-  /** Of the runtime variables, by name without `$`. */
+  /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
   readonly change?: RunChange;
   readonly workingDirectory: string;
@@ -58,7 +57,7 @@ export interface RunSpec {
   readonly resultChecks?: Readonly<Record<string, (value: unknown) => readonly string[]>>;
   readonly outputs?: Outputs;
   readonly origin?: Origin;
-  /** Without them, neither findings nor proposals can be handed in. */
+  /** Absent: neither findings nor proposals can be handed in. */
   readonly outputChecks?: OutputChecks;
   readonly toolSource?: ToolSource;
   readonly fingerprintsOf?: (jobName: string) => JobFingerprints;
@@ -91,12 +90,10 @@ export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work
   const { jobName = "", past } = spec;
   return {
     ...common(spec, tree),
-    ...defined({
-      fingerprints: spec.fingerprintsOf?.(jobName),
-      part: spec.fanOut?.part,
-      memory: spec.memory,
-      resumed: past && resumedOf(past),
-    }),
+    fingerprints: spec.fingerprintsOf?.(jobName),
+    part: spec.fanOut?.part,
+    memory: spec.memory,
+    resumed: past && resumedOf(past),
     permissions: permissionsOf(spec, agents.map(leafName)),
   };
 }
@@ -167,8 +164,11 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
   return {
     ...plan,
     ...(actionTasks.length === 0 ? {} : { actionTasks }),
-    ...defined({ outputs: spec.outputs, origin: spec.origin, inputs: spec.inputs }),
-    ...defined({ change: spec.change?.planned, traceparent: spec.traceparent }),
+    outputs: spec.outputs,
+    origin: spec.origin,
+    inputs: spec.inputs,
+    change: spec.change?.planned,
+    traceparent: spec.traceparent,
     work,
   };
 }

@@ -1,4 +1,4 @@
-/** What the engine needs of the world: `sessions/` and `platform/` implement it, the engine's tests fake it. */
+/** The engine's ports: `sessions/` and `platform/` implement them, the engine's tests fake them. */
 import type {
   AltWork,
   EachWork,
@@ -53,7 +53,7 @@ export interface SessionRequest {
   readonly permissions: Permissions;
   readonly jobTools?: readonly JobTool[];
   readonly tools?: readonly SessionTool[];
-  /** What replaces `tools`, if anything does. Asked before each turn and after each call of such a tool. Never throws. */
+  /** Returns what replaces `tools`, if anything does. Called before each turn and after each call of such a tool. Never throws. */
   readonly changedTools?: () => Promise<readonly SessionTool[] | undefined>;
   /** The only tools that are offered, job tools and `tools` included. Default: all that the permissions can allow. */
   readonly availableTools?: readonly string[];
@@ -79,7 +79,7 @@ export interface PastMessage {
 }
 
 export interface SessionTool {
-  /** Of a server, `server/tool`. The model may know it under another name; everybody else knows it under this one. */
+  /** For a tool of a server: `server/tool`. The model may know it under another name; everybody else uses this one. */
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the arguments. The runtime shows it to the model and checks nothing against it. */
@@ -88,9 +88,9 @@ export interface SessionTool {
   readonly allowed?: "always";
   /** Whether its calls start programs of this machine, so that the session needs a sandbox. Default: false. */
   readonly startsPrograms?: boolean;
-  /** Of one call. Default: 60. `Infinity`: the tool itself sees to it. */
+  /** Time limit of one call. Default: 60. `Infinity`: the tool limits itself. */
   readonly timeoutSeconds?: number;
-  /** What it throws is reported to the model as a failure. Bounded in time and in size. */
+  /** Exceptions are reported to the model as failures. Bounded in time and in size. */
   readonly run: (given: unknown, call: SessionToolCall) => ToolAnswer | Promise<ToolAnswer>;
 }
 
@@ -154,7 +154,7 @@ export interface TurnOptions {
   readonly turnMs: number;
   readonly idleMs: number;
   readonly activity?: StepActivity;
-  /** What the answer should be. Nothing guarantees that it is. Sub-agents are not asked for it. */
+  /** The requested form of the answer. Nothing guarantees it. Sub-agents are not asked for it. */
   readonly answerFormat?: AnswerFormat;
   readonly onActivity: (activity: SessionActivity) => void;
 }
@@ -175,7 +175,7 @@ export type TurnOutcome =
 /** A tool call of the root conversation, in the order of `tool.execution_start`. */
 export interface ToolCall {
   readonly name: string;
-  /** As the model gave them: nothing has checked them. */
+  /** The model's own arguments, unchecked. */
   readonly arguments?: unknown;
   readonly succeeded: boolean;
 }
@@ -235,7 +235,7 @@ export interface EnginePorts {
   readonly emit: (event: RunEventBody) => void;
 }
 
-/** What is refused says why, in words that the model can act on. */
+/** Refusals give a reason that the model can act on. */
 export interface OutputChecks {
   /** Called before the first task, which may change the files. */
   prepare?(): Promise<void>;

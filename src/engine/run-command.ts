@@ -48,7 +48,7 @@ export async function runCommand(
     label,
     variables,
     signal: own.signal,
-    ...defined({ keepsOutput }),
+    keepsOutput,
   });
   stopTimer();
   own.dispose();

@@ -43,7 +43,7 @@ export async function runJob(
   const job = spec.entry.jobs[spec.jobName];
   if (job === undefined) throw new Error(`There is no job "${spec.jobName}" in the entry.`);
   const { entry, jobName } = spec;
-  const own = { ...defined({ outputs: outputsOf(entry, jobName) }), ...spec };
+  const own = { outputs: outputsOf(entry, jobName), ...spec };
   const run = new JobRun(own, ports, signal);
   const work = treeOf(job.work, spec.fanOut);
   return run.whole(jobName, planOf(own, work), () => run.tree(work));
@@ -66,7 +66,7 @@ export async function runSingleTask(
       taskId,
       modelId,
       availability: { previousTask: undefined, skip: spec.ignorePrerequisiteCheck },
-      ...defined({ borrowed }),
+      borrowed,
     });
   return run.whole(taskId, plan, task, { lent: borrowed !== undefined });
 }
@@ -204,7 +204,7 @@ class JobRun {
     if (stopped.kind === "limit") this.#limitExceeded(stopped, { kind: "job" });
     const advice =
       stopped.kind === "task-crashed" ? crashAdvice(stopped.crash, { lent }) : undefined;
-    return { kind: "failed", reason: stopText(stopped), ...defined({ advice }) };
+    return { kind: "failed", reason: stopText(stopped), ...(advice && { advice }) };
   }
 
   async #leaf(
@@ -292,10 +292,10 @@ class JobRun {
     const { emit } = this.#ports;
     const { outcome, output, report, given, modelId } = past;
     const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
-    emit({ type: "work.started", work, ...defined({ modelId }), restored: true });
+    emit({ type: "work.started", work, modelId, restored: true });
     for (const event of eventsOf(work, past)) emit(event);
     this.#values.data.restore(work, given);
-    const left = { output, ...defined({ report }) };
+    const left = { output, report };
     const ended: Ended =
       outcome.kind === "failed"
         ? { ...outcome, answer: outcome.unanswered !== true, ...left }
@@ -307,7 +307,7 @@ class JobRun {
   #leaveOut(leaf: LeafWork<number>, place: Place, reason: string): void {
     const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
     this.#ports.emit({ type: "work.started", work });
-    const decision = { kind: "left-out", reason, ...defined({ item: work.item }) } as const;
+    const decision = { kind: "left-out", reason, item: work.item } as const;
     this.#ports.emit({ type: "decision", work, decision });
     this.#values.data.leaveOut(work, reason);
     this.#end(work, { kind: "skipped", reason }, place.scope);
@@ -328,7 +328,7 @@ class JobRun {
     if (place.scope.stopped !== undefined) return undefined;
     const { workId, taskId, modelId, restoredSteps } = start;
     const work = this.#nextRun(workId, taskId, place);
-    this.#ports.emit({ type: "work.started", work, ...defined({ modelId, restoredSteps }) });
+    this.#ports.emit({ type: "work.started", work, modelId, restoredSteps });
     const scope = place.scope.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
     const ended = await run(work, scope);
@@ -345,7 +345,7 @@ class JobRun {
       around.stop({ kind: "task-crashed", taskId: work.taskId, crash: ended.crash });
     const { report, output = "" } = ended;
     const isNew = this.#keepsOutput && output !== "" && output !== report;
-    const left = { ...defined({ report }), ...(isNew ? { output } : {}) };
+    const left = { report, ...(isNew ? { output } : {}) };
     this.#ports.emit({ type: "work.ended", work, outcome: asReported(ended), ...left });
   }
 

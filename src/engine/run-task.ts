@@ -5,7 +5,7 @@ import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import {
   calledVerdict,
-  goOnPrompt,
+  continuePrompt,
   isProven,
   judgeChange,
   judgeCondition,
@@ -184,7 +184,7 @@ type Check =
   | { readonly kind: "ended"; readonly reason: string }
   | Unserved;
 
-/** Of the session that got the prompt: what is checked of it later is another's purpose. */
+/** Judges the session that got the prompt. Later checks serve another purpose. */
 function promptWentWell(task: PreparedTask): (judged: Judged) => boolean {
   return ({ toolCalls, fault }) =>
     fault === undefined &&
@@ -206,8 +206,8 @@ async function runRound(
   if (end.kind !== "completed" || end.empty !== true) return check;
   const fails = check.kind === "fails";
   if (fails || (check.kind === "holds" && !isProven(task, end.toolCalls))) {
-    const text = goOnPrompt(fails ? check.failed : {});
-    return judge(context, prompts, await prompts.promptAgain(end, round, text), retry);
+    const text = continuePrompt(fails ? check.failed : {});
+    return judge(context, prompts, await prompts.askToContinue(end, round, text), retry);
   }
   await prompts.served("task", end, round.wentWell);
   return check;

@@ -75,7 +75,7 @@ export class Scope {
 /** How long a stopped run still waits for what it stopped; a cancel must be over within 5 seconds. */
 const STOP_GRACE_MS = 2_000;
 
-/** What a session does is bounded by contract: this is the bound for one that breaks it. */
+/** Sessions end their work in bounded time by contract; this bound covers one that doesn't. */
 export async function unlessStopped<T>(
   scope: Scope,
   clock: Clock,

@@ -130,17 +130,17 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
   }
 }
 
-export const GO_ON =
+export const CONTINUE_PROMPT =
   "Your last answer was empty. If the task is done, say so in one sentence. If it is not, go on with it.";
 
 type Completed = Extract<TurnOutcome, { kind: "completed" }>;
 
 /** Statement 7a: after an empty answer, once, in the same session. If that crashes, the whole prompt is sent again. */
-export async function promptAgain(
+export async function askToContinue(
   sender: Sender,
   prompt: Prompt,
   ended: Completed,
-  text: string = GO_ON,
+  text: string = CONTINUE_PROMPT,
   note = "The answer is empty after a tool call: the same session is asked once to go on.",
 ): Promise<TurnOutcome> {
   decide(sender, { kind: "note", text: note });
@@ -185,7 +185,7 @@ async function waitBeforeRetry(
     (cause === "runtime-ended" ? SPREAD_MS * random : FIRST_WAIT_MS * (1 + random));
   const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
   if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
-  decide(sender, { kind: "waiting", milliseconds, cause, ...defined({ status }) });
+  decide(sender, { kind: "waiting", milliseconds, cause, status });
   await ports.clock.sleep(milliseconds, scope.signal);
 }
 
@@ -196,7 +196,7 @@ async function sendOnce(
   attempt: number,
 ): Promise<TurnOutcome & { readonly opening?: true }> {
   if (sender.scope.stopped !== undefined) return canceled;
-  // Of its own, so that a turn can be ended without all else.
+  // A scope of its own lets a turn end without the rest.
   const scope = sender.scope.child();
   try {
     const acquired = await prompt.sessions.acquire(modelId, attempt, scope.signal);
@@ -240,7 +240,8 @@ async function runTurn(
     signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
     idleMs: minutes(limits.idleMinutes),
-    ...defined({ activity, answerFormat }),
+    activity,
+    answerFormat,
     onActivity: (observed) => watch.observe(observed),
   });
   const result = await unlessStopped(turnScope, ports.clock, turn);
@@ -322,7 +323,7 @@ export interface Sender {
   readonly scope: Scope;
   readonly limits: ResolvedLimits;
   readonly budgets: Budgets;
-  /** What the turns belong to, in a sentence: `task "review"`. */
+  /** The owner of the turns, for use in a sentence: `task "review"`. */
   readonly subject: string;
   readonly emit: (event: PromptEvent) => void;
   readonly nextTurnId: () => string;

@@ -9,7 +9,7 @@ import { SessionKeeper } from "./open-session.ts";
 import type { AnswerFormat, PastMessage, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
 import {
-  promptAgain,
+  askToContinue,
   MANAGED_ATTEMPTS,
   roundRobin,
   sameModel,
@@ -71,7 +71,7 @@ export class TaskPrompts {
     const asked = this.#prompt({ purpose, retry, role: "driving", text });
     let outcome = await sendPrompt(this.#sender, asked);
     if (outcome.kind === "completed" && outcome.empty === true && !gaveVerdict(outcome.toolCalls))
-      outcome = await promptAgain(this.#sender, asked, outcome, EMPTY_VERDICT);
+      outcome = await askToContinue(this.#sender, asked, outcome, EMPTY_VERDICT);
     if (this.#context.mode.kind !== "multiple") outcome = await this.#asDocument(asked, outcome);
     return this.served("driving", roundOf(outcome), wentWell);
   }
@@ -87,7 +87,13 @@ export class TaskPrompts {
         return { ...outcome, toolCalls: [...outcome.toolCalls, ...taken] };
       }
       if (repairs === 2) break;
-      outcome = await promptAgain(this.#sender, asked, outcome, taken, "A document was rejected.");
+      outcome = await askToContinue(
+        this.#sender,
+        asked,
+        outcome,
+        taken,
+        "A document was rejected.",
+      );
     }
     return outcome;
   }
@@ -97,7 +103,7 @@ export class TaskPrompts {
     this.#document = documentIn(toolCalls) ?? this.#document;
   }
 
-  /** After an empty answer, its session stays open: `promptAgain` or `served` must follow. */
+  /** After an empty answer, its session stays open: `askToContinue` or `served` must follow. */
   async round({ prompt, retry, wentWell }: Round): Promise<RoundEnd> {
     const { variables, given } = this.#context;
     given.round += 1;
@@ -119,7 +125,7 @@ export class TaskPrompts {
   }
 
   /** Statement 7a: the round goes on in its session. */
-  async promptAgain(
+  async askToContinue(
     ended: RoundEnd & { readonly kind: "completed" },
     { prompt, retry, wentWell }: Round,
     text: ExpandedPrompt,
@@ -127,7 +133,7 @@ export class TaskPrompts {
     const { variables } = this.#context;
     const whole = (): string => variables.expand(prompt);
     const asked = this.#prompt({ purpose: "prompt", role: "task", retry, text: whole });
-    const outcome = await promptAgain(this.#sender, asked, ended, variables.expand(text));
+    const outcome = await askToContinue(this.#sender, asked, ended, variables.expand(text));
     if (outcome.kind === "completed") this.#text = outcome.text;
     return this.served("task", roundOf(outcome), wentWell);
   }
@@ -156,7 +162,7 @@ export class TaskPrompts {
       lent: mode.kind === "borrowed",
       sessions: this.#keeper.source(role, prompt.retry),
       onTurn: (outcome) => {
-        // What is sent again is reported anew. After an answer the dialogue goes on in its round.
+        // A prompt that is sent again reports its calls anew. After an answer the dialogue continues its round.
         if (outcome.kind === "crashed" && prompt.isAnswer?.(outcome.crash) !== true)
           given.round += 1;
         this.#report(outcome.toolCalls);
@@ -205,7 +211,7 @@ function documentIn(toolCalls: readonly ToolCall[]): string | undefined {
   return last && argumentOf(last);
 }
 
-/** Of the conversation that a session is given; about 100,000 tokens. */
+/** The most of a conversation that a session is given: about 100,000 tokens. */
 const HISTORY_CHARACTERS = 400_000;
 
 type SendFormatted = (text: string, format: AnswerFormat | undefined) => Promise<TurnOutcome>;

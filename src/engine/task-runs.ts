@@ -132,7 +132,7 @@ export class TaskRuns {
       });
   }
 
-  /** As a part of the work: limits of its own, the budgets of the job. Its crash is a failure. */
+  /** Runs as a part of the step: with limits of its own and the budgets of the job. Its crash is a failure. */
   async #delegate(
     { work, depth }: TaskRun,
     { taskId, input }: DelegateRequest,

@@ -131,8 +131,8 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
   const drawLoop = (loop: Extract<Work<number>, { kind: "Loop" }>, inside: boolean): Drawn => {
     const { preCondition: before, body, postCondition: after, atMost } = loop;
     const bound = atMost === undefined ? "" : ` (at most ${atMost})`;
-    const outcomes = (goOn: boolean): readonly [string, string] =>
-      goOn ? ["succeeded", "failed"] : ["failed", "succeeded"];
+    const outcomes = (repeats: boolean): readonly [string, string] =>
+      repeats ? ["succeeded", "failed"] : ["failed", "succeeded"];
 
     const enter = before && decide(`continue?${after === undefined ? bound : ""}`, before[1]);
     const drawn = draw(body, inside);
@@ -145,14 +145,14 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
     const last = add("LoopEnd");
     const first = enter?.first ?? drawn.first;
     if (enter !== undefined && before !== undefined) {
-      const [goOn, leave] = outcomes(before[0]);
-      connect(enter.last, drawn.first, goOn);
+      const [repeats, leave] = outcomes(before[0]);
+      connect(enter.last, drawn.first, repeats);
       connect(enter.last, last, leave);
     }
     connect(drawn.last, again?.first ?? (atMost === undefined ? last : first));
     if (again !== undefined) {
-      const [goOn, leave] = after === undefined ? ["not yet", "done"] : outcomes(after[0]);
-      connect(again.last, first, goOn);
+      const [repeats, leave] = after === undefined ? ["not yet", "done"] : outcomes(after[0]);
+      connect(again.last, first, repeats);
       connect(again.last, last, leave);
     }
     return { first, last };

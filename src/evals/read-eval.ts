@@ -1,7 +1,6 @@
 /** An eval from its file, checked against its entries: what will run, or every problem at its line. */
 import { dirname, isAbsolute, join } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import { defined } from "../text/guards.ts";
 import type { Locate, Path } from "../document/problem.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";
@@ -59,7 +58,7 @@ export async function readEval(file: string): Promise<Eval> {
   const problems = reader.problems();
   if (problems.length > 0) throw new DiagnosticsError(problems);
   const { description, runs = defaultRuns, parallel, budget = {} } = value;
-  return { file, runs, budget, cells, ...defined({ description, parallel }) };
+  return { file, runs, budget, cells, description, parallel };
 }
 
 interface Variant {
@@ -165,7 +164,7 @@ class Reader {
     const { name: _name, judge: _judge, rehearsals, ...rest } = fields;
     const { job, permissions, limits } = this.#value;
     const sessions = rehearsals?.[index]?.sessions ?? [];
-    const ofEval = { ...defined({ job, permissions, limits }), entry: entryFile };
+    const ofEval = { job, permissions, limits, entry: entryFile };
     const path = (inside: Path): Path => {
       const first = String(inside[0]);
       if (first === "sessions") return ["cases", at, "rehearsals", index, ...inside];
@@ -237,7 +236,7 @@ class Reader {
 
   #problem(path: Path, reason: string, hint?: string): void {
     const place = { file: this.#file, ...this.#locate(path), codePath: schema.codePath(path) };
-    this.#add([{ ...place, reason, ...defined({ hint }) }]);
+    this.#add([{ ...place, reason, hint }]);
   }
 }
 

@@ -1,7 +1,6 @@
 /** Runs an eval: every missing run of every cell, several at once, until all are there or the budget is used up. */
 import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
-import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
 import { Expectations } from "../rehearsal/expectations.ts";
@@ -116,7 +115,7 @@ export async function runEval(
     whole.end();
   }
   if (failed !== undefined) throw failed;
-  return { spent: budget.spent, ...defined({ stopped }) };
+  return { spent: budget.spent, stopped };
 }
 
 function idOf({ key, fingerprint, run }: Pick<RunResult, "key" | "fingerprint" | "run">): string {

@@ -40,7 +40,7 @@ export function refuse(
   return json({ error, reason }, statuses[error], headers);
 }
 
-/** What was started, or `done`; or why not. */
+/** Answers with what was started, with `done`, or with the refusal. */
 export function answer(
   outcome: Refused | { readonly kind: "started" } | undefined,
   done: object = {},

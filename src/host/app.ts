@@ -1,4 +1,4 @@
-/** What the routes share, and the checks that every request passes before one of them answers. */
+/** Helpers of all routes, and the checks that every request passes first. */
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Handler } from "hono";
 import type { JobHost } from "./job-host.ts";
@@ -9,7 +9,7 @@ import { refuse } from "./answers.ts";
 import { checkTarget, readBody } from "./request.ts";
 import { asksForPage, page, securityHeaders, type Access } from "./security.ts";
 
-/** What the server shows; its state is all in here. */
+/** The whole state of a server. */
 export interface Served {
   readonly host: JobHost;
   readonly access: Access;

@@ -33,7 +33,7 @@ export interface FeedItem {
   readonly json: string;
 }
 
-/** What a caller of `take` gets. */
+/** The result of `take`. */
 export type Taken =
   /** `giveBack`: it could not be handed over, so the next caller gets it. */
   | ({ readonly kind: "response"; readonly giveBack: () => void } & FeedItem)
@@ -55,7 +55,7 @@ interface FeedOptions {
   readonly file?: FeedStore;
   /** How much is kept in memory, in characters. Default: 256 Ki. */
   readonly kept?: number;
-  /** What was taken can't be read again, so it is not kept. */
+  /** Forgets taken items, which then can't be read again. */
   readonly forgetTaken?: true;
 }
 
@@ -67,9 +67,9 @@ interface OlderPart {
 }
 
 const KEPT = 256 * 1024;
-/** Of a feed that has ended and has a file: there may be many of them. */
+/** The characters kept of an ended feed with a file: there may be many such feeds. */
 const KEPT_AT_END = 4 * 1024;
-/** What a line takes besides its text. */
+/** Memory of a line besides its text. */
 const LINE = 64;
 const AT_ONCE = 500;
 
@@ -118,7 +118,7 @@ export class Feed {
     this.#wake();
   }
 
-  /** What is there can still be read and taken. */
+  /** Existing items can still be read and taken. */
   close(): void {
     if (this.closed) return;
     this.#stage = "closed";

@@ -99,7 +99,7 @@ export interface JobHostOptions extends Partial<ModelAccess> {
 /** A rehearsal that `readRehearsal` has read and checked. */
 export type Rehearsal = Script;
 
-/** What is wrong with a value, as a phrase that follows its name. Undefined: nothing. */
+/** Returns the problem of a value as a phrase that follows its name, or undefined. */
 type Check = (value: unknown) => string | undefined;
 
 const must =
@@ -252,7 +252,7 @@ export function withTelemetry<O extends JobHostOptions>(options: O): O {
   const { otlp, provider, reporters = [], environment = processEnvironment() } = options;
   const target = otlp === undefined ? undefined : telemetryTarget(environment, otlp);
   if (target === undefined) return options;
-  const telemetry = telemetryReporter(target, { environment, ...defined({ provider }) });
+  const telemetry = telemetryReporter(target, { environment, provider });
   return { ...options, reporters: [...reporters, telemetry] };
 }
 

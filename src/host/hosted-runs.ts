@@ -1,5 +1,4 @@
 /** Starts jobs, tasks and sessions of the installed entry on a host. The entry changes only while nothing runs. */
-import { defined } from "../text/guards.ts";
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
@@ -109,7 +108,8 @@ export class HostedRuns {
       ...options,
       clock,
       environment,
-      ...defined({ gitHubToken, transport }),
+      gitHubToken,
+      transport,
       kept: [...recordFiles(records, environment), journals, feedsFolder].filter(
         (path) => path !== undefined,
       ),
@@ -257,7 +257,7 @@ export class HostedRuns {
       ...runSpec(this.host, { ...settled, userInput, workingDirectory, change }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
-      ...defined({ modelOverride }),
+      modelOverride,
       ...(session && { borrowed: adoptSession(session, { modelId, clock }) }),
     };
     const play =

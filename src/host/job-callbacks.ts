@@ -28,7 +28,7 @@ export interface ICopilotTaskCallback {
   taskSucceeded(): void;
   /** The task has failed or crashed. */
   taskFailed(): void;
-  /** What the runner decided and why, as `[CATEGORY] text`. */
+  /** A decision of the runner with its reason, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
   /**
    * Not called in borrowing mode. `taskId` is the id of the session. With a single model, `isDrivingSession`
@@ -45,7 +45,7 @@ export interface ICopilotTaskCallback {
 
 /** A running job, as `startJob` returns it. */
 export interface ICopilotJob {
-  /** Of all events of the job. */
+  /** All events of the job carry it. */
   readonly runId: string;
   /** The works that run now, by their `workIdInJob`. */
   readonly runningWorkIds: number[];
@@ -226,7 +226,7 @@ export interface RunJobOptions {
   readonly userInput?: string;
   /** By name: the `inputs` of the entry. Default: none. */
   readonly inputs?: Readonly<Record<string, string>>;
-  /** Of an entry that is a workflow: its parameters. Default: none. */
+  /** Parameters of an entry that is a workflow. Default: none. */
   readonly params?: Readonly<Record<string, string>>;
   /** Where the agents work. Default: the current directory. */
   readonly workingDirectory?: string;
@@ -236,7 +236,7 @@ export interface RunJobOptions {
 
 /** How a job has ended. */
 export interface JobResult {
-  /** Of all events of the job. */
+  /** All events of the job carry it. */
   readonly runId: string;
   /** `succeeded`, or `failed` or `canceled` with a reason. */
   readonly outcome: RunOutcome;

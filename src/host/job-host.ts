@@ -38,7 +38,7 @@ export class JobHost {
     this.#runs = new HostedRuns(withTelemetry(options));
   }
 
-  /** What a server needs of this host: what it starts is found by its id, and its responses by any number of readers. */
+  /** The runs of a server: found by id, with feeds for any number of readers. */
   get live(): LiveRuns {
     this.#live ??= new LiveRuns(this.#runs);
     return this.#live;

@@ -33,7 +33,7 @@ import {
   type JobState,
 } from "./run-feeds.ts";
 
-/** What has a feed: `journal` is every event of a job. */
+/** The kinds of feeds. `journal` has every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
 
 interface LiveSession {
@@ -260,8 +260,8 @@ export class LiveRuns {
       );
       ({ sessionId } = session.rawSection);
       const { clock, host } = this.#runs;
-      const told = { session, modelId, workingDirectory, feed, clock, mask: host.redactor.text };
-      this.#sessions.add(sessionId, { feed, own: new OwnSession(told) });
+      const options = { session, modelId, workingDirectory, feed, clock, mask: host.redactor.text };
+      this.#sessions.add(sessionId, { feed, own: new OwnSession(options) });
       // It may have ended before it had an id here.
       if (feed.closed) this.#sessions.end(sessionId);
       return { kind: "started", sessionId };
@@ -278,7 +278,7 @@ export class LiveRuns {
     return undefined;
   }
 
-  /** What comes of it is in its feed: also that it failed, or that the session is in use, as `{ sessionError }`. */
+  /** The feed of the session has the answer, or `{ sessionError }` if it fails or the session is in use. */
   query(sessionId: string, prompt: string): Refused | undefined {
     const session = this.#sessionOf(sessionId);
     const live = this.#sessions.get(sessionId);

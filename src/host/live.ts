@@ -93,7 +93,7 @@ const AT_ONCE = 100;
 
 interface FollowOptions {
   readonly names: FeedNames;
-  /** Of the header. Absent or empty, which a proxy may make of it: from the beginning. */
+  /** The value of the header. Absent or empty (proxies may empty it): from the beginning. */
   readonly lastEventId?: string | undefined;
   readonly clock: Clock;
 }

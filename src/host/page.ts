@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import type { Hono } from "hono";
 import { Readable } from "node:stream";
 import { findPageFiles, portalHtml } from "../reports/html/page.ts";
@@ -13,7 +12,7 @@ export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
   const html = portalHtml({
     version,
     journals: journals !== undefined,
-    ...defined({ rehearsal }),
+    rehearsal,
   });
   const pages = [
     ["/", "text/html", files && html],

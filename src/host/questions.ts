@@ -12,7 +12,7 @@ export interface OpenQuestion {
   readonly workIdInJob: number;
   /** The id of the ASK. */
   readonly activity: string;
-  /** Without secrets. */
+  /** Secrets are masked. */
   readonly question: string;
   /** In milliseconds since 1970. */
   readonly since: number;
@@ -56,7 +56,7 @@ export class Questions {
     });
   };
 
-  /** Without an id, answers the only question that waits. Undefined: done. */
+  /** Answers the question with this id, or the only one that waits. Undefined: done. */
   answer(text: string, id: string | undefined): Refused | undefined {
     const count = this.#waiting.size;
     const [only] = count === 1 ? this.#waiting.keys() : [];

@@ -1,4 +1,4 @@
-/** What someone who starts a job through a server must know, and refusals as values: a server must tell them apart. */
+/** Descriptions of jobs for clients of a server, and refusals as values, which a server tells apart. */
 import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -32,7 +32,6 @@ export type RefusalReason =
 
 /** It was not done. */
 export interface Refused {
-  /** Of every refusal. */
   readonly kind: "refused";
   /** For programs. */
   readonly reason: RefusalReason;

@@ -108,17 +108,17 @@ export interface JobState {
   readonly endTime: number | undefined;
   /** `Canceled` as soon as it was stopped. */
   readonly status: TaskStatus;
-  /** As the client named it; a rehearsal may work in a copy. */
+  /** The client's own path. A rehearsal may work in a copy. */
   readonly workingDirectory: string;
-  /** Without secrets; empty if there was none. */
+  /** Secrets are masked. Empty if there was none. */
   readonly userInput: string;
-  /** Of a workflow, as they were given; without secrets. */
+  /** Parameters of a workflow. Secrets are masked. */
   readonly params: Readonly<Record<string, string>>;
-  /** Those of the entry, as they were given. */
+  /** Inputs of the entry. Secrets are masked. */
   readonly inputs: Readonly<Record<string, string>>;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
-  /** Those of its workflows that wait for an answer. */
+  /** Questions of its workflows that wait for an answer. */
   readonly questions: readonly OpenQuestion[];
 }
 
@@ -222,7 +222,7 @@ export interface LiveJob {
   readonly run: HostRun;
   readonly feeds: JobFeeds;
   readonly questions: Questions;
-  /** What was asked for, without secrets. */
+  /** The request. Secrets are masked. */
   readonly asked: Pick<
     JobState,
     "jobName" | "startTime" | "workingDirectory" | "userInput" | "params" | "inputs"

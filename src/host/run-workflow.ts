@@ -1,5 +1,4 @@
 /** `runWorkflow`: a workflow as a promise, on a host of its own. */
-import { defined } from "../text/guards.ts";
 import { basename } from "node:path";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
@@ -33,7 +32,7 @@ export interface WorkflowResult {
   readonly result: string;
   /** Parameters and variables at the end, by name. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Of all events of the run. */
+  /** All events of the run carry it. */
   readonly runId: string;
   /** Everything that is shown of a run: totals, decisions, denials. */
   readonly view: RunView;
@@ -71,7 +70,9 @@ export async function runWorkflow(
           jobName,
           userInput,
           workingDirectory,
-          ...defined({ params, resume, rerun }),
+          params,
+          resume,
+          rerun,
           onResult: (result) => (end = result),
         },
         { folds: files, openFeed },
@@ -90,7 +91,7 @@ export async function runWorkflow(
     const { kind: status, reason } = incomplete
       ? { kind: "failed" as const, reason: missing.join("\n") }
       : { reason: undefined, ...outcome };
-    return { status, ...defined({ reason }), result, variables, runId, view };
+    return { status, reason, result, variables, runId, view };
   } finally {
     await runs.close();
   }

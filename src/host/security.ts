@@ -120,7 +120,7 @@ export class Access {
   }
 }
 
-/** As `Host` writes them. For all addresses of the machine: also each of them, and its name. */
+/** The names of an address as a `Host` header has them. A wildcard address has those of the whole machine. */
 function namesOf(hostname: string): readonly string[] {
   if (hostname !== "0.0.0.0" && hostname !== "::") return [asHost(hostname)];
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);

@@ -116,7 +116,7 @@ const refusals: Readonly<Record<string, readonly [RefusalName, string]>> = {
   HPE_HEADER_OVERFLOW: ["HeadersTooLarge", "The header of the request is too large."],
 };
 
-/** What Node can't read as a request, or not in time. */
+/** Refuses input that Node can't read as a request, or not in time. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
   // Also after an answer has begun: it can't be taken back.
   if (error.code === "ECONNRESET" || !socket.writable) {

@@ -130,17 +130,17 @@ export function feedCallbacks(feed: Pick<Feed, "append">): ICopilotSessionCallba
 
 /** A session of `startSession` that is open, or has ended within the hour. */
 export interface SessionState {
-  /** Of the SDK's session. */
+  /** The id of the SDK's session. */
   readonly sessionId: string;
   /** The model that it was started with. */
   readonly modelId: string;
-  /** As the client named it; a rehearsal may work in a copy. */
+  /** The client's own path. A rehearsal may work in a copy. */
   readonly workingDirectory: string;
   /** In milliseconds since 1970. */
   readonly startTime: number;
   /** Undefined while it is open. */
   readonly endTime: number | undefined;
-  /** What it was asked, in order. The oldest ones may be missing. */
+  /** Its prompts and tasks, in order. The oldest ones may be missing. */
   readonly asked: readonly AskedItem[];
 }
 
@@ -159,10 +159,10 @@ interface OwnSessionOptions {
   readonly mask: (text: string) => string;
 }
 
-/** Of a prompt, and of all that is kept of a session, in UTF-16 units. */
+/** Limits in UTF-16 units: of one prompt, and of everything kept of a session. */
 const MAX_PROMPT = 64 * 1024;
 const MAX_ASKED = 1024 * 1024;
-/** What an item takes besides its text. */
+/** Memory of an item besides its text. */
 const ITEM = 100;
 
 /** A session of a client, and of no run. Its feed has what the model says; what the model was asked is kept here. */

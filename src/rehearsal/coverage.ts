@@ -1,11 +1,10 @@
-/** What of a job rehearsals have reached. The points come from the tree of works: the same for all rehearsals of a job. */
+/** Coverage of a job by its rehearsals. The points come from the tree of works, so all rehearsals of a job share them. */
 import type { CompositeWork, PreparedEntry, Work } from "../entry/model.ts";
 import { allWorks, isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
 type Point = string;
 
-/** As the engine tells it. */
 interface Transition {
   readonly work: CompositeWork<number>;
   readonly taken: "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
@@ -13,13 +12,13 @@ interface Transition {
 
 type Leaf = ReturnType<typeof leafWorks<number>>[number];
 
-type Ways = Readonly<Partial<Record<Transition["taken"], Point>>>;
+type Transitions = Readonly<Partial<Record<Transition["taken"], Point>>>;
 
 function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   const tree = entry.jobs[jobName]?.work;
-  const ways = waysIn(tree);
+  const transitions = transitionsIn(tree);
   const points = (tree === undefined ? [] : allWorks(tree)).flatMap((work): readonly Point[] => {
-    if (!isLeaf(work)) return Object.values(ways.get(work) ?? {});
+    if (!isLeaf(work)) return Object.values(transitions.get(work) ?? {});
     if (work.kind !== "Ref") return [ran(work)];
     const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
     return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
@@ -27,18 +26,18 @@ function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
   return [...new Set(points)];
 }
 
-/** The ways of each work that has some. Of two with the same first leaf, the inner one gets a number. */
-function waysIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Ways> {
+/** The transitions of each work that has some. Of two with the same first leaf, the inner one gets a number. */
+function transitionsIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Transitions> {
   const names: string[] = [];
-  const ways = new Map<Work<number>, Ways>();
+  const transitions = new Map<Work<number>, Transitions>();
   for (const work of tree === undefined ? [] : allWorks(tree)) {
     if (isLeaf(work)) continue;
     const name = nameOfComposite(work);
     names.push(name);
     const count = names.filter((one) => one === name).length;
-    ways.set(work, waysOf(work, count === 1 ? name : `${name} [${count}]`));
+    transitions.set(work, transitionsOf(work, count === 1 ? name : `${name} [${count}]`));
   }
-  return ways;
+  return transitions;
 }
 
 function nameOfComposite(work: CompositeWork<number>): string {
@@ -49,14 +48,14 @@ function nameOfComposite(work: CompositeWork<number>): string {
   return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
 }
 
-function waysOf(work: CompositeWork<number>, name: string): Ways {
+function transitionsOf(work: CompositeWork<number>, name: string): Transitions {
   switch (work.kind) {
     case "Seq":
     case "Par":
       return {};
     case "Alt": {
-      const branch = (way: "trueWork" | "falseWork"): Point =>
-        `${way}${work[way] === undefined ? " (absent)" : ""} of ${name}`;
+      const branch = (taken: "trueWork" | "falseWork"): Point =>
+        `${taken}${work[taken] === undefined ? " (absent)" : ""} of ${name}`;
       return { trueWork: branch("trueWork"), falseWork: branch("falseWork") };
     }
     case "Loop": {
@@ -87,16 +86,16 @@ function nameOf(work: Leaf): string {
   return `${JSON.stringify(leafName(work))} (work ${work.workIdInJob})`;
 }
 
-/** What one run reaches: a reporter of its events, and of the ways that its works take. */
+/** The points that one run reaches: a reporter of its events and of its transitions. */
 export class ReachedPoints {
   readonly points = new Set<Point>();
   readonly #leaves: readonly Leaf[];
-  readonly #ways: ReadonlyMap<Work<number>, Ways>;
+  readonly #transitions: ReadonlyMap<Work<number>, Transitions>;
 
   constructor({ entry, jobName }: { readonly entry: PreparedEntry; readonly jobName: string }) {
     const tree = entry.jobs[jobName]?.work;
     this.#leaves = tree === undefined ? [] : leafWorks<number>(tree);
-    this.#ways = waysIn(tree);
+    this.#transitions = transitionsIn(tree);
   }
 
   report(event: RunEvent): void {
@@ -107,7 +106,7 @@ export class ReachedPoints {
   }
 
   take({ work, taken }: Transition): void {
-    const point = this.#ways.get(work)?.[taken];
+    const point = this.#transitions.get(work)?.[taken];
     if (point !== undefined) this.points.add(point);
   }
 }

@@ -1,4 +1,4 @@
-/** What a rehearsal expects of a run: how it and its works ended, the way through its workflow, its outputs. */
+/** The expectations of a rehearsal: the results of the run and its steps, the path through its workflow, its outputs. */
 import { isDeepStrictEqual } from "node:util";
 import { defined } from "../text/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
@@ -153,7 +153,7 @@ function outputFailures(
   ];
 }
 
-/** Without prototypes, which JSON doesn't have. */
+/** Drops prototypes, which JSON doesn't have. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
@@ -259,11 +259,11 @@ function nameOf({ workId, taskId }: WorkTally): string {
   return `work ${workId} ("${taskId}")`;
 }
 
-/** Of the way, no more is kept than is expected. If the workflow ran several times, its last iteration counts. */
+/** Keeps no more of the path than is expected. If the workflow ran several times, its last iteration counts. */
 class WorkflowExpectations {
   readonly #expect: Pick<Expectation, "path" | "report">;
   #works: readonly PlannedWork[] = [];
-  #way: FoundActivity[] | undefined;
+  #path: FoundActivity[] | undefined;
   #report = "";
 
   constructor(expect: Pick<Expectation, "path" | "report">) {
@@ -277,14 +277,14 @@ class WorkflowExpectations {
     if (work === undefined || !("work" in event) || event.type === "run.started") return;
     if (event.work?.workId !== work.workId) return;
     if (event.type === "work.started") {
-      this.#way = [];
+      this.#path = [];
       this.#report = "";
     }
     if (event.type === "work.ended") this.#report = event.report ?? "";
-    if (event.type === "step.started" && this.#way !== undefined) {
+    if (event.type === "step.started" && this.#path !== undefined) {
       const { path } = this.#expect;
-      if (this.#way.length <= (path?.value.length ?? 0))
-        this.#way.push({ id: event.activity, file: event.file });
+      if (this.#path.length <= (path?.value.length ?? 0))
+        this.#path.push({ id: event.activity, file: event.file });
     }
   }
 
@@ -298,25 +298,25 @@ class WorkflowExpectations {
       return [
         `${place}: the job has ${others.length + 1} workflows, but this needs a job with one.`,
       ];
-    if (this.#way === undefined)
+    if (this.#path === undefined)
       return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
-    const way = path && wayFailure(path, this.#way, work);
+    const taken = path && pathFailure(path, this.#path, work);
     const why = report && mismatch(report.value, this.#report, fill);
     const result = why && `${report?.place}: RESULT ${why}; it is ${quote(this.#report)}.`;
-    return [way, result].filter((failure) => failure !== undefined);
+    return [taken, result].filter((failure) => failure !== undefined);
   }
 }
 
-function wayFailure(
+function pathFailure(
   { place, value: expected }: NonNullable<Expectation["path"]>,
-  way: readonly FoundActivity[],
+  taken: readonly FoundActivity[],
   { chart }: PlannedWork,
 ): string | undefined {
   const at = expected.findIndex(({ value }, index) => {
-    const found = way[index];
+    const found = taken[index];
     return found === undefined || !namesActivity(value, found);
   });
-  const found = way[at === -1 ? expected.length : at];
+  const found = taken[at === -1 ? expected.length : at];
   const name = found && activityName(found, chart?.main ?? "", Object.keys(chart?.files ?? {}));
   const wanted = expected[at];
   if (wanted !== undefined)

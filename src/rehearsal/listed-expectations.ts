@@ -95,7 +95,7 @@ export function listFailures(
   return failures;
 }
 
-/** What makes two things different, more than other fields do. */
+/** Fields that identify an item weigh more than others. */
 const weights: Readonly<Record<string, number>> = { kind: 8, id: 4, action: 2 };
 
 function distance({ fields }: ExpectedItem, found: Found, fill: Fill): number {

@@ -30,7 +30,7 @@ export class SeenOutputs {
     return resultsOf(this.#view);
   }
 
-  /** Of an Each those of all items. */
+  /** For an Each, the reports of all items. */
   get reports(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const { taskId, report } of this.#view.given.values()) {
@@ -41,7 +41,7 @@ export class SeenOutputs {
     return texts;
   }
 
-  /** Those of `expect`, without what nobody has handed in, and without reports, which are prose. */
+  /** Fields for `expect`, without empty ones and without reports, which are prose. */
   fields(): OutputFields {
     const { verdict, findings, proposals, results } = this;
     return {

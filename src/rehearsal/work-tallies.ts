@@ -7,7 +7,7 @@ export interface WorkTally {
   readonly taskId: string;
   model: string;
   runs: number;
-  /** Of its runs, in the order of iterations and items. */
+  /** One for each run, in the order of iterations and items. */
   readonly outcomes: WorkResult[];
   /** Why its last run, or that of its last item, did not succeed. */
   reason: string;
@@ -76,7 +76,7 @@ export class WorkTallies {
 }
 
 function end(tally: WorkTally, { work, outcome }: WorkEnded): void {
-  // As if it had never started.
+  // A skipped run counts as not started.
   if (outcome.kind === "skipped") return;
   // Items may run at the same time, and end in any order.
   const at = work.item === undefined ? tally.runs : work.iteration - 1;

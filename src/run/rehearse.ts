@@ -115,7 +115,11 @@ async function rehearseScript(
   const startedAt = systemClock.now();
   const { rehearsalFailures: failures, view } = await executeRun(
     prepared,
-    { ...options, reporters: [reached, seen], onTransition: (way) => reached.take(way) },
+    {
+      ...options,
+      reporters: [reached, seen],
+      onTransition: (transition) => reached.take(transition),
+    },
     signals,
   );
   const milliseconds = systemClock.now() - startedAt;

@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 export type Canaries = ReadonlyMap<string, string>;
 
 const FRAGMENT = 16;
-/** Of a fragment: half of it, and a step with which none is missed. */
+/** The length of a fragment is half of it; the step misses none. */
 const PART = 8;
 const STEP = FRAGMENT - PART + 1;
 
@@ -25,12 +25,12 @@ function awkward(): string {
   return `${random(14)}/+${random(14)}"&=${random(14)}`;
 }
 
-/** As long as those of today, with dots. */
+/** Tokens of today's length and form, with dots. */
 export function installationToken(): string {
   return `ghs_${random(36)}.${random(240)}.${random(240)}`;
 }
 
-/** What the environment of a step in a workflow may hold, and what a person has exported at home. */
+/** Variables of a workflow step's environment, and of a person's shell. */
 export function environmentCanaries(): Canaries {
   return new Map([
     ["GITHUB_TOKEN", installationToken()],
@@ -70,7 +70,7 @@ export interface Planted {
   readonly files: readonly string[];
 }
 
-/** What lies in a home directory: credentials in files, and start-up files of shells that export one. */
+/** Files of a home directory: credentials, and start-up files of shells that export one. */
 export async function plantHome(home: string): Promise<Planted> {
   const canaries = new Map(
     [".netrc", ".git-credentials", ".npmrc", "aws", "gh", "profile", "bashrc", "config-git"].map(
@@ -90,7 +90,6 @@ export async function plantHome(home: string): Promise<Planted> {
   });
 }
 
-/** What a checkout step leaves, and a file of settings that is not committed. */
 export async function plantCheckout(checkout: string): Promise<Planted> {
   const canaries = new Map(
     [

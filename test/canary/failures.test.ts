@@ -1,4 +1,4 @@
-/** What goes wrong says why, and quotes what it was given: without the secrets in it. */
+/** Errors give a reason and quote the input, with secrets masked. */
 import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -22,7 +22,7 @@ const searchWith =
     arguments: { pattern: ".", output_mode: "content", ...fields },
   });
 
-/** What of a file of credentials one would look for: it shows the whole line. */
+/** The part of a credentials file that a search would show with its whole line. */
 const words = "password|KEY|TOKEN|SECRET|header|url|oauth|authToken";
 
 function plantLinks({ checkout, home, pid }: Scene): void {
@@ -69,7 +69,6 @@ function targets({ checkout, home, runnerTemp, pid }: Scene): readonly string[] 
   ];
 }
 
-/** The same file by other names. */
 function disguises(path: string, { checkout }: Scene): readonly string[] {
   return [
     path,

@@ -32,7 +32,6 @@ import {
   type Planted,
 } from "./canaries.ts";
 
-/** What the script of a model may know beside the request. */
 export interface Scene {
   /** The process that we have started. */
   readonly pid: number;
@@ -67,7 +66,6 @@ export interface CanaryRun {
   readonly stdout: string;
   readonly stderr: string;
   readonly requests: readonly RecordedRequest[];
-  /** Of the action only. */
   readonly step: StepResult | undefined;
   readonly journal: string;
   readonly recording: string;
@@ -75,13 +73,10 @@ export interface CanaryRun {
   readonly processes: readonly string[];
   /** Canaries that we hold (environment, inputs) in what left the process, but for the model's requests. */
   readonly said: readonly Sighting[];
-  /** The same in files, while it ran and after it. */
   readonly onDisk: readonly Sighting[];
-  /** The same in environments and arguments of other processes. */
   readonly inProcesses: readonly Sighting[];
   /** All canaries, also those of the disk, in what the model's server got. */
   readonly toModel: readonly Sighting[];
-  /** As `said` and `onDisk`, for the canaries that lie in files of somebody else's. */
   readonly saidOfFiles: readonly Sighting[];
 }
 

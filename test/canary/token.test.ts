@@ -115,7 +115,7 @@ async function runWithToken(
   const github = await startGithub(test, command);
   const runtime = await runtimeFor(test, github.url);
   const run = await runCliWithCanaries(test, {
-    // What the script of the runtime starts has to be there in a sandbox.
+    // A sandbox must contain the programs that the script of the runtime starts.
     permissions: {
       preset: "workspace",
       sandbox,
@@ -155,7 +155,7 @@ describe("the token that pays for the models", { timeout: 300_000 }, () => {
       const [shell = "", runtime = ""] = result.split("---\n");
       assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
       assert.doesNotMatch(shell, /COPILOT_GITHUB_TOKEN/);
-      // Without a sandbox, this can't be held.
+      // Only a sandbox can guarantee this.
       assert.match(runtime, /COPILOT_GITHUB_TOKEN=/);
       assertUnsaid(run, token);
     },

@@ -182,7 +182,6 @@ function lateSiblings(events: readonly RunEvent[]): string[] {
   );
 }
 
-/** What a person needs to see why a case is red. */
 export function story(seen: Observation): string {
   const decisions = (seen.journal?.events ?? []).flatMap((event) => {
     const decided = decisionOf(event);

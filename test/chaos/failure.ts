@@ -1,4 +1,4 @@
-/** What a failure is, and the kinds of it that `failures.ts` has many of. */
+/** The type of a failure, and the kinds of which `failures.ts` has many. */
 import { refusalOf, type Crash } from "../../src/events/crash.ts";
 import { fixture, readsItself } from "../tools/mcp/rig.ts";
 import type { Flood, Reply, ScriptedCall } from "../rig/model-server.ts";
@@ -48,14 +48,13 @@ export type Effect =
   /** The job goes on to its end, and the output reports what could not be written. */
   | { readonly kind: "unwritten" };
 
-/** What the scripted server does instead of its answer at the moment of the failure. */
+/** Replaces the answer of the scripted server at the moment of the failure. */
 export type ModelFault =
   | { readonly kind: "reply"; readonly reply: Reply }
   /** The port is closed from this request on. */
   | { readonly kind: "refuse" }
   /** Tool calls before the answer, and then the answer. */
   | { readonly kind: "calls"; readonly calls: readonly ScriptedCall[] }
-  /** The same tool call again and again. */
   | { readonly kind: "endless"; readonly call: ScriptedCall };
 
 export interface Failure {
@@ -79,11 +78,10 @@ export interface Failure {
   readonly neverInPar?: string;
   /** Inside a `Par` only once: else the siblings are hit again, or not, as it happens. */
   readonly onceInPar?: true;
-  /** The same with fewer retries of the runtime is in the table too: this one is for the full matrix. */
+  /** A case with fewer retries of the runtime is in the table; this one is for the full matrix. */
   readonly fullOnly?: true;
   /** Costs a minute or more where it lasts: then only in the full matrix, at the first of its moments, alone. */
   readonly slow?: true;
-  /** What the entry declares, and the task may call. */
   readonly declares?: { readonly tools?: object; readonly mcpServers?: object };
   /** For how long it may block the event loop, in milliseconds, if longer than others. */
   readonly blocks?: number;
@@ -146,7 +144,6 @@ export const canceledInIt = {
   commands: "(sleep 0.7; kill -TERM $SELF) &",
 } as const;
 
-/** What begins and ends by itself. */
 export const harmless = (seconds: number): { readonly effect: Effect } => ({
   effect: { kind: "harmless", seconds },
 });

@@ -423,7 +423,6 @@ export const failures: readonly Failure[] = [
     only: "lasting",
   },
   {
-    // What has begun can do without it: in a sandbox it stays mounted.
     name: "working directory disappears",
     moments: everywhere,
     effect: { kind: "harmless" },

@@ -40,7 +40,7 @@ export interface Observation {
   readonly notes: readonly ProbeNote[];
   /** Undefined: its process was killed. */
   readonly loop: LoopDelay | undefined;
-  /** What the next start said, where there is one: after our own process was killed. */
+  /** Output of the next start, for failures that kill our own process. */
   readonly nextStart: string;
 }
 
@@ -195,7 +195,7 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
   }
 }
 
-/** What can be waited for, and what makes it happen. */
+/** The moments that a failure can wait for, and how each is provoked. */
 function occasion(): readonly [Promise<void>, () => void] {
   let happens = (): void => {};
   return [new Promise<void>((resolve) => (happens = resolve)), () => happens()];

@@ -37,7 +37,7 @@ export type ProbeNote =
 
 /** The longest time in which the event loop did not come round, from the first start of a runtime on. */
 export interface LoopDelay {
-  /** As `monitorEventLoopDelay` has it. On a busy machine, others may have had the processor meanwhile. */
+  /** The delay of `monitorEventLoopDelay`. On a busy machine, other processes may cause it. */
   readonly milliseconds: number;
   /** The longest for which this process itself used the processor. */
   readonly ownMilliseconds: number;
@@ -64,7 +64,6 @@ class LoopWatch {
     this.#delay.enable();
   }
 
-  /** What the probe itself does is nobody's delay. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -74,7 +74,6 @@ const GENEROSITY = 3;
 interface Step {
   readonly purpose: Purpose;
   readonly hitAt: readonly Moment[];
-  /** What is decided when the purpose has gone well. */
   readonly decided: readonly string[];
 }
 
@@ -221,12 +220,10 @@ export function expectationOf(one: Case): Expectation {
   const seconds = GENEROSITY * (BASE_SECONDS + subject.seconds + harmless);
   const common = { restarts: subject.restarts, seconds };
   if (effect.kind === "killed") {
-    // What is decided before a moment is in the journal before it; it never heard of an end.
     const decisions = { subject: withoutEnd(subject.decisions) };
     return { ...common, exitCode: null, run: "cut", works: {}, decisions };
   }
   const crashed = subject.end === "crashed";
-  // What it was before, it never began.
   const begins = one.failure.execute === undefined || subject.end !== "canceled";
   const alone: Expectation["works"] = begins ? { subject: subject.end } : {};
   const run = subject.end === "crashed" ? "failed" : subject.end;

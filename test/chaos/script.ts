@@ -4,7 +4,7 @@ import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import type { Moment } from "./failure.ts";
 import type { Case } from "./rules.ts";
 
-/** What the task's prompts say, so that a request tells which purpose it belongs to. */
+/** The task's prompts, so that a request shows its purpose. */
 export const prompts = {
   availability: "CHECK-AVAILABILITY: call job_boolean_true or job_boolean_false",
   prompt: "DO-THE-WORK",

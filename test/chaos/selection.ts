@@ -55,7 +55,7 @@ export function selectedCases(): readonly Case[] {
   return chosen;
 }
 
-/** What the rules distinguish: the effect, and for a crash what helps. */
+/** The distinctions of the rules: the effect, and for a crash the remedy. */
 function kindOf(one: Case): string {
   const effect = effectOf(one);
   return effect.kind === "crash" ? effect.first.remedy : effect.kind;

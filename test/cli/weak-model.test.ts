@@ -1,7 +1,7 @@
 /** What small or badly served models do, at the command line, on the real runtime with a scripted model server. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { GO_ON } from "../../src/engine/send-prompt.ts";
+import { CONTINUE_PROMPT } from "../../src/engine/send-prompt.ts";
 import { type CliResult, runCli } from "../rig/cli.ts";
 import { modelServer, type RecordedRequest, type Reply, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -106,7 +106,7 @@ describe("an empty answer after a successful call", () => {
     const script = inTurn(view, nothing, { text: "fine" });
     const { code, prompts, stdout, stderr } = await runFile(t, ["a.wf.md", text], script);
     assert.equal(code, 0, stdout + stderr);
-    assert.deepEqual(prompts, ["How?", GO_ON]);
+    assert.deepEqual(prompts, ["How?", CONTINUE_PROMPT]);
   });
 
   it("stays a crash without a successful call", async (t) => {

@@ -20,7 +20,7 @@ const task = (change?: true | readonly string[]): Task => ({
   prompt: "do it",
   ...(change === undefined ? {} : { availability: { change } }),
 });
-/** Of the change of these tests, one file in lib, only `docs` and `more` have nothing. */
+/** The change of these tests is one file in lib, so only `docs` and `more` have nothing. */
 const tasks = { run: task(), src: task(["lib/**"]), docs: task(["docs/**"]), more: task(["m/*"]) };
 
 const of = async (work: Work, ...failing: readonly string[]): Promise<readonly string[]> => {

@@ -1,4 +1,3 @@
-/** What counts toward a limit, whatever a model server reports or refuses. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SessionActivity } from "../../src/events/session-activity.ts";

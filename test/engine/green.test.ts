@@ -1,4 +1,4 @@
-/** What must not be green, on the real runtime: the attacks as they were found, and their brothers. */
+/** Runs that must not be green, on the real runtime: known false successes and variants of them. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Task, Work } from "../../src/entry/model.ts";
@@ -27,9 +27,7 @@ const checked = (retryTimes = 0): Task => ({
 });
 const guarded: Task = { model, prompt: "go", availability: { condition: "job_boolean_true?" } };
 const CUT = "the answer was cut at the model's output limit";
-/** What the runtime itself asks after an answer that was cut, twice at most. */
-const GO_ON = "continue from where you left off";
-/** What the model says when nothing else is scripted. */
+const CONTINUE_PROMPT = "continue from where you left off";
 const done: Reply = { text: "done" };
 
 interface Scripted {
@@ -50,7 +48,7 @@ before(async (t) => {
     const { replies, given, requests } = script;
     requests.push(request);
     const prompt = request.messages.findLast(
-      ({ role, content }) => role === "user" && !content.includes(GO_ON),
+      ({ role, content }) => role === "user" && !content.includes(CONTINUE_PROMPT),
     )?.content;
     const key = Object.keys(replies).find((one) => prompt?.includes(one)) ?? "";
     const index = given.get(key) ?? 0;

@@ -14,7 +14,6 @@ import { acts, works } from "../rig/random-works.ts";
 import { done, run, tasks } from "../rig/runs.ts";
 import { rounds } from "../rig/nightly.ts";
 
-/** What a run takes over from so much of a journal. */
 function pastOf(journal: string): PastRun | undefined {
   let earlier = new EarlierRun();
   for (const event of parseJournal(journal).events) earlier = earlier.add(event);

@@ -50,7 +50,6 @@ const spec = {
 };
 const { work } = entry.jobs["j"] ?? assert.fail();
 
-/** As a journal has it. */
 const plain = (plan: RunPlan): RunPlan => {
   const parsed: RunPlan = JSON.parse(JSON.stringify(plan));
   return parsed;

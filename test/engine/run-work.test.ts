@@ -107,7 +107,7 @@ function reference(
         if (passes === loopIterations) return "unanswered";
         const body = inner(work.body);
         if (body !== "succeeded") return body;
-        // Without a postcondition nothing is redone, unless a number of passes is planned.
+        // A loop without a postcondition repeats only if a number of passes is planned.
         if (postCondition === undefined && work.atMost === undefined) return "succeeded";
         const after = ask(postCondition);
         if (after !== undefined) return after;

@@ -1,4 +1,3 @@
-/** What a limit that ends a silence says of the error before it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { play, ref } from "../rig/engine.ts";

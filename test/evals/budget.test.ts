@@ -44,7 +44,7 @@ async function play(
           most = Math.max(most, open_);
           for (const tokens of calls) {
             await Promise.resolve();
-            // As the engine does: a turn that was stopped makes no further call.
+            // A stopped turn makes no further call, as in the engine.
             if (stop.signal.aborted) break;
             meter.report(of === "cost" ? used(0, tokens / 10) : used(tokens));
           }

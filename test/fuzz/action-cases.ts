@@ -89,7 +89,7 @@ export const cases: fc.Arbitrary<Case> = drafts.map((draft) => {
     if (groups.has(id)) return id;
     const { async = false, picks = [], isNested = false } = draft.groups[document * 2 + nth] ?? {};
     const parent = nth === 1 && isNested ? groupAt(document, 0) : undefined;
-    // Of earlier documents: no circle is possible.
+    // References to earlier documents can't be circular.
     const earlier = document * perDocument;
     const requires = earlier === 0 ? [] : picks.map((pick) => `n${pick % earlier}`);
     groups.set(id, { document, async, requires, parent, group: parent });
@@ -118,7 +118,7 @@ export const cases: fc.Arbitrary<Case> = drafts.map((draft) => {
     order,
     parallel: draft.parallel,
     cancels: draft.cancels.map(({ document, when, after, pick }) => {
-      // What exists by then, else there would be nothing to cancel.
+      // Only existing actions can be canceled.
       const ids = [...nodes, ...groups].flatMap(([id, item]) =>
         item.document <= document ? [id] : [],
       );

@@ -26,7 +26,6 @@ interface Seen {
   readonly calls: Call[];
   readonly events: ActionEvent[];
   readonly delivered: string[];
-  /** What `task_manager` was asked to cancel. */
   readonly canceled: Set<string>;
   /** Largest number of calls at once. */
   most: number;
@@ -152,7 +151,7 @@ async function run(one: Case): Promise<Seen> {
   const end = await clock.runUntil(executor.finish());
   for (const { id } of end.undelivered.results) seen.delivered.push(id);
 
-  // The same documents again: everything is replayed, nothing is called.
+  // A replay of these documents calls nothing.
   const { calls, events } = seen;
   const before = [calls.length, events.length];
   for (const text of texts) await clock.runUntil(executor.execute(text));
@@ -248,7 +247,7 @@ function check(one: Case, seen: Seen): void {
   assert.deepEqual(delivered.sort(), top.sort(), "each result is delivered once");
 }
 
-/** Of siblings, where not everything is `parallelSafe`; and of calls of a tool that isn't. */
+/** The order of siblings that are not all `parallelSafe`, and of calls of a tool that isn't. */
 function checkOrder(one: Case, calls: ReadonlyMap<string, Call>): void {
   const { nodes, groups } = one;
   const isSafe = (id: string): boolean => ["safe", "relic"].includes(nodes.get(id)?.tool ?? "");
@@ -261,7 +260,7 @@ function checkOrder(one: Case, calls: ReadonlyMap<string, Call>): void {
   }
   for (const listed of one.order) {
     const order = inDocumentOrder(one, listed);
-    // What an action needs goes first, whatever the order of the document is: then there is no simple rule.
+    // An action's requirements go first, whatever the order of the document, so no simple rule holds.
     const place = new Map(order.map((id, index) => [id, index]));
     const isForward = order.some((id) =>
       (nodes.get(id)?.requires ?? []).some(

@@ -28,7 +28,6 @@ const data = fc.oneof(
 );
 const markdown = new MarkdownIt("commonmark");
 
-/** As the parser reads line ends and what is no character. */
 const asRead = (text: string): string => text.replaceAll(/\r\n?/g, "\n").replaceAll("\0", "\uFFFD");
 
 function readBack(text: string): { readonly fences: string[]; readonly lines: string[] } {

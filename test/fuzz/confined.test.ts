@@ -170,7 +170,7 @@ for (const shell of [true, ["*"]] as const) {
       const property = fc.asyncProperty(some, async (batch) => {
         const outputs = await run(batch);
         assert.deepEqual(harmOf(canaries, batch, outputs), []);
-        // What a batch leaves behind must not open the next sandbox.
+        // Leftovers of a batch must not open the next sandbox.
         const next = [...canaries.secrets.map((path) => `cat ${path}`), "git status", "git diff"];
         assert.deepEqual(harmOf(canaries, next, await run(next)), []);
       });

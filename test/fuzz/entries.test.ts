@@ -95,7 +95,6 @@ test("an entry is loaded, or every problem has a line, a column and a reason", a
         assert.match(codePath, /^entry/);
         assert.match(reason, /\.$/);
       }
-      // Of one fault, only one thing is said.
       const places = found.map(({ codePath, reason }) => `${codePath}: ${reason}`);
       assert.deepEqual(places, [...new Set(places)]);
     }),

@@ -64,7 +64,6 @@ function numberIn(json: string): number {
   return typeof value === "object" && value !== null && "n" in value ? Number(value.n) : NaN;
 }
 
-/** That these are the next items after a number, and no others. */
 function checkNext(
   items: readonly FeedItem[],
   after: number,
@@ -99,7 +98,6 @@ for (const stored of [true, false]) {
           ...(stored ? { file: store } : {}),
         });
         const all: string[] = [];
-        /** Without a store, the oldest are lost. */
         const bytes: number[] = [];
         const inMemory = (seq: number): boolean =>
           bytes.slice(seq - 1).reduce((sum, one) => sum + one, 0) <= kept;

@@ -20,7 +20,6 @@ import { holds } from "../rig/fuzz.ts";
 // ---- workflows
 
 const kinds = ["prompt", "check", "execute", "ask", "set", "call"] as const;
-/** What an activity leads to: `no` is a judgment, `bad` is none. */
 const outcomes = ["ok", "ok", "no", "bad", "bad"] as const;
 
 interface Node {
@@ -94,7 +93,7 @@ function outcomeOf({ kind, outcome, other }: Node, called: () => FlowEnd): Node[
     case "check":
       return outcome === "ok" ? "ok" : "no";
     case "execute":
-      // Without the edge, the model judges what was printed.
+      // If the edge is missing, the model judges the output.
       return outcome === "no" && other === undefined ? "ok" : outcome;
     case "call":
       return ({ succeeded: "ok", failed: "no", unanswered: "bad" } as const)[called()];
@@ -313,7 +312,6 @@ test("a task with the action protocol is green only if its tools have succeeded 
     fc.array(answers, { maxLength: 6 }),
     fc.nat(2),
     async (given, retryTimes) => {
-      // What the tools and the model themselves have seen, in the present round.
       let built = false;
       let prepared = false;
       let last: Answer["kind"] = "stop";
@@ -323,7 +321,7 @@ test("a task with the action protocol is green only if its tools have succeeded 
       let later: (() => void)[] = [];
       const run = (name: string, way: Call["way"], signal: AbortSignal): Promise<ToolOutcome> => {
         const end = (succeeds: boolean): ToolOutcome => {
-          // What a call returns after its time limit counts for nothing.
+          // A result that arrives after the time limit is ignored.
           if (succeeds && name === "build" && !signal.aborted) built = true;
           return succeeds ? { kind: "succeeded", value: name } : { kind: "failed", reason: "no" };
         };
@@ -360,7 +358,7 @@ test("a task with the action protocol is green only if its tools have succeeded 
             params: { way: valid ? way : "no way" },
             ...(id === undefined ? {} : { action_id: id }),
             ...(dependsOn === undefined ? {} : { depends_on: dependsOn }),
-            // What waits for a later prompt must not hold it back.
+            // Actions that wait for a later prompt must not hold it back.
             execution: background || way.endsWith("later") ? "ASYNC" : "SYNC",
           }),
         );

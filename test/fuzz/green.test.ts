@@ -231,7 +231,7 @@ function modelCallsOf({ answers, last }: Turn): number {
 
 // ---- the script
 
-const GO_ON = "continue from where you left off";
+const CONTINUE_PROMPT = "continue from where you left off";
 const written = {
   good: undefined,
   none: {},
@@ -342,9 +342,9 @@ test("a job is green only if it is, whatever the model answers", async (t) => {
   const rig = await makeRig(t, ({ model, messages, prompt }) => {
     const state = playing.get(model);
     assert.ok(state !== undefined);
-    const goesOn = prompt.includes(GO_ON);
+    const goesOn = prompt.includes(CONTINUE_PROMPT);
     const asked = messages.findLast(
-      ({ role, content }) => role === "user" && !content.includes(GO_ON),
+      ({ role, content }) => role === "user" && !content.includes(CONTINUE_PROMPT),
     )?.content;
     const purpose = purposes.find((one) => asked?.includes(one));
     if (purpose === undefined) return { text: "done" };

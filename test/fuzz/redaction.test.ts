@@ -59,7 +59,6 @@ const plain = [
   "0123456789abcdef".repeat(5),
 ];
 
-/** What may be hidden between the characters of a secret. */
 const hidden = [
   ..."\u001b[0m \u001b[01;31m\u001b[K \u001b[38;2;1;2;3m \u009b1m \u001b(B".split(" "),
   "\u001b]8;;http://a.b/c\u001b\\",
@@ -80,7 +79,7 @@ function streamed(text: string, lengths: readonly number[], by: Redactor = redac
   return joined + end();
 }
 
-/** What of an encoded text depends on the secret alone, without the ends of lines. */
+/** The part of an encoded text that depends on the secret alone, line breaks removed. */
 function coreOf(name: string, encoded: string, secret: string, before: string): string {
   const line = encoded.replaceAll("\n", "");
   const [first, length] = [Buffer.byteLength(before), Buffer.byteLength(secret)];
@@ -92,7 +91,6 @@ const character = fc.constantFrom(
   ...Array.from("abcXYZ0189-_.+/=%&$\"'\\ ~!:@{}[]<>#?,;|^`ü€\n"),
   "😀",
 );
-/** What somebody may have for a secret. */
 const secret = fc
   .array(character, { minLength: 8, maxLength: 60 })
   .map((parts) => parts.join("").trim())
@@ -189,7 +187,6 @@ test("a text without a secret comes through unchanged and whole", async (t) => {
   await holds(t, property, 500);
 });
 
-/** What a reader may make of a text. */
 const shown: readonly ((text: string) => string)[] = [
   (text) => text,
   withoutSequences,

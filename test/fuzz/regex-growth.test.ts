@@ -10,7 +10,7 @@ import * as fc from "fast-check";
 import { holds } from "../rig/fuzz.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 
-/** Those that only ever see a short text, by their beginning, and what bounds it. */
+/** Expressions that only see short texts, by their beginning, with the bound. */
 const bounded: Readonly<Record<string, string>> = {
   "(?<=^\\s*|[-:,[{]\\s+|[[{,])": "lines of at most 1,000 characters (quoteHint in yaml.ts)",
   "[,\\]}].*$": "the same",
@@ -42,7 +42,7 @@ function expressionsOf(folder: string): RegExp[] {
   return [...found.values()];
 }
 
-/** Those that are put together from parts, as the modules make them. */
+/** Expressions that modules compose at run time. */
 async function composedExpressions(): Promise<RegExp[]> {
   const found: RegExp[] = [];
   const Original = globalThis.RegExp;

@@ -41,7 +41,6 @@ const fates = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-/** Of all feeds of a run, in the order in which they came. */
 interface Entry {
   readonly of: string;
   readonly name: string;

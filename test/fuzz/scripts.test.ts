@@ -1,4 +1,3 @@
-/** What a script prints, and how it ends, comes back exactly, whatever that is. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";

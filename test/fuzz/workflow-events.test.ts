@@ -40,7 +40,6 @@ function check(events: readonly RunEventBody[]): void {
         assert.ok(sessions.delete(event.sessionId));
         break;
       case "work.ended":
-        // What was interrupted stays open.
         if (event.outcome.kind === "succeeded") assert.deepEqual(open, []);
         assert.equal(sessions.size, 0);
         break;

@@ -1,4 +1,4 @@
-/** What anyone can send: each gets the documented error, or a 4xx with a reason. */
+/** Every bad request gets the documented error, or a 4xx with a reason. */
 import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";

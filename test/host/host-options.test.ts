@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import { JobHost } from "../../src/host/job-host.ts";
 import type { JobHostOptions } from "../../src/host/host-options.ts";
 
-/** What a program in JavaScript may give. */
 function make(options: unknown): JobHost {
   // eslint-disable-next-line typescript/no-unsafe-type-assertion
   return new JobHost(options as JobHostOptions);

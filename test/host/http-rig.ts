@@ -12,7 +12,6 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Of the text. Throws if it is none. */
   readonly json: unknown;
 }
 
@@ -30,7 +29,7 @@ export interface TestServer extends HttpServer {
   readonly ask: (path: string, asked?: Asked) => Promise<Answer>;
   /** The JSON of `/api/PATH`, sent as a POST with this body. */
   readonly api: (path: string, body?: string) => Promise<unknown>;
-  /** What the server sends back, until it closes the connection, for bytes that need not be HTTP. */
+  /** Sends bytes, which need not be HTTP, and resolves with the response when the server closes. */
   readonly raw: (bytes: string) => Promise<string>;
 }
 
@@ -125,7 +124,6 @@ export function isRefused(answer: Answer, status: number, error: string): void {
   assert.match(String(json.reason), /\.$/);
 }
 
-/** Of two calls of the same `live`, the one that waits for a response. */
 export async function waitingCall(
   call: () => Promise<Answer>,
 ): Promise<{ readonly answer: Promise<Answer> }> {

@@ -34,7 +34,6 @@ async function run(rig: LiveRig): Promise<string> {
   return started(await rig.live.startJob("j", undefined, rig.folder)).jobId;
 }
 
-/** What the job said of its works, in short, and how it ended. */
 async function story(rig: LiveRig, jobId: string): Promise<string[]> {
   return (await drain(rig.live, "job", jobId)).map((one) => {
     switch (one["callback"]) {

@@ -68,7 +68,6 @@ export function nameOf(response: Response): string {
   return typeof callback === "string" ? callback : (Object.keys(response)[0] ?? "");
 }
 
-/** Without the decisions. */
 export function callbacksOf(responses: readonly Response[]): string[] {
   return responses.map(nameOf).filter((name) => name !== "taskDecision");
 }

@@ -1,4 +1,4 @@
-/** What readers of feeds get over HTTP, and what becomes of those that hang up, lag behind or come back. */
+/** Readers of feeds over HTTP: complete responses, hang-ups, slow readers, reconnections. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";

@@ -1,4 +1,4 @@
-/** What live feeds and reporters see of a text while it comes in: no secret, and in the end all of the rest. */
+/** Live feeds and reporters see streamed text without its secrets, and in the end all of the rest. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Entry } from "../../src/entry/model.ts";

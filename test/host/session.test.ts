@@ -175,7 +175,6 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
   });
 });
 
-/** What the page shows of a session beyond its feed. */
 describe("copilot/session/recent", () => {
   async function recent(sessionId: string): Promise<Answer> {
     const { sessions } = await server.get("copilot/session/recent");

@@ -16,7 +16,6 @@ interface Played {
   readonly turns: readonly unknown[];
   /** The decisions about its criteria, in short, and how it ends. */
   readonly feed: readonly string[];
-  /** What the session is asked, in order. */
   readonly prompts: readonly string[];
 }
 

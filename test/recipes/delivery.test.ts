@@ -25,7 +25,6 @@ tasks:
 jobs:
   review: { work: { kind: Ref, taskId: review } }
 `;
-/** What a fork would rather have published. */
 const ofFork = entry.replace("outputs:", "outputs:\n  proposals: { close: {} }");
 
 const handedIn = [
@@ -154,7 +153,7 @@ describe("a fork's pull request", { timeout: 300_000 }, () => {
       runId: "100",
       payload: { ...fields(payload), workflow_run: { ...run, id: 99, head_sha: head } },
     };
-    // What the fork could have uploaded in its place: about another commit.
+    // A fork could have uploaded this in its place: it is about another commit.
     const journal = join(artifacts, "journal/journal.jsonl");
     const text = await readFile(journal, "utf8");
     await writeFile(journal, text.replaceAll(head, "f".repeat(40)));

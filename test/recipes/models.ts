@@ -1,7 +1,6 @@
 /** Models that do what a prompt says, word by word: what they see is what the recipe made visible. */
 import type { Reply, ScriptedCall, Script } from "../rig/model-server.ts";
 
-/** What the model may know besides its prompts: the folder in which it works. */
 export type Model = (folder: string) => Script;
 
 function shell(command: string): ScriptedCall {

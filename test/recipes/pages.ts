@@ -5,7 +5,6 @@ import { parseDocument } from "yaml";
 
 export const root = new URL("../../../", import.meta.url);
 
-/** What `agent-jobs init` writes: folders of `examples/`. */
 export const templates = ["review", "nightly", "triage", "release-notes"] as const;
 
 export interface Recipe {

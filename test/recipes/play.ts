@@ -34,7 +34,6 @@ export interface World {
   readonly url: string;
   readonly ref: string;
   readonly sha: string;
-  /** Of the workflow run. Default: that of the rig. */
   readonly runId?: string;
   readonly headRef?: string;
   /** The folder of the artifacts. */
@@ -42,13 +41,11 @@ export interface World {
   readonly apiUrl: string;
   /** Called with the folder of each job before its first step. */
   onWorkspace?(folder: string): void;
-  /** Of the call of a reusable workflow. Default: those of the event. */
   readonly called?: Readonly<Record<string, unknown>>;
   /** Which attempt of the workflow run it is. */
   readonly attempt?: number;
   /** Called for each job that is about to run; one leg of a matrix after the other. */
   readonly before?: (id: string, leg: number) => Promise<void> | void;
-  /** Of the job that is played. */
   readonly job?: string;
   /** Over the inputs of every step that runs agent-jobs: the model server of the test. */
   readonly inputs: Readonly<Record<string, string>>;
@@ -59,11 +56,9 @@ export interface World {
 export interface PlayedJob {
   readonly result: "success" | "failure" | "skipped";
   readonly outputs: Readonly<Record<string, string>>;
-  /** Of the steps that ran agent-jobs. */
   readonly agents: readonly StepResult[];
   /** The folder of the job; empty if it was skipped. */
   readonly workspace: string;
-  /** What the scripts printed. */
   readonly log: string;
 }
 
@@ -100,10 +95,9 @@ function legsOf(strategy: Fields, contexts: Contexts): readonly unknown[] {
   const { matrix } = strategy;
   if (matrix === undefined) return [null];
   assert.ok(typeof matrix === "string", "only a matrix of an expression is played here");
-  // As text, the value of an object is not JSON: the argument of fromJSON is.
+  // An object as text is not JSON, unlike the argument of fromJSON.
   const argument = matrix.replace(/fromJSON\((.*)\)/, "$1");
   const text = interpolate(argument, contexts, { failed: false, cancelled: false });
-  // Without a plan, the job is skipped.
   return text === "" ? [null] : list(fields(parse(text))["include"]);
 }
 

@@ -78,7 +78,7 @@ export async function makePullRequest(
   return { url: pathToFileURL(path).href, base, start, head, merge };
 }
 
-/** What a user copies from `examples/`, in the places that the recipes name; and what our own workflows use. */
+/** The files that a user copies from `examples/` to the places that the recipes name, and those of our own workflows. */
 function copied(): Record<string, string> {
   const files: Record<string, string> = {};
   for (const folder of [

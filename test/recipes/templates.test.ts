@@ -29,7 +29,6 @@ const workflowOf = (name: Template): string => `.github/workflows/agent-${name}.
 
 const writtenOnce = new Map<Template, Promise<Record<string, string>>>();
 
-/** What `init` writes into a repository with one commit. */
 function written(name: Template): Promise<Record<string, string>> {
   const files = writtenOnce.get(name) ?? write(name);
   writtenOnce.set(name, files);
@@ -119,7 +118,6 @@ function succeeded({ job }: Result): PlayedJob {
   return job;
 }
 
-/** What was written to GitHub. */
 function callsOf({ calls }: GithubRepository): readonly { path: string; body: Fields }[] {
   return calls.map(({ method, path, body }) => ({
     path: `${method} ${path.replace("/repos/octo/shop", "")}`,
@@ -127,7 +125,6 @@ function callsOf({ calls }: GithubRepository): readonly { path: string; body: Fi
   }));
 }
 
-/** What its one pull request is made of. */
 function pullRequestOf(github: GithubRepository): Fields {
   const of = (path: string): readonly Fields[] =>
     callsOf(github).flatMap((call) => (call.path === `POST ${path}` ? [call.body] : []));

@@ -136,7 +136,6 @@ export function request(own: readonly Message[], ask: Ask = {}): ModelRequest {
   };
 }
 
-/** What a client makes of an answer. */
 export interface Received {
   readonly status: number;
   readonly headers: Headers;

@@ -47,7 +47,7 @@ export interface TabOptions {
   readonly scale?: number;
   /** Ignores the Content-Security-Policy, to see what holds without it. */
   readonly bypassPolicy?: boolean;
-  /** The same tab for all tests that ask for it: going to a part of the page that it shows loads nothing. */
+  /** Tests share the tab: opening another part of the page loads nothing. */
   readonly kept?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before } from "node:test";
 import { dist } from "./dist.ts";
 
-/** As `npm test` has made it; in `.ci/run` the one of `dist`. */
+/** The bundle that `npm test` has made; in `.ci/run` that of `dist`. */
 export function useActionBundle(): {
   /** A folder of its own, that has `dist/action` in it. */
   readonly folder: string;

@@ -1,4 +1,4 @@
-/** What must not be read, written, reached or ended by what runs in a sandbox, and whether it was: the machine is the judge. */
+/** Things that a sandboxed program must not read, write, reach or end. The machine shows whether it did. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import {
@@ -31,13 +31,11 @@ export interface Canaries {
   readonly abstractSocket: string;
   /** Has the secret in its environment. */
   readonly pid: number;
-  /** Of this process, to a file with the secret. */
   readonly descriptor: number;
   /** Files with the secret in them. */
   readonly secrets: readonly string[];
   /** An address of this machine that is not loopback, if it has one. */
   readonly address: string;
-  /** What was harmed since the last look. `output`: what was printed. */
   readonly harm: (output: string) => string[];
 }
 
@@ -142,7 +140,6 @@ export async function makeCanaries(t: TestContext): Promise<Canaries> {
   };
 }
 
-/** What is in a folder, but for `out`. */
 function contents(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

@@ -26,12 +26,10 @@ export interface CliResult extends Output {
 
 export interface CliChild {
   readonly pid: number;
-  /** What it has printed so far. */
   readonly output: Output;
   readonly ended: Promise<CliResult>;
   /** Resolves when the output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
-  /** As the `| head` of a pipe does when it has seen enough. */
   closeOutput(): void;
   /** Reads nothing of the standard output until `resumeOutput`. */
   pauseOutput(): void;
@@ -82,7 +80,6 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
       if (child.exitCode === null && child.signalCode === null) process.kill(-pid, "SIGKILL");
     },
   };
-  // Without a pid it did not start.
   if (pid !== 0) running.add(started);
   void exited.then(() => running.delete(started));
   return started;

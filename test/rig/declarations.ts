@@ -1,4 +1,3 @@
-/** What a declaration file exports, and what an editor shows of it. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 

@@ -1,4 +1,3 @@
-/** What holds for every folder of examples. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { runCli } from "./cli.ts";

@@ -14,7 +14,6 @@ export interface FakeHost {
   readonly host: Host;
   readonly clock: FakeClock;
   readonly sessions: FakeSessions;
-  /** Of all runs, as a reporter of the host hears them. */
   readonly events: readonly RunEvent[];
   /** One for each time that the host needed a runtime: what it was made with, and whether it was stopped. */
   readonly made: { readonly options: SessionsOptions; stopped: boolean }[];

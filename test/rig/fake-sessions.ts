@@ -14,7 +14,6 @@ import type { ModelUsed, SessionActivity } from "../../src/events/session-activi
 import type { FakeClock } from "./fake-clock.ts";
 import { sessionCrash } from "./crashes.ts";
 
-/** What the fake model does with one prompt: by default it answers, without a tool call. */
 export interface Act {
   /** Called in this order; `!name` is a call that fails. */
   readonly tools?: readonly (string | readonly [string, string])[];

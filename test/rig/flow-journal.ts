@@ -53,7 +53,6 @@ export interface Shell {
 export interface FlowPlayed {
   readonly outcome: RunOutcome;
   readonly result: FlowResult | undefined;
-  /** What was asked of the outside, in order. */
   readonly asked: readonly string[];
   /** The lines of the journal, and how much had been asked when each of them was written. */
   readonly journal: readonly string[];

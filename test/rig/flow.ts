@@ -19,7 +19,6 @@ import { play, type Played, type Setup } from "./engine.ts";
 /** For runs under a fake clock, which goes on as soon as nothing but time is waited for. */
 export const neverDue: FlowRun["yielder"] = { yieldIfDue: () => Promise.resolve() };
 
-/** What a script prints, or all that comes of an EXECUTE. */
 export type Shell = (
   scripts: readonly Script[],
   options: ExecuteOptions,
@@ -37,13 +36,11 @@ export interface FlowSetup extends Partial<Setup> {
   readonly answers?: Answers;
   readonly ask?: Asker;
   readonly shell?: Shell;
-  /** Of the workflow, beside those of the run. */
   readonly ownLimits?: Limits;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface FlowPlayed extends Played {
-  /** Of the last run of the workflow. */
   readonly result: FlowResult | undefined;
   readonly steps: readonly (StepStarted | StepEnded)[];
   /** The activities that have begun. */

@@ -7,7 +7,6 @@ import type { TestContext } from "node:test";
 import * as fc from "fast-check";
 import { nightly } from "./nightly.ts";
 
-/** Of the cases in `npm test`. */
 const SHARE = 0.1;
 
 const seconds = Number(process.env["AGENT_JOBS_FUZZ_SECONDS"] ?? "0");

@@ -40,7 +40,6 @@ export interface Call {
 
 type Permission = "contents" | "issues" | "pull-requests";
 
-/** What a request needs: all of one of the lists. */
 const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
   [/resolveReviewThread/, [["contents", "pull-requests"]]],
   [/minimizeComment/, [["issues"], ["pull-requests"]]],
@@ -51,19 +50,17 @@ const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Per
 ];
 
 export interface RepositoryOptions {
-  /** Of pull request 7. */
   readonly head: string;
   /** Default: 1001, that of the repository itself. */
   readonly headRepository?: number;
-  /** What the diff of pull request 7 shows. */
   readonly diff?: Readonly<Record<string, string>>;
   /** `REF:PATH`, in another repository `OWNER/REPO@REF:PATH`, → content. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What the token may write, as `permissions` of a job names it. Default: everything. */
+  /** Scopes that the token may write, named as in a job's `permissions`. Default: all. */
   readonly writes?: readonly Permission[];
   /** Default: true. */
   readonly mayProposePulls?: boolean;
-  /** What is answered in place of what would be done. `isDone`: it is done all the same. */
+  /** The answer that replaces the effect. `isDone`: the effect happens, too. */
   readonly breaks?: (call: Call) =>
     | {
         readonly status: number;
@@ -89,7 +86,6 @@ export class GithubRepository {
   readonly tokens = new Set<unknown>();
   /** The path of every request. */
   readonly asked: string[] = [];
-  /** Those that change something. */
   readonly calls: Call[] = [];
   head: string;
   url = "";

@@ -10,7 +10,6 @@ import * as fc from "fast-check";
 import { nightly } from "./nightly.ts";
 
 interface Growth<T> {
-  /** What is measured, for the message of a failure. */
   readonly name: string;
   /** An input of about that size. */
   readonly make: (size: number) => T;
@@ -80,7 +79,6 @@ function leastTime(run: () => unknown): number {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 5; round += 1) {
     least = Math.min(least, cpuTime(run));
-    // What is slow is slow the first time; what is fast is measured after it has been compiled.
     if (least > patienceMs || (round >= 1 && least < noiseMs / 4)) break;
   }
   return least;
@@ -105,7 +103,7 @@ export function pumped(pieces: readonly string[]): fc.Arbitrary<(size: number) =
         const times = Math.max(1, Math.ceil(size / Math.max(1, middle.length)));
         return `${begin}${middle.repeat(times)}${end}`;
       },
-      // What a counter-example is printed as.
+      // The text of a counter-example.
       { [fc.toStringMethod]: () => JSON.stringify([begin, middle, end]) },
     ),
   );

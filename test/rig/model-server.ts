@@ -62,7 +62,6 @@ export interface Reply {
   /** An answer without an end. */
   readonly flood?: Flood;
   readonly finishReason?: string;
-  /** Of the API of chat completions. */
   readonly usage?: { readonly input: number; readonly output: number };
 }
 
@@ -92,7 +91,6 @@ export interface ModelServerOptions {
   readonly keep?: boolean;
   /** The models that it lists: an id, or all that is listed of it. */
   readonly models?: readonly (string | object)[];
-  /** What else it answers, by path. */
   readonly others?: Readonly<Record<string, object>>;
 }
 

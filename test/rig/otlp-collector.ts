@@ -35,7 +35,6 @@ export interface ReceivedPoint {
   readonly metric: string;
   readonly unit: string;
   readonly attributes: Attributes;
-  /** Of a histogram the sum. */
   readonly value: number;
 }
 
@@ -45,7 +44,6 @@ export interface Collector {
   readonly spans: readonly ReceivedSpan[];
   readonly points: readonly ReceivedPoint[];
   readonly resource: Attributes;
-  /** Of the resource and the scope of spans. */
   readonly schemas: ReadonlySet<string>;
   /** The paths of all requests. */
   readonly requests: readonly string[];

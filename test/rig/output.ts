@@ -6,7 +6,6 @@ export interface Output {
   readonly stderr: string;
 }
 
-/** What a child has said so far, and a way to wait until it says something. */
 export function outputOf(child: ChildProcessByStdio<Writable | null, Readable, Readable>): {
   readonly output: Output;
   readonly closed: Promise<number | null>;

@@ -1,6 +1,5 @@
 import type { PlannedLimits, PlannedRef, PlannedTree, RunPlan } from "../../src/events/plan.ts";
 
-/** What a `RunSpec` needs besides the run itself. */
 export const identity = { version: "0.0.0", entryFingerprint: "0".repeat(64) };
 
 const limit = { value: 1, source: "default" };

@@ -11,7 +11,7 @@ const onCrash = fc.constantFrom(undefined, "stop" as const, "continue" as const)
 export const works = fc.letrec<{ work: Work }>((tie) => {
   const work = tie("work");
   const some = fc.array(work, { minLength: 1, maxLength: 3 });
-  // What oneOf shrinks to, and what it ends with at its depth, is the first one.
+  // The first one is what oneOf shrinks to, and what it ends with at its depth.
   const kinds: Readonly<Record<Exclude<Work["kind"], "Flow">, fc.Arbitrary<Work>>> = {
     Ref: fc.constantFrom(...names).map(ref),
     Run: fc.constantFrom("r", "s").map((name): Work => ({ kind: "Run", run: [name] })),

@@ -19,7 +19,7 @@ export async function runOn(
   setup: {
     readonly tasks: Readonly<Record<string, Task>>;
     readonly work: Work;
-    /** Of `models.driving`: by it, a script tells the runs on one server apart. */
+    /** The id of `models.driving`, by which a script tells the runs on one server apart. */
     readonly modelId?: string;
     readonly limits?: Limits;
     readonly permissions?: Permissions;

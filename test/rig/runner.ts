@@ -44,7 +44,6 @@ export interface Command {
 
 export interface StepResult {
   readonly code: number | null;
-  /** What a person sees: both streams, without the commands. */
   readonly log: string;
   readonly raw: string;
   readonly commands: readonly Command[];
@@ -56,12 +55,12 @@ export interface StepResult {
 export interface Step {
   readonly pid: number;
   readonly ended: Promise<StepResult>;
-  /** What it has saved so far for its post step; also of a step that was killed. */
+  /** The state saved so far for its post step, also by a killed step. */
   state(): Promise<Readonly<Record<string, string>>>;
   /** Resolves when the raw output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
   signal(signal: NodeJS.Signals): void;
-  /** As when the runner is gone: nobody reads what the step prints from now on. */
+  /** Simulates a runner that is gone: nobody reads the output of the step from now on. */
   stopReading(): void;
 }
 
@@ -88,7 +87,6 @@ export const eventSha = "1".repeat(40);
 
 const run = promisify(execFile);
 
-/** What actions/checkout leaves, as far as we look at it; the commit of the workspace. */
 async function checkOut(workspace: string): Promise<string> {
   try {
     return (await run("git", ["rev-parse", "HEAD"], { cwd: workspace })).stdout.trim();
@@ -196,7 +194,7 @@ export async function runStep(
   });
 }
 
-/** What is written as text. What is written as bytes are the reports of `node --test`. */
+/** The chunks that are texts. Chunks of bytes are reports of `node --test`. */
 function captureOutput(): { readonly output: Output; readonly stop: () => void } {
   const output = { stdout: "", stderr: "" };
   const stops = (["stdout", "stderr"] as const).map((name) => {

@@ -31,9 +31,7 @@ export interface Run extends Played {
 interface Options {
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
-  /** Of the dice. */
   readonly sides?: number;
-  /** Of the run. */
   readonly id?: string;
 }
 
@@ -57,7 +55,6 @@ export async function run(
       prompts.set(name, prompt);
       const outcome = dice(seed, key, count, sides);
       return {
-        // Those that begin first end last.
         takes: 1_000 - 10 * label.workId,
         text: `answer of ${name}`,
         calls: [["job_report", { markdown: `report of ${name}` }]],

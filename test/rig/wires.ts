@@ -21,7 +21,6 @@ export interface ScriptedCall {
   readonly id?: string;
 }
 
-/** What all wire APIs can say. */
 interface Reply {
   readonly text?: string;
   readonly toolCalls?: readonly ScriptedCall[];
@@ -36,7 +35,6 @@ export function wireOf(path: string): Wire {
   return address.endsWith("/messages") ? "messages" : "completions";
 }
 
-/** What the model gets, in order: one message for each text, whatever message of the API it is a part of. */
 export function messagesOf(wire: "responses" | "messages", body: unknown): ModelMessage[] {
   const fields = object(body);
   if (wire === "responses") {

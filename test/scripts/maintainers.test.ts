@@ -102,7 +102,6 @@ describe("runtime.yml", { timeout: 300_000 }, () => {
     assert.deepEqual(changed.trim().split("\n"), ["dist/index.js", "package-lock.json"]);
     const lock = await result.server.git("show", `${branch}:package-lock.json`);
     assert.equal(lock.match(/"integrity": "sha512-/g)?.length, platforms.length + 1);
-    // What is known is kept.
     assert.ok(lock.includes(hash));
     const integrity = registry.integrities.get(`${sdk}-darwin-arm64@${version}`);
     assert.ok(lock.includes(`"integrity": "${integrity}"`), lock);
@@ -121,7 +120,7 @@ describe("runtime.yml", { timeout: 300_000 }, () => {
         head: { sha: (await project.git("rev-parse", "HEAD")).trim() },
       },
     });
-    // What the test above does with the real one, and in an instant.
+    // Repeats the test above without the real one.
     const npm = {
       "run lockfile": "node scripts/complete-lockfile.mjs --hashes",
       "run bundle": "cp package-lock.json dist/index.js",

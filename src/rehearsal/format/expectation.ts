@@ -95,7 +95,7 @@ function toItem(
   };
 }
 
-/** Of actions, findings and proposals. */
+/** The text fields of actions, findings and proposals. */
 const texts = ["title", "message", "suggestion", "body", "reason", "params", "output"];
 
 function isText(name: string): boolean {

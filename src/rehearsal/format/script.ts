@@ -13,16 +13,16 @@ type Optional = "description" | "job" | "userInput" | "permissions";
 
 export interface Script extends Pick<RehearsalFile, Optional> {
   readonly file: string;
-  /** As seen from where `file` is seen from. */
+  /** Relative to the same folder as `file`. */
   readonly entryFile: string;
   readonly inputs: Readonly<Record<string, string>>;
   readonly params: Readonly<Record<string, string>>;
   /** By the id of the ASK, in order. */
   readonly answers: Readonly<Record<string, readonly string[]>>;
-  /** As seen from where `file` is seen from; absent: the caller's choice. */
+  /** Relative to the same folder as `file`. Absent: the caller's choice. */
   readonly workingDirectory?: string;
   readonly workspace?: Workspace;
-  /** What a copy of the working directory includes although it is ignored. Relative paths, with `/`. */
+  /** Ignored files that a copy of the working directory includes. Relative paths, with `/`. */
   readonly include?: readonly string[];
   /** Absent: that of the workspace. */
   readonly change?: ScriptedChange;

@@ -109,7 +109,7 @@ export interface PlayedRule {
   readonly rule: Rule;
   /** How many sessions it has played, or how often it has begun with its turns. */
   used: number;
-  /** Of a rule for an activity: the next turn, by the run of the workflow. */
+  /** For a rule of an activity: the next turn, by the run of the workflow. */
   readonly next: Map<string, number>;
   /** The turns and replies that were played, by any session. */
   readonly played: Set<Turn | Reply>;

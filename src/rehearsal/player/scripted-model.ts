@@ -41,7 +41,7 @@ export interface ScriptedModelOptions {
   readonly shared?: { readonly label: () => ModelRequest["label"] };
 }
 
-/** What a rule plays: a session, or one prompt of it. */
+/** The session, or the one prompt of it, that a rule plays. */
 interface Conversation {
   readonly number: number;
   readonly played: PlayedRule;
@@ -236,7 +236,7 @@ export class ScriptedModel implements ModelTransport {
       case "error": {
         const given = typeof error === "object" ? error : { status: error ?? 500 };
         const { status, message = `The rehearsal answers with status ${status}.` } = given;
-        // Without this header the runtime repeats the request for up to a minute.
+        // This header keeps the runtime from repeating the request for up to a minute.
         const final: Record<string, string> =
           times === undefined ? { "x-should-retry": "false" } : {};
         return encodeError(status, this.#fill(message), { ...final, ...given.headers });

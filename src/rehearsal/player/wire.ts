@@ -12,7 +12,7 @@ export interface ChatRequest {
   readonly opening: string;
   /** How many answers the newest prompt has had already. */
   readonly answered: number;
-  /** What the tools of the last answer returned, in the order in which they ended. */
+  /** Results of the tools of the last answer, in the order in which they ended. */
   readonly toolResults: readonly { readonly callId: string; readonly text: string }[];
   readonly offeredTools: ReadonlyMap<string, OfferedTool>;
 }
@@ -22,7 +22,7 @@ export interface OfferedTool {
   readonly known: string;
 }
 
-/** What arrives of an answer, which may never end. */
+/** The part of an answer that arrives. It may never end. */
 export interface Partial {
   readonly text: string;
   readonly reasoning: string;

@@ -56,7 +56,7 @@ export class RecordedActions {
     this.#of(work).turn = turn;
   }
 
-  /** What the next reply of the model has to wait for: a replay is faster than the run, its actions are not. */
+  /** The actions that the next reply of the model must wait for: a replay is faster than the run, its actions are not. */
   after(work: WorkRef): Pick<ReplyFields, "after"> {
     const { ended } = this.#of(work);
     const after = ended.splice(0);

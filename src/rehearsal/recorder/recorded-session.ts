@@ -121,7 +121,7 @@ function turnFields(
 
 const LONGEST_LINE = 200;
 
-/** What stands where a secret stood is left out: a replay knows the secret, or another one. */
+/** Leaves out masked secrets: a replay has the secret, or another one. */
 function recordedPrompt(prompt: string, places: Places): ConditionField | undefined {
   // The runtime sends a prompt without white space at its end.
   const lines = prompt
@@ -204,7 +204,7 @@ function playedCrash(
     case "empty-answer":
     case "filtered":
       return last === undefined ? { text: "" } : undefined;
-    // The same denials end the turn again.
+    // A replay ends the turn by the same denials.
     case "denied":
       return undefined;
     default: {

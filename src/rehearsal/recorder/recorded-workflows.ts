@@ -13,7 +13,7 @@ export interface RecordedStep {
 
 interface RecordedWorkflow {
   readonly chart: FlowChart;
-  /** Of the current iteration, as is all else; the last one is under way. */
+  /** The open steps of the current iteration; the last one is running. */
   readonly open: StepStarted[];
   path: string[];
   asked: Map<string, string[]>;
@@ -21,7 +21,7 @@ interface RecordedWorkflow {
 
 export class RecordedWorkflows {
   readonly #works = new Map<number, RecordedWorkflow>();
-  /** Of all runs of workflows; workflows that ask the same get the same answers. */
+  /** Answers of all runs of workflows; workflows that ask the same get the same answers. */
   readonly #answers = new Map<string, readonly string[]>();
   #params: Readonly<Record<string, string>> = {};
 

@@ -13,7 +13,7 @@ import { stopText, unlessStopped, type Scope, type StopReason } from "../../engi
 import { stopOf } from "../../engine/outcome.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
 import {
-  promptAgain,
+  askToContinue,
   MANAGED_ATTEMPTS,
   type Prompt,
   sameModel,
@@ -189,7 +189,7 @@ class FlowRunner {
       };
       const first = await sendPrompt(sender, prompt);
       const isEmpty = first.kind === "completed" && first.empty === true;
-      const outcome = isEmpty ? await promptAgain(sender, prompt, first) : first;
+      const outcome = isEmpty ? await askToContinue(sender, prompt, first) : first;
       if (outcome.kind === "completed" && outcome.cut !== true) {
         this.#agents.answered(effect.agent);
         return { kind: "answered", text: outcome.text };

@@ -1,4 +1,4 @@
-/** What the scripted model says about a run that its script does not fit: to the letter. */
+/** The exact messages of the scripted model for a run that doesn't fit its script. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

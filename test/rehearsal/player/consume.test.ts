@@ -98,7 +98,7 @@ test("a client that asks for all of a script gets all of it, in order", async ()
 test("a client that stops early leaves something unused, and one that goes on is refused", async () => {
   await fc.assert(
     fc.asyncProperty(rules, fc.integer({ min: 0, max: 20 }), async (several, budget) => {
-      // What one session of a rule leaves out another may have used.
+      // Another session of a rule may have used what this one leaves out.
       const sessions = several.map(({ turns }) => ({ turns }));
       const played = start(sessions);
       const left = await consume(played, budget);

@@ -27,7 +27,6 @@ const happened = {
 type Scripted = keyof typeof scripted;
 type Happened = keyof typeof happened;
 
-/** What is green; everything else is red. */
 const green: Readonly<Record<Scripted, readonly Happened[]>> = {
   succeeds: ["succeeded", "was stopped", "was never heard of"],
   fails: ["failed so"],

@@ -1,4 +1,3 @@
-/** What a recording makes of the steps of workflows. */
 import type { EffectResult, StepInput } from "../../../src/events/flow.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -56,7 +56,6 @@ function dialoguesOf(clock: FakeClock): Readonly<Record<string, DialogueSpec>> {
   return { ship: spec, other: spec };
 }
 
-/** What may be in a document: of this id, about an earlier one. */
 const parts = {
   quick: (id: string) => ({ action_id: id, action: "quick", type: "tool", params: {} }),
   broken: (id: string) => ({ action_id: id, action: "broken", type: "tool", params: {} }),

@@ -169,7 +169,6 @@ async function run(
   return { outcome: outcome.kind, events };
 }
 
-/** Of the workflows, with the answers of this run. */
 export type FlowsOf = (
   answers: Readonly<Record<string, readonly string[]>>,
 ) => Readonly<Record<string, FlowSpec>>;
