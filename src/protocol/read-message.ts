@@ -135,12 +135,12 @@ function parse(answer: string): Parsed {
   return reject(
     read.faults.map(({ offset, reason, hint }) => {
       const { line, column } = positionOf(Math.min(offset, text.length));
-      const said = reason.replace(/\b([Tt]he) file\b/, "$1 answer");
+      const problem = reason.replace(/\b([Tt]he) file\b/, "$1 answer");
       const help = hint === undefined ? "" : ` (${hint})`;
       return {
         path: "",
         code: "not_json",
-        message: `Not one JSON document: line ${line}, column ${column}: ${said}${help}`,
+        message: `Not one JSON document: line ${line}, column ${column}: ${problem}${help}`,
       };
     }),
   );

@@ -76,8 +76,8 @@ function sampleOf(schema: unknown, name: string, depth = 0): unknown {
   if (!isRecord(schema) || depth > 5) return `<${name}>`;
   const { const: only, enum: choices, default: usual, type, properties, required, items } = schema;
   const { description, minimum, anyOf, oneOf } = schema;
-  const given = [only, usual, isList(choices) ? choices[0] : undefined];
-  const value = given.find((one) => one !== undefined);
+  const values = [only, usual, isList(choices) ? choices[0] : undefined];
+  const value = values.find((one) => one !== undefined);
   if (value !== undefined) return value;
   const branch = [anyOf, oneOf].find(isList)?.[0];
   if (branch !== undefined) return sampleOf(branch, name, depth + 1);

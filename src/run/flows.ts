@@ -95,8 +95,8 @@ export function loadFlows(
     if (flow === undefined) continue;
     // Which values they have is known when the job runs; the user input is always there.
     const names = [...Object.keys(work.params ?? {}), USER_INPUT];
-    const given = Object.fromEntries(names.map((one) => [one, ""]));
-    const bound = bindParameters(flow.workflow, given);
+    const values = Object.fromEntries(names.map((one) => [one, ""]));
+    const bound = bindParameters(flow.workflow, values);
     if (bound.kind === "incomplete") {
       for (const { reason } of bound.diagnostics)
         found.push({ ...place, reason, hint: "add it to params" });
@@ -222,7 +222,7 @@ function flowSpec(
     params: whole?.params,
     run: async (context) => {
       const { userInput } = context;
-      const bound = bindParameters(workflow, given(context.params, userInput));
+      const bound = bindParameters(workflow, withUserInput(context.params, userInput));
       if (bound.kind === "incomplete") {
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
@@ -293,7 +293,7 @@ function flowSpec(
   };
 }
 
-export function given(
+export function withUserInput(
   params: Readonly<Record<string, string>>,
   userInput: string,
 ): Readonly<Record<string, string>> {

@@ -5,7 +5,13 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { bindParameters } from "../workflow/parameters.ts";
 import { restoreRun } from "../workflow/run/restore.ts";
 import { scriptTags } from "../workflow/run/script-runner.ts";
-import { type FlowReading, given, leavesOfJob, type LoadedFlow, type WholeFlow } from "./flows.ts";
+import {
+  type FlowReading,
+  leavesOfJob,
+  type LoadedFlow,
+  type WholeFlow,
+  withUserInput,
+} from "./flows.ts";
 import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
 import type { ContinueOptions, ResumedJob } from "./resume-job.ts";
@@ -45,7 +51,7 @@ export function startWorkflow(
 ): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] } {
   const { resumed, onResult, entry, limits, executors, refuse, userInput } = options;
   const params = resumed?.params ?? options.params;
-  const bound = bindParameters(workflow, given(params, userInput));
+  const bound = bindParameters(workflow, withUserInput(params, userInput));
   if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
   const { variables, warnings } = bound;
   if (resumed?.isOver === true) {

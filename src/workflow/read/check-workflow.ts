@@ -52,7 +52,7 @@ class FileCheck {
   readonly #file: ReadFile;
   readonly #context: Context;
   readonly #problems: Problems;
-  readonly #said = new Set<string>();
+  readonly #reported = new Set<string>();
   readonly #used = new Set<string>();
 
   constructor(file: ReadFile, context: Context) {
@@ -165,8 +165,8 @@ class FileCheck {
 
   #execute(id: string, place: Place): void {
     const { permissions } = this.#context;
-    if (allowsCommands(permissions ?? "read-only") || this.#said.has("EXECUTE")) return;
-    this.#said.add("EXECUTE");
+    if (allowsCommands(permissions ?? "read-only") || this.#reported.has("EXECUTE")) return;
+    this.#reported.add("EXECUTE");
     const reason = `${id} can't run: the permissions allow no command.`;
     if (permissions !== undefined)
       return this.#problems.error(place, reason, "add permissions.shell to the front matter");
@@ -192,10 +192,10 @@ class FileCheck {
   }
 
   #placeholder(name: string, place: () => Place): void {
-    const said = `{{${name}}}`;
-    if (this.#said.has(said) || this.#isKnown(name)) return;
-    this.#said.add(said);
-    const reason = `${said} has no value: there is no such variable, parameter or prompt. It stays as it is.`;
+    const placeholder = `{{${name}}}`;
+    if (this.#reported.has(placeholder) || this.#isKnown(name)) return;
+    this.#reported.add(placeholder);
+    const reason = `${placeholder} has no value: there is no such variable, parameter or prompt. It stays as it is.`;
     this.#problems.warn(place(), reason, this.#meant(name));
   }
 

@@ -72,7 +72,7 @@ export class Machine implements Running {
     this.#run.next({ kind: "passed" });
   }
 
-  /** The first one, and each one after a `pass`, is given `passed`. `shell`: what an EXECUTE has made of it. */
+  /** `result`: of the effect before; `passed` at the beginning and after a `pass`. `shell`: its state after an EXECUTE. */
   step(result: EffectResult, shell?: ShellState): Step {
     this.#events = [];
     const { running } = this.#steps;

@@ -123,9 +123,9 @@ export class ScriptRunner implements Scripts {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
     const { folder, environment, workingDirectory, permissions } = options;
-    const given = childEnvironment(environment);
+    const allowed = childEnvironment(environment);
     const variables = {
-      ...(listsCommands(permissions) ? withGitSetting(given, ...onlyRealRepositories) : given),
+      ...(listsCommands(permissions) ? withGitSetting(allowed, ...onlyRealRepositories) : allowed),
       ...options.variables,
       [RUN_MARK]: folder.mark,
     };
@@ -256,7 +256,7 @@ export class ScriptRunner implements Scripts {
       workingDirectory: this.#shell.state.workingDirectory,
       environment: this.#shell.environment,
       write: (piece: Parameters<ScriptOutput["write"]>[0]): void => {
-        if (!isOver && piece.late !== true) bounds.heard();
+        if (!isOver && piece.late !== true) bounds.restartIdleTimer();
         output.write(isOver ? { ...piece, late: true } : piece);
       },
     };
@@ -318,7 +318,7 @@ class Bounds {
     return this.stopped === undefined && this.#outer.some(({ aborted }) => aborted);
   }
 
-  heard(): void {
+  restartIdleTimer(): void {
     this.#silence();
     this.#silence = this.#after("commandIdleMinutes");
   }

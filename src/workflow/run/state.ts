@@ -72,7 +72,7 @@ export type Effect =
       readonly failure?: Failure;
     };
 
-/** Yields what it needs from the outside, and is given what came of it. */
+/** Yields its requests to the outside, and receives their results. */
 export type Flow<T> = Generator<Effect, T, EffectResult>;
 
 export type FlowEvent =
@@ -142,7 +142,7 @@ export class Steps {
     const { step, file, activity } = open.started;
     const { shell } = open;
     const effects = open.effects.length === 0 ? undefined : open.effects;
-    const came = defined({ effects, shell });
+    const outcome = defined({ effects, shell });
     const { result } = this.#state;
     const variables = this.#state.frames.at(-1)?.variables ?? {};
     this.#emit({
@@ -152,10 +152,10 @@ export class Steps {
       activity,
       succeeded,
       ...defined({ reason, to }),
-      ...came,
+      ...outcome,
       ...(result === this.#result ? {} : { result }),
       ...defined({ variables: changedVariables(this.#variables, variables) }),
-      ...defined({ characters: stepCharacters(came) || undefined }),
+      ...defined({ characters: stepCharacters(outcome) || undefined }),
     });
     this.#result = result;
     this.#variables = variables;
