@@ -145,7 +145,7 @@ export async function factsOf(root: string): Promise<Facts> {
   return { branch: await branchOf(root), testCommand, install: await installOf(read, testCommand) };
 }
 
-/** That of the remote; without one, `main` or `master`; in a new repository, the branch that is checked out. */
+/** Takes the remote's default branch, else `main` or `master`, else the branch that is checked out. */
 async function branchOf(root: string): Promise<string> {
   const ask = async (...args: string[]): Promise<string> =>
     (await git(root, ...args).catch(() => "")).trim();

@@ -54,7 +54,7 @@ export interface RunSpec {
   readonly flows?: Readonly<Record<string, FlowSpec>>;
   readonly workspace?: Workspace;
   readonly inputs?: Readonly<Record<string, string>>;
-  readonly resultChecks?: Readonly<Record<string, (value: unknown) => readonly string[]>>;
+  readonly resultChecks?: Readonly<Record<string, (value: unknown) => Promise<readonly string[]>>>;
   readonly outputs?: Outputs;
   readonly origin?: Origin;
   /** Absent: neither findings nor proposals can be handed in. */

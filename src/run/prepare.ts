@@ -3,18 +3,19 @@ import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
-import type { FanOut } from "../engine/fan-out.ts";
-import type { PastRun } from "../engine/past.ts";
 import type { Transition } from "../engine/ports.ts";
 import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
-import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
+import type { Limits } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
-import { callersOfJob, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
+import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Executor } from "../workflow/run/executors.ts";
+import type { FlowResult } from "../workflow/run/run-flow.ts";
+import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
 import {
   checkNames,
   chooseJob,
@@ -23,8 +24,15 @@ import {
   readRehearsal,
   userInputWarnings,
 } from "./entry-files.ts";
+import {
+  checkEntryOptions,
+  checkFlowOptions,
+  environmentWarnings,
+  hasFlow,
+  readingOf,
+} from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
-import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
+import { changeOfJob, type ChangeOptions } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
   ALL_MODELS,
@@ -37,52 +45,31 @@ import {
   type WriteName,
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
+import type { FieldsOn } from "./option-table.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/own-file.ts";
-import { continueJob, type ContinueOptions, refusing, type ResumedJob } from "./resume-job.ts";
+import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
-import { checkRecords, type RecordPaths } from "./records.ts";
-import type { SpecOptions } from "./run-spec.ts";
+import { checkRecords, recordFiles } from "./records.ts";
+import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
-import { checkVariablesOfJob, claimedNames } from "./variables.ts";
+import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
-import {
-  checkEntryOptions,
-  checkFlowOptions,
-  environmentWarnings,
-  hasFlow,
-  readingOf,
-  startWorkflow,
-  type WorkflowRunOptions,
-} from "./workflow-run.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions
-  extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions, ContinueOptions {
+export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions, ContinueOptions {
   readonly entryFile: string;
   /** Names the entry in the journal and reports, if its file is only a copy. */
   readonly entryName?: string;
   readonly jobName?: string;
-  readonly userInput?: string;
-  readonly inputs?: Inputs;
-  readonly workingDirectory?: string;
   readonly origin?: Origin | undefined;
   /** The leg of a matrix. With `resume`, that of the journal must be the same. */
   readonly leg?: string | undefined;
-  readonly models?: Models;
-  /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */
-  readonly checkModels?: boolean;
-  readonly permissions?: PermissionPreset;
-  /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
-  readonly sandbox?: SandboxMode | undefined;
   readonly limits?: Limits;
   /** The option or input that set each of them, as the user wrote it. */
   readonly limitNames?: LimitSources;
   /** How to write an option's name in an error. Default: as the command line does, `--user-input`. */
   readonly write?: WriteName;
-  readonly rehearse?: string;
-  /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
-  readonly inPlace?: boolean;
   /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
   readonly checkFolder?: (folder: string) => Promise<void>;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
@@ -93,6 +80,11 @@ export interface RunOptions
   readonly live?: boolean | undefined;
   /** Whether what tasks note is kept for later runs. Default: true; never of a rehearsal, or of a part of a job. */
   readonly remembers?: boolean;
+  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
+  readonly asker?: Asker;
+  /** Run code fences of further tags, or those that there are in another way. */
+  readonly executors?: readonly Executor[];
+  readonly onResult?: (result: FlowResult) => void;
   readonly gateTurns?: RunOnHostOptions["gateTurns"];
   readonly terminal?: Omit<TerminalOptions, "clock">;
   readonly reporters?: readonly Reporter[];
@@ -104,11 +96,9 @@ export interface RunOptions
 }
 
 export type SettledEntry = Pick<
-  SpecOptions,
+  Run,
   "entry" | "fingerprintOf" | "limits" | "permissions" | "env" | "answers" | "executors"
-> & {
-  readonly flows: Flows;
-};
+> & { readonly flows: Flows };
 
 export function settleEntry(
   { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
@@ -142,7 +132,7 @@ interface BegunJob extends Pick<PreparedRun, "past" | "fanOut"> {
   readonly userInput: string | undefined;
   readonly resumed?: ResumedJob | undefined;
   readonly notes: readonly string[];
-  /** Set for a workflow that is the whole job. */
+  /** Set if the whole job is a workflow. */
   readonly whole?: PreparedRun["whole"];
   readonly warnings?: readonly Diagnostic[];
 }
@@ -155,7 +145,7 @@ export async function beginJob(
   options: Parameters<typeof continueJob>[2] &
     Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
 ): Promise<BegunJob> {
-  const { script, onResult, environment, write = asFlag } = options;
+  const { script, onResult, environment, rehearses, write = asFlag } = options;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
   const job = {
     entry: settled.fingerprintOf ?? settled.entry,
@@ -163,39 +153,42 @@ export async function beginJob(
     flows,
     whole: flow && whole,
   };
-  const { resumed, fanOut, warnings: notes = [] } = await continueJob(job, script, options);
+  const { plan, resume, shard, journals } = options;
+  const continues = plan === true || (resume ?? shard ?? journals) !== undefined;
+  const {
+    resumed,
+    fanOut,
+    warnings: notes = [],
+  }: Awaited<ReturnType<typeof continueJob>> = continues
+    ? await (await import("./resume-job.ts")).continueJob(job, script, options)
+    : {};
   const userInput = resumed?.userInput ?? options.userInput ?? script?.userInput;
   const started =
     flow &&
-    startWorkflow(flow, {
+    flow.code.startWorkflow(flow, {
       ...settled,
       environment,
+      resume,
+      write,
       params: { ...script?.params, ...options.params },
       userInput: userInput ?? "",
       resumed,
       onResult,
-      refuse: refusing(options),
     });
-  checkVariablesOfJob({ ...settled, environment }, jobName, write);
+  checkVariablesOfJob({ ...settled, environment, rehearses }, jobName, write);
   return { ...started, resumed, past: resumed?.past, fanOut, userInput, notes };
 }
 
 /** Checked input, which can no longer be refused. */
-export interface PreparedRun extends SettledEntry {
+export interface PreparedRun extends Run {
+  readonly flows: Flows;
   readonly loaded: ReadEntry;
   readonly jobName: string;
-  readonly userInput: string;
   readonly inputs: Inputs;
-  readonly workingDirectory: string;
-  /** The folder that it is a copy of; else the same. */
+  /** The folder that `workingDirectory` is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
-  readonly change: JobChange | undefined;
-  readonly past: PastRun | undefined;
-  readonly fanOut: FanOut | undefined;
-  readonly memory: PlannedMemory | undefined;
   readonly warnings: readonly Diagnostic[];
-  readonly whole: SpecOptions["whole"];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
@@ -210,7 +203,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   return prepareLoaded(options, loaded, jobName, script);
 }
 
-/** As `prepareRun`, for a rehearsal that names its entry and job itself. `change` is made to the entry that was read. */
+/** Like `prepareRun`, for a rehearsal that names its entry and job itself. `change` edits the entry that was read. */
 export async function prepareRehearsal(
   options: RunOptions,
   script: Script,
@@ -239,7 +232,7 @@ async function prepareLoaded(
   const { entry, permissions, flows } = settled;
   const begun = await beginJob(loaded, settled, jobName, { ...options, script, rehearses, write });
   const { resumed, past, fanOut, userInput, whole } = begun;
-  checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
+  checkSandboxOption(options.sandbox, permissionScopes(entry, jobName, permissions, flows), write);
   const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
   if (noInput !== undefined)
     throw new UsageError(
@@ -295,6 +288,11 @@ async function prepareLoaded(
     ...settled,
     loaded,
     jobName,
+    ask: options.asker,
+    entryFile: options.entryName ?? loaded.file,
+    serversApart: options.serversApart,
+    records: recordFiles(options, environment).map((path) => resolve(path)),
+    outputDirectory: options.outputDir && resolve(options.outputDir),
     change,
     past,
     fanOut,
@@ -317,7 +315,7 @@ async function prepareLoaded(
       ...environmentWarnings(
         env,
         environment,
-        hasFlow(entry, jobName) ? claimedNames(entry, flows) : env,
+        hasFlow(entry, jobName) ? reservedEnvNames(entry, flows) : env,
       ),
     ],
     cleanUp,

@@ -30,7 +30,7 @@ export interface RecordedRun {
     readonly namedDirectory: string;
     readonly permissions: PermissionPreset | undefined;
     readonly script: Script | undefined;
-    readonly change: Change | undefined;
+    readonly change?: Change | undefined;
   };
   readonly options: {
     readonly workingDirectory?: string;
@@ -94,7 +94,7 @@ function filled<T extends object>(fields: T): T | undefined {
 
 const MAX_DIFF = 256 * 1024;
 
-/** As data: what git knows of it may be gone. The commits of a workspace are made again. */
+/** Recorded as data, because its commits may be gone by then. The commits of a workspace are made again. */
 function recordedChange(
   { change, script }: RecordedRun["prepared"],
   workspace: Workspace | undefined,
@@ -178,7 +178,7 @@ export class SeenRun {
     };
   }
 
-  /** Without the folder of this run: the next one works in another. */
+  /** Replaces the folder of this run, because the next one works in another. */
   #portable(text: string): string {
     const name = "${workingDirectory}";
     const literal = text.replaceAll(name, `$${name}`);

@@ -1,55 +1,270 @@
+/** Reads, starts and runs workflows. Loaded with the first workflow of a process. */
+import { defined } from "../text/guards.ts";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import type { ResolvedLimits } from "../engine/limits.ts";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import type { Script } from "../rehearsal/format/script.ts";
-import { bindParameters } from "../workflow/parameters.ts";
-import { restoreRun } from "../workflow/run/restore.ts";
-import { scriptTags } from "../workflow/run/script-runner.ts";
+import type { FlowSpec } from "../engine/flow.ts";
+import { partLimits } from "../engine/limits.ts";
+import type { PreparedEntry } from "../entry/model.ts";
+import { allowsCommands } from "../permissions/rules.ts";
+import { realPathOf, removeDirectory } from "../platform/files.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
+import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
+import type { Workflow, WorkflowFiles } from "../workflow/model.ts";
+import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import {
+  type LoadedWorkflow,
+  type LoadOptions,
+  loadWorkflow as loadFrom,
+} from "../workflow/read/load-workflow.ts";
+import { beginRun, restoreRun } from "../workflow/run/restore.ts";
+import { runFlow } from "../workflow/run/run-flow.ts";
+import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
+import { permissionsOfFlow } from "./callers.ts";
+import { workflowFingerprint } from "./fingerprint.ts";
+import {
+  type FlowOptions,
   type FlowReading,
-  leavesOfJob,
+  type Flows,
   type LoadedFlow,
+  modelOfFlow,
+  type ReadEntry,
   type WholeFlow,
-  withUserInput,
+  type WorkflowStart,
 } from "./flows.ts";
-import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
-import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
-import type { ContinueOptions, ResumedJob } from "./resume-job.ts";
-import { suggestion } from "../document/suggest.ts";
-import type { Asker } from "../workflow/kinds/ask.ts";
-import type { Executor } from "../workflow/run/executors.ts";
-import type { FlowResult } from "../workflow/run/run-flow.ts";
-import { hasSecretName } from "./secrets.ts";
-import { isWorkflowFile } from "./workflow-files.ts";
+import { refusing } from "./resume-job.ts";
+import { allowedForPrograms } from "./variables.ts";
+import { filesAround, readValue, warningChecks } from "./workflow-files.ts";
 
-export function readingOf(
-  {
-    env,
-    permissions,
-  }: { readonly env?: readonly string[]; readonly permissions?: PermissionPreset },
-  script: Script | undefined,
-): FlowReading {
-  return { environment: env, permissions: permissions ?? script?.permissions };
+export type WorkflowOptions = Pick<
+  LoadOptions,
+  "environment" | "permissions" | "categories" | "declared"
+>;
+
+/**
+ * The text of a workflow file, with all files that it calls and includes, checked and prepared, or every problem at
+ * its line and column. Other files are read relative to `file`, which need not exist.
+ */
+export function loadWorkflow(
+  text: string | Uint8Array,
+  file: string,
+  options: WorkflowOptions = {},
+): LoadedWorkflow {
+  const { id, files } = filesAround(file);
+  return loadFrom(text, file, { ...options, id, files, checks: warningChecks });
 }
 
-interface WorkflowStart extends AllowedVariables {
-  readonly params: Params;
-  readonly userInput: string;
-  readonly resumed: ResumedJob | undefined;
-  readonly onResult?: WholeFlow["onResult"];
-  readonly executors?: readonly Executor[] | undefined;
-  /** With overridden models. */
-  readonly entry: PreparedEntry;
-  readonly limits: ResolvedLimits;
-  readonly refuse: (reason: string) => UsageError;
+export function flowOf(
+  workflow: Workflow,
+  files: WorkflowFiles,
+  warnings: readonly Diagnostic[],
+): LoadedFlow {
+  const code = { flowSpec, modelOfParameters, promptsModels, startWorkflow };
+  return { workflow, files, warnings, code };
+}
+
+/** The text of a workflow, checked with the permissions that its run will have. Throws `DiagnosticsError`. */
+export function loadFlow(
+  text: string | Uint8Array,
+  file: string,
+  entry: Pick<PreparedEntry, "permissions" | "models" | "tools" | "mcpServers"> | undefined,
+  { environment = [], permissions }: FlowReading,
+): LoadedFlow {
+  const { models = {}, ...declared } = entry ?? {};
+  const loaded = loadWorkflow(text, file, {
+    environment,
+    categories: Object.keys(models),
+    declared,
+    permissions: (settings) => permissionsOfFlow({ settings }, entry ?? {}, permissions),
+  });
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  const { workflow, warnings } = loaded;
+  return flowOf(workflow, filesAround(file).files, warnings);
+}
+
+/** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
+export function loadFlows(
+  { entry, leaves, file, locate }: Pick<ReadEntry, "entry" | "leaves"> & Partial<ReadEntry>,
+  folder: string,
+  reading: FlowReading,
+): { readonly flows: Flows; readonly warnings: readonly Diagnostic[] } {
+  const flows: Record<string, LoadedFlow> = Object.create(null);
+  const known = new Set<string>();
+  const found: Diagnostic[] = [];
+  for (const { path, codePath, work } of leaves) {
+    const name = work.file;
+    const place = { ...defined({ file }), ...locate?.([...path, "file"]), codePath };
+    if (!known.has(name)) {
+      known.add(name);
+      const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
+      if ("workflow" in read) flows[name] = read;
+      else found.push({ ...place, reason: read.reason });
+      found.push(...read.warnings);
+    }
+    const flow = flows[name];
+    if (flow === undefined) continue;
+    // Which values they have is known when the job runs; the user input is always there.
+    const names = [...Object.keys(work.params ?? {}), USER_INPUT];
+    const values = Object.fromEntries(names.map((one) => [one, ""]));
+    const bound = bindParameters(flow.workflow, values);
+    if (bound.kind === "incomplete") {
+      for (const { reason } of bound.diagnostics)
+        found.push({ ...place, reason, hint: "add it to params" });
+    } else for (const warning of bound.warnings) found.push({ ...warning, ...place });
+  }
+  const errors = found.filter(({ severity }) => severity !== "warning");
+  if (errors.length > 0) throw new DiagnosticsError(errors);
+  return { flows, warnings: found };
+}
+
+function readFlow(
+  file: string,
+  entry: PreparedEntry,
+  reading: FlowReading,
+): LoadedFlow | { readonly reason: string; readonly warnings: readonly Diagnostic[] } {
+  const { id, files } = filesAround(file);
+  const found = files.read(basename(file), id);
+  if (found.kind !== "found")
+    return { reason: `Can't read the workflow: ${found.reason}`, warnings: [] };
+  try {
+    return loadFlow(found.content, file, entry, reading);
+  } catch (error) {
+    if (!(error instanceof DiagnosticsError)) throw error;
+    const { diagnostics } = error;
+    const count = diagnostics.length === 1 ? "an error" : `${diagnostics.length} errors`;
+    return { reason: `The workflow has ${count}.`, warnings: diagnostics };
+  }
+}
+
+export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
+  const { workflow, warnings } = flow;
+  const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
+  const { provider } = workflow.settings;
+  const name = basename(file);
+  const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
+  const main = workflow.files[workflow.main];
+  const at = main?.activities[main.start]?.at ?? { line: 1, column: 1 };
+  return {
+    kind: "loaded",
+    entry: {
+      models: { ...models, driving },
+      tasks: {},
+      jobs: {
+        [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
+      },
+      ...defined({ provider, permissions, limits, tools, mcpServers }),
+    },
+    file,
+    locate: () => at,
+    locateTask: () => at,
+    warnings,
+    leaves: [],
+    flows: { [name]: flow },
+    whole: name,
+  };
+}
+
+function flowSpec(
+  flow: LoadedFlow,
+  environment: Readonly<Record<string, string>>,
+  options: FlowOptions,
+): FlowSpec {
+  const { entry, whole } = options;
+  const { workflow, files } = flow;
+  const { settings } = workflow;
+  const modelId = modelOfFlow(flow, entry, whole?.params);
+  const permissions = permissionsOfFlow(workflow, entry, options.permissions);
+  const toolSource = options.toolSourceOf(flow);
+  // If the whole job is a workflow, its limits are those of the job.
+  const own = whole === undefined ? settings.limits : undefined;
+  const limits = partLimits(options.limits, own, workflow.file);
+  return {
+    modelId,
+    permissions,
+    toolSource,
+    chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
+    params: whole?.params,
+    run: async (context) => {
+      const { userInput } = context;
+      const bound = bindParameters(workflow, withUserInput(context.params, userInput));
+      if (bound.kind === "incomplete") {
+        const reason = bound.diagnostics.map((one) => one.reason).join(" ");
+        return { kind: "failed", reason, answer: false };
+      }
+      const { executors } = options;
+      const { past, ports, work } = context;
+      const start = { variables: bound.variables, userInput };
+      const machineOptions = { environment, limits, tags: scriptTags({ executors }) };
+      const found = past && restoreRun(workflow, machineOptions, start, past);
+      if (found?.kind === "refused") {
+        const text = `The workflow starts again. ${found.reason}`;
+        ports.emit({ type: "decision", work, decision: { kind: "note", text } });
+      }
+      const begun = found?.kind === "restored" ? found : beginRun(workflow, machineOptions, start);
+      // Executors of the host run scripts by themselves.
+      if (executes(workflow) && allowsCommands(permissions) && executors === undefined) {
+        const refusal = await options.confinement?.refusal(permissions);
+        if (refusal !== undefined)
+          return { kind: "failed", reason: refusal.message, answer: false };
+      }
+      const workingDirectory = resolve(context.workingDirectory);
+      const folder = await makeRunFolder("workflow-", options.mark);
+      let scripts: ScriptRunner | undefined;
+      try {
+        const { confinement, readable } = options;
+        scripts = new ScriptRunner({
+          folder,
+          workingDirectory: realPathOf(workingDirectory),
+          permissions,
+          files: realFiles,
+          environment: options.environment,
+          variables: environment,
+          limits,
+          clock: options.clock,
+          redact: options.redact,
+          state: begun.shell,
+          confine:
+            confinement &&
+            ((own) =>
+              confinement.ofProgram(
+                permissions,
+                { workingDirectory: context.workingDirectory, readable },
+                { readable: [own] },
+              )),
+          executors,
+        });
+        const flowRun = {
+          workflow,
+          modelId,
+          permissions,
+          toolSource,
+          limits,
+          answers: { ...settings.answers, ...options.answers },
+          ask: options.ask,
+          scripts,
+          read: (path: string, from: string) =>
+            readValue(files.read(path, from), permissions, workingDirectory),
+          begun,
+          onResult: whole?.onResult,
+          yielder: new EventLoopYielder(),
+        };
+        return await runFlow(flowRun, context);
+      } finally {
+        await scripts?.close();
+        await removeDirectory(folder.path).catch(() => undefined);
+      }
+    },
+  };
 }
 
 /** Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
-export function startWorkflow(
+function startWorkflow(
   { workflow }: LoadedFlow,
   options: WorkflowStart,
 ): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] } {
-  const { resumed, onResult, entry, limits, executors, refuse, userInput } = options;
+  const { resumed, onResult, entry, limits, executors, userInput } = options;
+  const refuse = refusing(options);
   const params = resumed?.params ?? options.params;
   const bound = bindParameters(workflow, withUserInput(params, userInput));
   if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
@@ -68,88 +283,9 @@ export function startWorkflow(
   return { whole: { params, onResult }, warnings };
 }
 
-export interface WorkflowRunOptions {
-  /** For an entry that is a workflow. */
-  readonly params?: Params;
-  /** Come before those of a rehearsal and of the front matter. */
-  readonly answers?: Answers;
-  /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
-  readonly env?: readonly string[];
-  /** The journal of an earlier run of the job or workflow, which is to be continued. */
-  readonly resume?: string;
-  /** With `resume`: tasks that had not started may have changed. */
-  readonly resumeAnyway?: boolean;
-  /** With `resume`: reruns commands that were interrupted. */
-  readonly rerun?: boolean;
-  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
-  readonly asker?: Asker;
-  /** Run code fences of further tags, or those that there are in another way. */
-  readonly executors?: readonly Executor[];
-  readonly onResult?: (result: FlowResult) => void;
-}
-
-export function checkEntryOptions(
-  entryFile: string,
-  options: WorkflowRunOptions &
-    ContinueOptions & { readonly jobName?: string; readonly record?: string | undefined },
-  write: WriteName,
-): void {
-  const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
-  const isPart = options.plan === true || (options.shard ?? options.journals) !== undefined;
-  const isWorkflow = isWorkflowFile(entryFile);
-  const problems: readonly (readonly [applies: boolean, problem: string])[] = [
-    [isWorkflow && isPart, `${entryFile} is a workflow, which can't be split into shards.`],
-    [isWorkflow && jobName !== undefined, "A workflow has no jobs. Name only the file."],
-    [
-      !isWorkflow && Object.keys(params).length > 0,
-      `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
-    ],
-    [rerun === true && resume === undefined, `${write("rerun")} requires ${write("resume")}.`],
-    [
-      resumeAnyway === true && resume === undefined,
-      `${write("resume-anyway")} requires ${write("resume")}.`,
-    ],
-    [
-      resume !== undefined && record !== undefined,
-      `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
-    ],
-  ];
-  const [, problem] = problems.find(([applies]) => applies) ?? [];
-  if (problem !== undefined) throw new UsageError(problem);
-}
-
-export function checkFlowOptions(
-  entry: PreparedEntry,
-  jobName: string,
-  { answers = {}, history }: WorkflowRunOptions & { readonly history?: string | undefined },
-  write: WriteName,
-): void {
-  const option = Object.keys(answers).length > 0 ? "answer" : "history";
-  if ((option === "history" && history === undefined) || hasFlow(entry, jobName)) return;
-  throw new UsageError(
-    `${write(option)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
-  );
-}
-
-export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
-  return leavesOfJob(entry, jobName).some(({ kind }) => kind === "Flow");
-}
-
-/** `unread`: those that no workflow reads, so that they can't end up in prompts. */
-export function environmentWarnings(
-  names: readonly string[] = [],
-  environment: Readonly<Record<string, string | undefined>>,
-  unread: readonly string[],
-): readonly Diagnostic[] {
-  return names.flatMap((name): Diagnostic[] => {
-    const warning = { codePath: "", severity: "warning" } as const;
-    if (environment[name] === undefined) {
-      const set = Object.keys(environment).filter((other) => environment[other] !== undefined);
-      const reason = `The environment has no variable ${JSON.stringify(name)}.`;
-      return [{ ...warning, reason, ...suggestion(name, set) }];
-    }
-    if (unread.includes(name) || !hasSecretName(name)) return [];
-    const reason = `Workflows may read ${name}, which has the name of a secret. A prompt that contains it goes to the model.`;
-    return [{ ...warning, reason }];
-  });
+export function withUserInput(
+  params: Readonly<Record<string, string>>,
+  userInput: string,
+): Readonly<Record<string, string>> {
+  return userInput === "" ? params : { [USER_INPUT]: userInput, ...params };
 }

@@ -62,7 +62,7 @@ const reasonOf = ({ result }: { result: { outputs: Readonly<Record<string, strin
   result.outputs["reason"] ?? "";
 
 describe("an entry in a checkout of another repository", () => {
-  /** As `actions/checkout` with `repository: org/agents` and `path: agents` leaves it, beside the repository. */
+  /** A workspace as `actions/checkout` with `repository: org/agents` and `path: agents` leaves it, beside the repository. */
   async function twoCheckouts(t: Test, remote: string, path = "agents") {
     const workspace = await makeRepository(t, own);
     const sha = (await workspace.git("rev-parse", "HEAD")).trim();

@@ -1,4 +1,4 @@
-/** What programs that are no agent's commands reach in a sandbox: tools, MCP servers, EXECUTE. */
+/** The sandbox of programs that are not an agent's commands: tools, MCP servers, EXECUTE. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { chmod, chown, link, mkdir, readdir, readFile, symlink } from "node:fs/promises";
@@ -296,7 +296,7 @@ test(
   async (t) => {
     const temporary = await makeWorkspace(t, { "closed/.git/config": "" });
     const others = join(temporary.path, "closed");
-    // Of another user, as systemd makes some.
+    // systemd makes some files like this, which another user owns.
     if (process.getuid?.() === 0) await chown(others, 65_534, 65_534);
     await chmod(others, 0o700);
     const { path } = await makeWorkspace(t, {
