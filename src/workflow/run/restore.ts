@@ -11,6 +11,8 @@ import type { Effect, FlowEvent, Step, Variables } from "./state.ts";
 export interface Begun extends Step {
   readonly machine: Machine;
   readonly shell?: ShellState | undefined;
+  /** The earlier answers, by ASK. */
+  readonly answered?: ReadonlyMap<string, readonly string[]>;
 }
 
 export type Restored =
@@ -64,14 +66,18 @@ export function restoreRun(
     if (kind === "pass") return { kind: "passed" };
     return kind === "done" ? undefined : results.shift();
   };
+  const answered = new Map<string, string[]>();
   let at: Step = first;
   const advance = (result: EffectResult): void => {
     at = machine.step(result);
     at.events.forEach(take);
   };
   for (;;) {
-    const result = left === 0 || isDifferent ? undefined : resultOf(at.effect);
+    const { effect: asked } = at;
+    const result = left === 0 || isDifferent ? undefined : resultOf(asked);
     if (result === undefined) break;
+    if (asked.kind === "ask" && result.kind === "answered")
+      answered.set(asked.activity, [...(answered.get(asked.activity) ?? []), result.text]);
     advance(result);
   }
   const isComplete = isWhole(JSON.stringify([machine.state, at.effect]));
@@ -89,7 +95,7 @@ export function restoreRun(
   const shell = ended.findLast((event) => event.shell !== undefined)?.shell;
   const incomplete = ended.find((one) => stepCharacters(one) !== (one.characters ?? 0));
   if (incomplete === undefined || (isComplete && isWhole(JSON.stringify(shell ?? ""))))
-    return { kind: "restored", machine, events, effect, shell };
+    return { kind: "restored", machine, events, effect, shell, answered };
   const { step, activity } = incomplete;
   return refused(
     `The journal does not hold all that came of step ${step} (${activity}): it contained a secret, or was too long. The rest of the run may need it.`,

@@ -224,7 +224,11 @@ class FlowRunner {
 
   async #ask({ step, activity, question, times }: EffectOf<"ask">): Promise<EffectResult> {
     const { answers, ask } = this.#run;
-    const given = Object.hasOwn(answers, activity) ? answers[activity]?.[times] : undefined;
+    const all = Object.hasOwn(answers, activity) ? (answers[activity] ?? []) : [];
+    // A resumed run is given the answers of the earlier run again, or only those that it lacked.
+    const earlier = this.#run.begun.answered?.get(activity) ?? [];
+    const repeats = earlier.every((text, index) => all[index] === text);
+    const given = all[repeats ? times : times - earlier.length];
     if (given !== undefined) return { kind: "answered", text: given };
     if (ask === undefined) return failed(missingAnswer(activity, times));
     const asked = { activity, question, times, step, work: this.#context.work };
