@@ -28,7 +28,7 @@ export async function deliverReview(
   const { about, github, ours } = delivering;
   const { isPullRequest, number, head } = about.origin;
   if (isPullRequest !== true || number === undefined)
-    return [skipped("review", "the run is about no pull request")];
+    return [skipped("review", "the run has no pull request")];
   const writing = { what: `review of #${number}`, needs };
   const resolved: Delivery[] = [];
   const made = await attempt(delivering, writing, async () => {
