@@ -61,7 +61,7 @@ const comparisons = new Map<string, Comparison>();
 for (const name of ["eq", "ne", "contains", "matches", "gt", "ge", "lt", "le"] as const)
   comparisons.set(name, name).set(operators[name].sign.toLowerCase(), name);
 
-export function signOf(operator: Comparison): string {
+function signOf(operator: Comparison): string {
   return operators[operator].sign;
 }
 

@@ -370,7 +370,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** `#quot;` and `#35;` are characters, `<br/>` is a line break, and `` "`…`" `` is Markdown. */
-export function labelText(
+function labelText(
   written: string,
   offset: number,
   quoting: "plain" | "yaml" = "plain",

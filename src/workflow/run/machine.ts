@@ -330,7 +330,7 @@ interface Found {
 /** No text grows beyond it: `A={{A}}{{A}}` would double it each time. */
 const longestText = 10_000_000;
 
-export class Lookup {
+class Lookup {
   readonly #run: Pick<Running, "state" | "frame" | "file" | "workflow">;
   readonly #environment: Variables;
 
