@@ -1,11 +1,12 @@
 /**
- * Writes the inputs of action.yml from the table of options, and the tables of docs/action.md from action.yml:
- * `npm run docs`. With `--check` it writes nothing and fails if they are stale.
+ * Writes the inputs of action.yml and the options in docs/cli.md from the table of options, and the tables of
+ * docs/action.md from action.yml: `npm run docs`. With `--check` it writes nothing and fails if they are stale.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { inputTable } from "../src/action/inputs.ts";
+import { helpOf, options, type Row } from "../src/cli/options.ts";
 import { kebab, type Option } from "../src/run/option-table.ts";
 import { isRecord, isText } from "../src/text/guards.ts";
 
@@ -27,6 +28,22 @@ await update("docs/action.md", (text) => {
   const withInputs = withTable(text, "inputs", [["input", "default", "meaning"], ...inputs]);
   return withTable(withInputs, "outputs", [["output", "meaning"], ...outputs]);
 });
+
+await update("docs/cli.md", (text) => withBlock(text, "options", optionsByGroup(options.run)));
+
+function optionsByGroup(rows: Readonly<Record<string, Row>>): string {
+  const groups = new Set(Object.values(rows).map(({ group = "" }) => group));
+  return [...groups]
+    .map((group) => {
+      const all = Object.values(rows).filter((row) => row.group === group);
+      const lines = all.map((row) => {
+        const more = row.page === undefined ? "" : ` [More](${row.page}).`;
+        return [`\`${row.flag}\``, helpOf(row) + more];
+      });
+      return tableOf([[group, "meaning"], ...lines]);
+    })
+    .join("\n");
+}
 
 /** Returns the fresh text. */
 async function update(name: string, edit: (text: string) => string): Promise<string> {
@@ -65,14 +82,21 @@ function wrapped(text: string): string {
   return text.replaceAll(/(.{1,90})(?: |$)/g, "      $1\n");
 }
 
-function withTable(text: string, name: string, [head = [], ...rows]: readonly string[][]): string {
-  // Not aligned by prettier: one changed description would change every line.
-  const start = `<!-- action ${name}: npm run docs -->\n<!-- prettier-ignore-start -->\n`;
-  const end = `<!-- prettier-ignore-end -->\n<!-- /action ${name} -->`;
-  const lines = [head, head.map(() => "---"), ...rows].map(
-    (cells) => `| ${cells.map(cell).join(" | ")} |\n`,
-  );
-  return between(text, start, end, `\n${lines.join("")}\n`);
+function withTable(text: string, name: string, rows: readonly string[][]): string {
+  return withBlock(text, `action ${name}`, tableOf(rows));
+}
+
+/** Prettier would align the cells, so that one changed description would change every line. */
+function withBlock(text: string, name: string, block: string): string {
+  const start = `<!-- ${name}: npm run docs -->\n<!-- prettier-ignore-start -->\n`;
+  const end = `<!-- prettier-ignore-end -->\n<!-- /${name} -->`;
+  return between(text, start, end, `\n${block}\n`);
+}
+
+function tableOf([head = [], ...rows]: readonly string[][]): string {
+  return [head, head.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map(cell).join(" | ")} |\n`)
+    .join("");
 }
 
 function between(text: string, start: string, end: string, body: string): string {
