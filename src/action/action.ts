@@ -158,7 +158,6 @@ class Step {
     this.#copies = sources.copies;
     if (several !== undefined) {
       if (!sources.isBelieved) throw new Stop("failure", [severalBesideBase]);
-      checkHarmless(sources, inputs);
       return await this.#rehearse(several, setting, paths);
     }
     core.info(`Models: ${modelAccess(inputs, this.#environment)}.`);

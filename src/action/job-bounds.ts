@@ -16,14 +16,14 @@ import type { Inputs } from "./inputs.ts";
 import type { Sources, WorkTree } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 
-/** Throws a `Stop` if the event is not trusted and the job may do more. Several rehearsals always may: there is no job. */
+/** Throws a `Stop` if the event is not trusted and the job may do more. */
 export function checkHarmless(
   { distrust }: Sources,
   { onRefused = "skip" }: Inputs,
-  job?: PreparedJob,
+  job: PreparedJob,
 ): void {
   if (distrust === undefined) return;
-  const harms = job === undefined ? ["it rehearses"] : harmsOf(job);
+  const harms = harmsOf(job);
   if (harms.length === 0) return;
   throw new Stop(onRefused === "skip" ? "skipped" : "failure", [
     `${distrust} An issue of anybody may start a job that only reads the checkout and adds labels from a list; this one does not qualify, since ${harms.join(", ")}.`,

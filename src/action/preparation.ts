@@ -138,7 +138,6 @@ export async function trustedSources(
       builtInToken: token?.startsWith("ghs_") === true,
       onRunner: environment["GITHUB_ACTIONS"] === "true",
       onAct: isAct(environment),
-      hasToken: token !== undefined,
       rehearses: inputs.rehearse !== undefined || inputs.rehearsals.length > 0,
     },
     {

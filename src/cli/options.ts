@@ -269,7 +269,7 @@ export const options = {
       "Prints the Dockerfile of its recipe, or its command, and builds nothing.",
       flag,
     ),
-    plain: row("--plain", "With `--print`: commands for a machine without Docker.", flag, {
+    plain: row("--plain", "With `--print`: fails for a recipe that needs Docker.", flag, {
       implies: { print: true },
     }),
   },

@@ -184,9 +184,9 @@ async function printedBuild(
     }
     return wordsOf(declaration.build.command);
   }
-  if (!plain) return dockerfileOf(found.recipe).trimEnd();
   const commands = plainCommandsOf(found.recipe);
   if (commands.kind === "commands") return scriptOf(commands).trimEnd();
+  if (!plain) return dockerfileOf(found.recipe).trimEnd();
   throw new UsageError(`${found.file} needs ${commands.what}, which only Docker provides.`);
 }
 

@@ -291,7 +291,7 @@ describe("on a machine without bubblewrap", () => {
 });
 
 test(
-  "a job works in the temporary folder itself, if it only reads",
+  "a job works in the temporary folder itself, if it only reads or TMPDIR names another one",
   { skip: withoutSandbox },
   async (t) => {
     const temporary = await makeWorkspace(t, { "closed/.git/config": "" });
@@ -308,11 +308,9 @@ jobs: { j: { work: { kind: Ref, taskId: a } } }`,
     const args = ["run", join(path, "e.yml"), "--rehearse", join(path, "r.yml")];
     const options = { cwd: temporary.path, env: { TMPDIR: temporary.path } };
     await cliExits(0, args, options);
-    const { stderr, stdout } = await cliExits(
-      1,
-      [...args, "--permissions", "workspace", "--in-place"],
-      options,
-    );
-    assert.match(stdout + stderr, /allow to write.*Set TMPDIR to another folder/);
+    const writes = [...args, "--permissions", "workspace", "--in-place"];
+    const { stderr, stdout } = await cliExits(1, writes, options);
+    assert.match(stdout + stderr, /allow to write .* the environment variable TMPDIR to a folder/);
+    await cliExits(0, writes, { ...options, env: { TMPDIR: path } });
   },
 );

@@ -16,6 +16,7 @@ import { createJournalReporter } from "../../src/journal/write.ts";
 import { type EarlierJob, EarlierRun, interruptedCommand } from "../../src/run/past-run.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
+import type { Answers } from "../../src/workflow/run/ask.ts";
 import { restoreRun, type Restorable } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult } from "../../src/workflow/run/run-flow.ts";
 import type { Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
@@ -34,6 +35,7 @@ export interface FlowSetup {
   readonly secrets?: readonly string[];
   /** Gets the whole conversation, the prompt last. Undefined: the session crashes. */
   readonly model?: (conversation: readonly string[]) => string | undefined;
+  readonly answers?: Answers;
   /** Undefined: nobody answers. */
   readonly person?: (question: string) => string | undefined;
   readonly shell?: (script: Script, state: ShellState) => Shell;
@@ -146,7 +148,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
           limits,
           variables,
           environment,
-          answers: {},
+          answers: setup.answers ?? {},
           scripts,
           ask:
             person &&

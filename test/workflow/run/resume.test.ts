@@ -161,6 +161,19 @@ async function ofFailed(
 }
 
 describe("a run that failed", () => {
+  it("goes on at a question, with the answers that it lacked or with all of them", async () => {
+    const flowchart = `START --> ASK_A[Ask: what?] --> SET_B[B={{B}}{{RESULT}}] --> CHECK_A{B == onetwo}
+CHECK_A -->|no| ASK_A`;
+    const variables = { B: "" };
+    const first = { variables, answers: { ASK_A: ["one"] }, person: () => undefined };
+    for (const answers of [["two"], ["one", "two"]]) {
+      const { again } = await ofFailed(flowchart, first, { answers: { ASK_A: answers } });
+      assert.equal((await again()).outcome.kind, "succeeded", answers.join());
+    }
+    const { again } = await ofFailed(flowchart, first);
+    assert.match(JSON.stringify((await again()).outcome), /Nobody answers/);
+  });
+
   it("goes on at the prompt that crashed, in a called file too", async () => {
     const crashes = { model: () => undefined };
     const flowchart =
