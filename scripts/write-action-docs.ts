@@ -38,7 +38,8 @@ function optionsByGroup(rows: Readonly<Record<string, Row>>): string {
       const all = Object.values(rows).filter((row) => row.group === group);
       const lines = all.map((row) => {
         const more = row.page === undefined ? "" : ` [More](${row.page}).`;
-        return [`\`${row.flag}\``, helpOf(row) + more];
+        const variable = row.env === undefined ? "" : ` Default: \`${row.env}\`.`;
+        return [`\`${row.flag}\``, withValues(row, helpOf(row)) + variable + more];
       });
       return tableOf([[group, "meaning"], ...lines]);
     })
@@ -67,15 +68,19 @@ function inputsOf(rows: Readonly<Record<string, Option>>): string {
 }
 
 function descriptionOf({ kind, help, input = help, without, risk }: Option): string {
-  const values = kind.values?.map((value) => `\`${value}\``) ?? [];
-  const isListed = values.every((value) => input.includes(value));
   return [
-    isListed
-      ? input
-      : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}: ${input.charAt(0).toLowerCase()}${input.slice(1)}`,
+    withValues({ kind }, input),
     ...(without?.action === undefined ? [] : [`Default: ${without.action}.`]),
     ...(risk === undefined ? [] : [`Risk: ${risk}`]),
   ].join(" ");
+}
+
+/** Puts the values before a text that doesn't list them. */
+function withValues({ kind }: Pick<Option, "kind">, text: string): string {
+  const values = kind.values?.map((value) => `\`${value}\``) ?? [];
+  if (values.every((value) => text.includes(value))) return text;
+  const list = `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+  return `${list}: ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 
 function wrapped(text: string): string {
