@@ -2,7 +2,6 @@
 import { harmless } from "../text/harmless-text.ts";
 import { plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
-import { defined } from "../text/guards.ts";
 import { diagnosticLine, diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
 import { annotationRank, decisionTraits } from "../events/decision.ts";
 import {
@@ -28,7 +27,7 @@ export interface Annotation {
   readonly message: string;
   readonly title: string;
   readonly file?: string;
-  readonly startLine?: number;
+  readonly startLine?: number | undefined;
   readonly endLine?: number;
 }
 
@@ -96,7 +95,7 @@ export function diagnosticAnnotations(
         title: severity === "error" ? `Invalid ${what}` : "Entry",
         message: bounded(diagnosticMessage(diagnostic) + (hint === undefined ? "" : `\n${hint}`)),
         file,
-        ...defined({ startLine: line }),
+        startLine: line,
       };
     }),
   );
@@ -203,7 +202,7 @@ function jobAnnotation(view: RunView, { entryFile: file, jobLine }: AnnotationOp
       : resultText(view, logLine(view.jobName, 100)),
     message: reason === "" ? usage : bounded(reason, `\n${usage}`),
     file,
-    ...defined({ startLine: jobLine }),
+    startLine: jobLine,
   };
 }
 
@@ -292,7 +291,7 @@ function placeOf(
   const file = node === undefined ? undefined : flow?.chart?.files[place?.file ?? ""]?.file;
   return {
     file: file ?? entryFile,
-    ...defined({ startLine: node?.line ?? (taskId === undefined ? jobLine : lineOf(taskId)) }),
+    startLine: node?.line ?? (taskId === undefined ? jobLine : lineOf(taskId)),
   };
 }
 

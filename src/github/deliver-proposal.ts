@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { defined } from "../text/guards.ts";
 import { defaultOutputs } from "../entry/outputs.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
 import { isBranch, notProposable } from "../outputs/check-proposal.ts";
@@ -90,7 +89,7 @@ async function publishedOf(
   const all: readonly Written[] = isItem ? await github.ownItems(kind) : comments;
   const keyed = all.flatMap(({ body, url }): [string, Made][] => {
     const { key = "" } = ours(body, kind) ?? {};
-    return key.startsWith(`${workflowRun}/`) ? [[key, defined({ url })]] : [];
+    return key.startsWith(`${workflowRun}/`) ? [[key, { url }]] : [];
   });
   return new Map(keyed);
 }
@@ -112,7 +111,7 @@ async function planOf(
   const { origin, outputs } = about;
   const allowed = outputs.proposals ?? {};
   if ("number" in proposal && proposal.number !== undefined && proposal.number !== origin.number)
-    return refused(what, `it is about #${proposal.number}, and the run is about another`);
+    return refused(what, `it is about #${proposal.number}, which is not that of the run`);
   const text =
     proposal.kind === "label" || proposal.kind === "reviewers"
       ? ""
@@ -157,7 +156,7 @@ async function planOf(
     ];
   }
   const { number } = origin;
-  if (number === undefined) return skipped(what, "the run is about no issue or pull request");
+  if (number === undefined) return skipped(what, "the run has no issue or pull request");
   const comment: Step = {
     preview: text,
     isMarked: true,
@@ -168,16 +167,16 @@ async function planOf(
       return [comment];
     case "label": {
       const { labels } = proposal;
-      if (labels.length === 0) return refused(what, "it names none");
+      if (labels.length === 0) return refused(what, "it names no labels");
       const other = labels.find((one) => allowed.label?.allowed.includes(one) !== true);
       if (other !== undefined)
         return refused(what, `the label ${JSON.stringify(other)} is not allowed`);
       return [{ preview: "", send: () => github.addLabels(number, labels) }];
     }
     case "reviewers": {
-      if (origin.isPullRequest !== true) return skipped(what, "the run is about no pull request");
+      if (origin.isPullRequest !== true) return skipped(what, "the run has no pull request");
       const { reviewers } = proposal;
-      if (reviewers.length === 0) return refused(what, "it names none");
+      if (reviewers.length === 0) return refused(what, "it names no reviewers");
       const other = reviewers.find((one) => allowed.reviewers?.allowed?.includes(one) === false);
       if (other !== undefined) return refused(what, `${JSON.stringify(other)} is not allowed`);
       return [{ preview: "", send: () => github.requestReviewers(number, reviewers) }];

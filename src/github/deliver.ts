@@ -123,7 +123,7 @@ async function deliverReport(
   const { view } = about;
   const { isPullRequest, number } = about.origin;
   if (isPullRequest !== true || number === undefined)
-    return [skipped("report comment", "the run is about no pull request")];
+    return [skipped("report comment", "the run has no pull request")];
   const what = `report comment on #${number}`;
   const find = async (): Promise<readonly OwnComment[]> => {
     const all = (await github.ownComments(number)).filter(({ body }) => ours(body, "report"));

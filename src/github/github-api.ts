@@ -1,5 +1,5 @@
 /** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
-import { defined, isList, isRecord } from "../text/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -61,7 +61,7 @@ const LONGEST_WAIT_MS = 60_000;
 const DELIVERY_MS = 15 * 60_000;
 /** Attempts of a delivery. `limits`: if GitHub asks to wait. */
 const DELIVERY_ATTEMPTS = { faults: 5, limits: 10 } as const;
-/** GitHub asks for at least this wait where it names none. */
+/** GitHub asks for at least this wait, unless it names one. */
 const SECONDARY_LIMIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
 
@@ -140,7 +140,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
         throw new Error("it is outside of the repository");
       const encoded = names.map(encodeURIComponent).join("/");
       const [owner, repo] = repository?.split("/") ?? [];
-      const values = { ref, ...defined({ owner, repo }) };
+      const values = repository === undefined ? { ref } : { ref, owner, repo };
       const data = await ask(`GET /repos/{owner}/{repo}/contents/${encoded}`, values);
       if (at(data, "type") !== "file") throw new Error("it is not a regular file");
       const content = textAt(data, "content");
@@ -178,7 +178,7 @@ function graphqlFailure({ data, headers }: ApiResponse, now: number): Failure | 
     message: `GitHub answered ${status} (${String(message)})`,
     attempts: attemptsFor(status, false),
     status,
-    ...defined({ retryAfter }),
+    retryAfter,
   };
 }
 
@@ -239,7 +239,7 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
     attempts: attemptsFor(status, limited),
     // A limit may come as 403 or 422, which otherwise are a missing permission and a wrong value.
     status: limited && (status === 403 || status === 422) ? 429 : status,
-    ...defined({ retryAfter }),
+    retryAfter,
   };
 }
 

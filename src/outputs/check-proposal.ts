@@ -100,7 +100,7 @@ function targetOf(value: Given, { number }: ProposalPlace): { readonly number?: 
   if (given === undefined || given === number) return defined({ number });
   throw new Refused(
     number === undefined
-      ? "`number` can't be given: this run is about no issue or pull request."
+      ? "`number` can't be given: this run has no issue or pull request."
       : `\`number\` must be ${number}, or be omitted: this run is about #${number}.`,
   );
 }

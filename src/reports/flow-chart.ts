@@ -1,5 +1,4 @@
 import type { ActivityKind, FlowChart, FlowNode } from "../events/flow.ts";
-import { defined } from "../text/guards.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import {
   escapeLabel,
@@ -31,7 +30,7 @@ export function chartOf(view: RunView, detailOf?: (workId: number) => string | u
       const known = view.works.get(workId);
       return known === undefined ? undefined : nodeStatus(known);
     },
-    ...defined({ detailOf }),
+    detailOf,
   });
 }
 

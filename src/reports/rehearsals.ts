@@ -1,7 +1,6 @@
 /** The results of rehearsals as tests, and their reporters. */
 import { secondsText } from "../text/numbers.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
-import { defined } from "../text/guards.ts";
 import { junitXml, type TestCase, type TestSuite } from "../outputs/junit.ts";
 import { annotation } from "../text/escape.ts";
 
@@ -163,7 +162,7 @@ function testSuite(totals: RehearsalTotals): TestSuite {
   const cases = totals.reports.map((report): TestCase => {
     const { file, description } = report;
     const reason = reasonsOf(report).join("\n");
-    const named = { name: description ?? file, file, ...defined({ line: placeOf(report).line }) };
+    const named = { name: description ?? file, file, line: placeOf(report).line };
     if (report.kind === "invalid") {
       return { ...named, group: file, seconds: 0, result: "error", type: "invalid", reason };
     }
@@ -174,7 +173,7 @@ function testSuite(totals: RehearsalTotals): TestSuite {
       group: `${file} ${jobName}`,
       seconds: milliseconds / 1000,
       ...(kind === "passed" ? { result: "success" } : { result: "failure", reason }),
-      ...(printed === "" ? {} : { output: printed }),
+      output: printed || undefined,
     };
   });
   const below = belowThreshold(totals);
@@ -187,7 +186,7 @@ function testSuite(totals: RehearsalTotals): TestSuite {
 function placeOf(report: RehearsalReport): { readonly line?: number; readonly col?: number } {
   if (report.kind === "invalid") {
     const { file = report.file, line, column } = report.diagnostics[0] ?? {};
-    return file === report.file ? defined({ line, col: column }) : {};
+    return file === report.file ? { line, col: column } : {};
   }
   const [, place = ""] = reasonsOf(report).join("\n").split(`(${report.file}:`);
   const [, line, col] = /^(\d+):(\d+)\)/.exec(place) ?? [];

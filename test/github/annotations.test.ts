@@ -209,6 +209,7 @@ test("each problem of an entry is an error at its line, the tenth of more says h
         title: "Invalid rehearsal",
         message: "entry.tasks.a: is missing\nAdd it.",
         file: "other.yml",
+        startLine: undefined,
       },
     ],
   );
