@@ -32,6 +32,7 @@ export type RefusalReason =
 
 /** It was not done. */
 export interface Refused {
+  /** The kind of every refusal. */
   readonly kind: "refused";
   /** For programs. */
   readonly reason: RefusalReason;
