@@ -137,7 +137,7 @@ describe("a step that rehearses", () => {
     // Code in our sentences is code in the summary.
     assert.match(
       (await step(two, { job: "hello" })).summary,
-      /^<code>job<\/code> can&#39;t be used/m,
+      /^<code>job<\/code> can't be used/m,
     );
     const outside = await step("../*.rehearsal.yml\nentries/one.rehearsal.yml", { job: "hello" });
     assert.equal(outside.outputs["result"], "failure");
