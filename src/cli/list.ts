@@ -152,7 +152,7 @@ function describeJobs(entry: PreparedEntry, flows: Flows) {
         const flow = flows[leaf.file];
         return flow && promptsModels(flow.workflow) ? [modelOfFlow(flow, entry)] : [];
       }
-      if (leaf.kind === "Run") return [];
+      if (leaf.kind !== "Ref") return [];
       const { taskId, modelOverride } = leaf;
       const own = modelOf(entry, taskId, modelOverride);
       const driven = entry.tasks[taskId]?.criteria?.runConditionInSameSession === false;
