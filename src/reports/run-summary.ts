@@ -1,12 +1,5 @@
 import type { RunEvent } from "../events/event.ts";
-import {
-  applyEvent,
-  createRunView,
-  endText,
-  type Counters,
-  type RunStatus,
-  type RunView,
-} from "../events/view.ts";
+import { endText, foldEvent, type Counters, type RunStatus, type RunView } from "../events/view.ts";
 import { truncate } from "../text/truncate.ts";
 
 export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | "reasoningTokens"> {
@@ -49,7 +42,7 @@ export class RunTally {
   #first = 0;
   #last = 0;
 
-  constructor(runId: string, view: RunView = createRunView()) {
+  constructor(runId: string, view: RunView) {
     this.runId = runId;
     this.view = view;
   }
@@ -83,12 +76,14 @@ export class RunTally {
 /** Several runs of one journal, in the order of their first events. */
 export class RunTallies {
   readonly runs = new Map<string, RunTally>();
+  readonly #views = new Map<string, RunView>();
 
   add(events: readonly RunEvent[]): void {
     for (const event of events) {
-      let tally = this.runs.get(event.runId);
-      if (tally === undefined) this.runs.set(event.runId, (tally = new RunTally(event.runId)));
-      applyEvent(tally.view, event);
+      const { runId } = event;
+      const view = foldEvent(this.#views, event);
+      const tally = this.runs.get(runId) ?? new RunTally(runId, view);
+      this.runs.set(runId, tally);
       tally.count(event);
     }
   }

@@ -1,8 +1,6 @@
-import { defined } from "../text/guards.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import { toDiagnostics } from "../document/problem.ts";
+import { type Diagnostic, DiagnosticsError, toDiagnostics } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { suggestion } from "../document/suggest.ts";
 import { type LoadedEntry, loadEntry as loadFrom } from "../entry/load-entry.ts";
@@ -130,7 +128,7 @@ export function userInputWarnings(
 
 export async function readText(file: string): Promise<Uint8Array> {
   const refuse = (reason: string, hint?: string): DiagnosticsError =>
-    new DiagnosticsError([{ file, codePath: "", reason, ...defined({ hint }) }]);
+    new DiagnosticsError([{ file, codePath: "", reason, hint }]);
   try {
     const found = await stat(file);
     if (found.isDirectory()) throw refuse("This is a folder, not a file.");
@@ -191,7 +189,7 @@ export function overrideModels(
   return {
     ...entry,
     models: { ...entry.models, ...models },
-    ...defined({ drivingSessionRetries: retries }),
+    drivingSessionRetries: retries,
   };
 }
 
@@ -216,7 +214,7 @@ function withModel(entry: PreparedEntry, id: string): PreparedEntry {
     models: { ...Object.fromEntries(categories), driving: id },
     tasks: Object.fromEntries(named),
     jobs: Object.fromEntries(changed),
-    ...defined({ drivingSessionRetries: retries?.map((retry) => ({ ...retry, modelId: id })) }),
+    drivingSessionRetries: retries?.map((retry) => ({ ...retry, modelId: id })),
   };
 }
 

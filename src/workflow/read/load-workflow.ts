@@ -1,14 +1,20 @@
 /** A `.wf.md` file with everything that it calls and includes. Each file is read once, whoever calls it. */
 import { defined } from "../../text/guards.ts";
-import type { Diagnostic } from "../../document/diagnostic.ts";
+import { type Diagnostic, byPosition } from "../../document/diagnostic.ts";
 import { readMarkdown } from "../../document/markdown.ts";
-import { byPosition } from "../../document/problem.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";
-import { noFiles, type WorkflowFiles } from "../files.ts";
+import {
+  type Activity,
+  type ActivityOf,
+  type Workflow,
+  type WorkflowFile,
+  type WorkflowFiles,
+  type WorkflowSettings,
+  noFiles,
+} from "../model.ts";
 import { Problems, type Place } from "./problems.ts";
-import type { Activity, ActivityOf, Workflow, WorkflowFile, WorkflowSettings } from "../model.ts";
 import { readSections, type ReadFile } from "./sections.ts";
 import { permissionsOfRun, readSettings, type SettingsContext } from "./settings.ts";
 

@@ -1,6 +1,10 @@
 import { defined } from "../../text/guards.ts";
-import type { Diagnostic } from "../../document/diagnostic.ts";
-import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
+import {
+  type Diagnostic,
+  toDiagnostics,
+  type Locate,
+  type Problem,
+} from "../../document/diagnostic.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
 import { entrySchema } from "../../entry/entry-schema.ts";
 import { entryCheck, warning } from "../../entry/problems.ts";
@@ -55,7 +59,7 @@ export interface SettingsContext {
   /** The model categories of the entry that uses the workflow. */
   readonly categories?: readonly string[];
   readonly declared?: DeclaredTools;
-  /** Those of the run. Default: those of the front matter, which the run may still change. */
+  /** The permissions of the run. Default: those of the front matter, which the run may still change. */
   readonly permissions?: Permissions | ((settings: WorkflowSettings) => Permissions) | undefined;
 }
 
