@@ -32,7 +32,7 @@ export type RefusalReason =
 
 /** It was not done. */
 export interface Refused {
-  /** The kind of every refusal. */
+  /** Distinguishes a refusal from a result. */
   readonly kind: "refused";
   /** For programs. */
   readonly reason: RefusalReason;
