@@ -1,6 +1,6 @@
 // Writes src/generated/, which git ignores. Build and lint run it first; it takes a moment and needs nothing but the
 // packages of package.json:
-//   action-manifest.ts   the inputs and outputs that action.yml declares
+//   action-manifest.ts   the outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   module-programs.ts the programs in which modules run as tools, as texts
 //   templates.ts       the files that `agent-jobs init` writes: those of examples/, to the letter
@@ -17,7 +17,7 @@ const folder = new URL("src/generated/", root);
 const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 
 const files = {
-  "action-manifest.ts": actionInputs(),
+  "action-manifest.ts": actionOutputs(),
   "example-entry.ts": exampleEntry(),
   "module-programs.ts": await modulePrograms(),
   "runtime-hashes.ts": runtimeHashes(),
@@ -78,18 +78,9 @@ export const moduleHooks: string = ${await text("src/tools/module-hooks.ts")};
 `;
 }
 
-function actionInputs() {
-  const { inputs, outputs } = parse(read("action.yml"));
-  const rows = Object.entries(inputs).map(
-    ([name, { default: value = "" }]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`,
-  );
-  return `
-/** Input of the action → its default, as text; empty where nothing is the default. */
-export const inputDefaults = {
-${rows.join("")}} as const;
-
-export const outputNames = ${JSON.stringify(Object.keys(outputs))} as const;
-`;
+function actionOutputs() {
+  const { outputs } = parse(read("action.yml"));
+  return `\nexport const outputNames = ${JSON.stringify(Object.keys(outputs))} as const;\n`;
 }
 
 function exampleEntry() {

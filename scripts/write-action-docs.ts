@@ -1,80 +1,99 @@
 /**
- * Writes the tables of inputs and outputs in docs/action.md from action.yml: `npm run docs`.
- * With `--check` it writes nothing and fails if they are stale.
+ * Writes the inputs of action.yml from the table of options, and the tables of docs/action.md from action.yml:
+ * `npm run docs`. With `--check` it writes nothing and fails if they are stale.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { inputTable } from "../src/action/inputs.ts";
+import { kebab, type Option } from "../src/run/option-table.ts";
+import { isRecord, isText } from "../src/text/guards.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const page = join(root, "docs", "action.md");
 
-interface Declared {
-  readonly description: string;
-  readonly default?: string;
-  readonly required?: boolean;
+const action = await update("action.yml", (text) =>
+  between(text, "\ninputs:\n", "\noutputs:\n", inputsOf(inputTable)),
+);
+await update("docs/action.md", (text) => {
+  const inputs = declared("inputs").map(([name, { description, default: value = "" }]) => [
+    `\`${name}\``,
+    value === "" ? "" : `\`${value}\``,
+    description,
+  ]);
+  const outputs = declared("outputs").map(([name, { description }]) => [
+    `\`${name}\``,
+    description,
+  ]);
+  const withInputs = withTable(text, "inputs", [["input", "default", "meaning"], ...inputs]);
+  return withTable(withInputs, "outputs", [["output", "meaning"], ...outputs]);
+});
+
+/** Returns the fresh text. */
+async function update(name: string, edit: (text: string) => string): Promise<string> {
+  const text = await readFile(join(root, name), "utf8");
+  const fresh = edit(text);
+  if (!process.argv.includes("--check")) await writeFile(join(root, name), fresh);
+  else if (fresh !== text) {
+    console.error(`${name} is stale. Run: npm run docs`);
+    process.exitCode = 1;
+  }
+  return fresh;
 }
 
-type Table = readonly (readonly string[])[];
+function inputsOf(rows: Readonly<Record<string, Option>>): string {
+  return Object.entries(rows)
+    .map(([name, row]) => {
+      const { preset = row.kind.isFlag === true ? "false" : "", expression = preset } = row;
+      return `  ${kebab(name)}:\n    description: >-\n${wrapped(descriptionOf(row))}    default: ${JSON.stringify(expression)}\n`;
+    })
+    .join("");
+}
 
-const manifest: unknown = parse(await readFile(join(root, "action.yml"), "utf8"));
-const tables: Readonly<Record<string, Table>> = {
-  inputs: [
-    ["input", "default", "meaning"],
-    ["---", "---", "---"],
-    ...declared("inputs").map(([name, input]) => [
-      `\`${name}\``,
-      input.required === true ? "**required**" : code(input.default ?? ""),
-      input.description,
-    ]),
-  ],
-  outputs: [
-    ["output", "meaning"],
-    ["---", "---"],
-    ...declared("outputs").map(([name, output]) => [`\`${name}\``, output.description]),
-  ],
-};
+function descriptionOf({ kind, help, input = help, without, risk }: Option): string {
+  const values = kind.values?.map((value) => `\`${value}\``) ?? [];
+  const isListed = values.every((value) => input.includes(value));
+  return [
+    isListed
+      ? input
+      : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}: ${input.charAt(0).toLowerCase()}${input.slice(1)}`,
+    ...(without?.action === undefined ? [] : [`Default: ${without.action}.`]),
+    ...(risk === undefined ? [] : [`Risk: ${risk}`]),
+  ].join(" ");
+}
 
-const text = await readFile(page, "utf8");
-let fresh = text;
-for (const [name, table] of Object.entries(tables)) {
+function wrapped(text: string): string {
+  return text.replaceAll(/(.{1,90})(?: |$)/g, "      $1\n");
+}
+
+function withTable(text: string, name: string, [head = [], ...rows]: readonly string[][]): string {
   // Not aligned by prettier: one changed description would change every line.
-  const [start, end] = [
-    `<!-- action ${name}: npm run docs -->\n<!-- prettier-ignore-start -->\n`,
-    `<!-- prettier-ignore-end -->\n<!-- /action ${name} -->`,
-  ];
-  const from = fresh.indexOf(start);
-  const to = fresh.indexOf(end, from);
-  if (from < 0 || to < 0)
-    throw new Error(`docs/action.md has no place for the ${name}:\n${start}${end}`);
-  const rows = table.map((cells) => `| ${cells.map(cell).join(" | ")} |\n`).join("");
-  fresh = `${fresh.slice(0, from + start.length)}\n${rows}\n${fresh.slice(to)}`;
-}
-if (!process.argv.includes("--check")) await writeFile(page, fresh);
-else if (fresh !== text) {
-  console.error("docs/action.md is not what action.yml says. Run: npm run docs");
-  process.exitCode = 1;
+  const start = `<!-- action ${name}: npm run docs -->\n<!-- prettier-ignore-start -->\n`;
+  const end = `<!-- prettier-ignore-end -->\n<!-- /action ${name} -->`;
+  const lines = [head, head.map(() => "---"), ...rows].map(
+    (cells) => `| ${cells.map(cell).join(" | ")} |\n`,
+  );
+  return between(text, start, end, `\n${lines.join("")}\n`);
 }
 
-function declared(section: "inputs" | "outputs"): [string, Declared][] {
-  const entries = isObject(manifest) ? manifest[section] : undefined;
-  if (!isObject(entries)) throw new Error(`action.yml declares no ${section}`);
+function between(text: string, start: string, end: string, body: string): string {
+  const from = text.indexOf(start) + start.length;
+  const to = text.indexOf(end, from);
+  if (from < start.length || to < 0)
+    throw new Error(`There is no place between ${start} and ${end}`);
+  return text.slice(0, from) + body + text.slice(to);
+}
+
+function declared(
+  section: "inputs" | "outputs",
+): [string, Record<"description", string> & { default?: string }][] {
+  const manifest: unknown = parse(action);
+  const entries = isRecord(manifest) ? manifest[section] : undefined;
+  if (!isRecord(entries)) throw new Error(`action.yml declares no ${section}`);
   return Object.entries(entries).map(([name, value]) => {
-    if (!isDeclared(value)) throw new Error(`action.yml: ${section}.${name} has no description`);
-    return [name, value];
+    const { description, default: preset } = isRecord(value) ? value : {};
+    if (!isText(description)) throw new Error(`action.yml: ${section}.${name} has no description`);
+    return [name, { description, ...(isText(preset) && { default: preset }) }];
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
-
-function isDeclared(value: unknown): value is Declared {
-  return isObject(value) && typeof value["description"] === "string";
-}
-
-function code(value: string): string {
-  return value === "" ? "" : `\`${value}\``;
 }
 
 function cell(content: string): string {

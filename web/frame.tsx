@@ -1,10 +1,9 @@
-/** What is around every page: header, navigation, theme, messages. It moves the focus when the page changes. */
+/** The frame of every page: header, navigation, theme, messages. It moves the focus when the page changes. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcer } from "./parts/announcer.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
 import { Navigated } from "./parts/notes.tsx";
-import { applyTheme, storedTheme, type Theme } from "./theme.ts";
 
 export interface NavigationItem {
   readonly href: string;
@@ -29,7 +28,7 @@ export function Frame({
   const navigated = useFocusOnNavigation(main, place);
   return (
     <Announcer>
-      <div class="frame">
+      <div>
         <a
           class="skip-link"
           href="#main"
@@ -43,7 +42,7 @@ export function Frame({
         </a>
         <header class="frame-header">
           <div class="frame-bar">
-            <a class="brand" href="#/">
+            <a class="brand row" href="#/">
               <Logo />
               <span class="brand-name">agent-jobs</span>
             </a>
@@ -54,7 +53,7 @@ export function Frame({
                 </a>
               ))}
             </nav>
-            <div class="frame-actions">
+            <div class="row tight">
               {actions}
               <ThemeSwitch />
             </div>
@@ -117,4 +116,29 @@ function ThemeSwitch() {
       <Icon name={icon} />
     </button>
   );
+}
+
+/** The system's, unless the reader chose one. The browser keeps the choice, where it allows that. */
+type Theme = "system" | "light" | "dark";
+
+const key = "agent-jobs-theme";
+
+export function storedTheme(): Theme {
+  try {
+    const stored = localStorage.getItem(key);
+    return stored === "light" || stored === "dark" ? stored : "system";
+  } catch {
+    return "system";
+  }
+}
+
+export function applyTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+  try {
+    if (theme === "system") localStorage.removeItem(key);
+    else localStorage.setItem(key, theme);
+  } catch {
+    // Not kept.
+  }
 }

@@ -19,7 +19,7 @@ import {
   type Outputs,
 } from "./github.ts";
 import { reportFile } from "../run/output-directory.ts";
-import { claimedNames } from "../run/variables.ts";
+import { reservedEnvNames } from "../run/variables.ts";
 import { journalArtifact, journalsOf, partOf, prepareAttempt } from "./journals.ts";
 import { executeRun } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -159,7 +159,6 @@ class Step {
     this.#copies = sources.copies;
     if (several !== undefined) {
       if (!sources.isBelieved) throw new Stop("failure", [severalBesideBase]);
-      checkHarmless(sources, inputs);
       return await this.#rehearse(several, setting, paths);
     }
     core.info(`Models: ${modelAccess(inputs, this.#environment)}.`);
@@ -197,7 +196,7 @@ class Step {
       const { journal, "journal-artifact": artifact } = this.#githubRun.outputs();
       const stepFiles = watchStepFiles(
         this.#environment,
-        new Set([...inputs.env, ...claimedNames(prepared.entry, prepared.loaded.flows)]),
+        new Set([...inputs.env, ...reservedEnvNames(prepared.entry, prepared.loaded.flows)]),
         // The journal is open. A step that is killed from now on writes no other outputs.
         () => this.#writeOutputs({ journal, "journal-artifact": artifact }),
       );
@@ -285,7 +284,7 @@ class Step {
   }
 
   async endAtOnce(error: unknown): Promise<never> {
-    // What reports an error may cause the next one.
+    // Reporting an error may cause the next one.
     if (this.#endsAtOnce) process.exit(1);
     this.#endsAtOnce = true;
     try {

@@ -1,31 +1,20 @@
-/** The only file of this room that reads the environment. Paths are checked in `preparation.ts`. */
+/** The inputs of the action. This is the only file of the room that reads the environment. */
 import {
-  addAnswer,
-  addInput,
-  addParam,
-  parseChoice,
-  parseEnvName,
-  parseModel,
-  parseNumber,
-  parseShard,
-  readAssignments,
-  readObject,
-  type Answers,
-  type Assignment,
-  type Inputs as EntryInputs,
-  type Models,
-  type Params,
-  type Parsed,
-  type WriteName,
-} from "../run/options.ts";
-import {
-  providerTypes,
-  readProvider,
-  wireApis,
-  type ProviderOptions,
-} from "../run/options-provider.ts";
-import { permissionPresets, sandboxModes } from "../entry/model.ts";
-import { inputDefaults } from "../generated/action-manifest.ts";
+  choice,
+  count,
+  flag,
+  linesOf,
+  logins,
+  paths,
+  shard,
+  text,
+  type Flag,
+  type Kind,
+  type Repeated,
+} from "../run/option-kinds.ts";
+import { kebab, optionsOn, type Option, type Value } from "../run/option-table.ts";
+import type { WriteName } from "../run/options.ts";
+import { readProvider } from "../run/options-provider.ts";
 import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
@@ -45,128 +34,145 @@ export function isAct({ ACT }: Environment): boolean {
   return ACT === "true";
 }
 
-/** Names and defaults come from `action.yml`: the action can be started without a runner, and an empty input means its default. */
-export { inputDefaults };
-export type InputName = keyof typeof inputDefaults;
+export const inputTable = {
+  mode: {
+    kind: choice(["run", "plan", "merge", "deliver"]),
+    help: "`run` runs the job, or a `shard` of it. `plan` splits it for a matrix, and `merge` combines the shards into one run. `deliver` starts no agent: it publishes what the journal of an earlier job contains, as far as `outputs` of the entry of the base allows.",
+    preset: "run",
+  },
+  entry: {
+    kind: text,
+    help: "The entry file, or a workflow (`*.wf.md`). It is read from the commit of the event, with every file that a workflow calls, includes or names with `file:`. Or `owner/repo/path@SHA`: one of another repository, at a full commit SHA. Required, unless `rehearse` names several rehearsals.",
+  },
+  entryToken: {
+    kind: text,
+    help: "Reads an entry of another repository: `contents: read` there. Default: the step's token.",
+  },
+  job: {
+    kind: text,
+    help: "The job to run. May be omitted if the entry has only one.",
+  },
+  shards: {
+    kind: count,
+    help: "With `mode: plan`: the number of shards, at most 256. There are never more shards than items.",
+  },
+  shard: {
+    kind: shard,
+    help: "The part of the job to run, such as `1/3`. `journals` must name the journal of the plan.",
+  },
+  journals: {
+    kind: paths,
+    help: "Journals, or folders with `*.jsonl` files, one per line. With `mode: merge`: the plan and its shards. With `shard`: the plan.",
+    risk: "they decide what counts as done.",
+  },
+  onMissing: {
+    kind: choice(["fail", "continue"]),
+    help: "With `mode: merge`, if a shard is missing or unfinished: `fail`, or `continue` without its items.",
+    preset: "fail",
+  },
+  staged: {
+    kind: flag,
+    help: "`true` shows everything that would be written on GitHub, but writes nothing; `false` publishes it.",
+  },
+  fromJournal: {
+    kind: text,
+    help: "With `mode: deliver`: the journal to deliver.",
+  },
+  journalDigest: {
+    kind: text,
+    help: "With `mode: deliver`: the output `journal-digest` of the job that wrote the journal. Required within one workflow run.",
+  },
+  leg: {
+    kind: text,
+    help: "The name of this leg of a matrix. Default: a digest of the matrix, the runner, and the inputs that configure the run.",
+    expression: "${{ toJSON(matrix) }}",
+  },
+  githubToken: {
+    kind: text,
+    help: "Pays for the models, and is used to check who triggered the event; with `mode: deliver`, writes on GitHub. The built-in token requires `permissions: copilot-requests: write`. A fine-grained personal token requires “Copilot Requests”, and the built-in token in the environment variable `GITHUB_TOKEN`.",
+    expression: "${{ github.token }}",
+  },
+  summary: {
+    kind: choice(["full", "compact", "off"]),
+    help: "The job summary.",
+    preset: "full",
+  },
+  annotations: {
+    kind: choice(["all", "errors", "off"]),
+    help: "The annotations.",
+    preset: "all",
+  },
+  failOn: {
+    kind: choice(["failure", "refused", "never"]),
+    help: "`failure`: the step fails if the job fails, or if its verdict or a finding reaches `failOn` of the entry's `outputs`. `refused`: also if a delivery is refused. `never`: only wrong inputs and an invalid entry fail the step.",
+    preset: "failure",
+  },
+  allowedBots: {
+    kind: logins(/^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/, "dependabot[bot]"),
+    help: "Bots that may start an agent, one login per line, such as `dependabot[bot]`.",
+    risk: "whoever can make such a bot act can start the agent.",
+  },
+  allowedUsers: {
+    kind: logins(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
+    help: "Users without write access who may start an agent, one login per line.",
+    risk: "if a user gives up a login, somebody else can register it.",
+  },
+  onRefused: {
+    kind: choice(["fail", "skip"]),
+    help: "What happens if an event is refused: `fail`, or `skip` (a notice, and `result: skipped`). Default: `fail` if a user started the job by hand or with a comment, or if trust can't be verified; else `skip`. Pull requests from forks are always skipped.",
+  },
+  allowUntrusted: {
+    kind: flag,
+    help: "`true`: users without write access, forks and unlisted bots may start an agent; `false`: they may not.",
+    risk: "strangers spend your tokens and instruct an agent that runs in your job.",
+  },
+  ...optionsOn("action"),
+} as const satisfies Readonly<Record<string, Option>>;
 
-/** Inputs that allow just these values; where the default isn't empty, it is the first one. */
-export const inputValues = {
-  permissions: permissionPresets,
-  sandbox: sandboxModes,
-  "provider-type": providerTypes,
-  "provider-wire-api": wireApis,
-  rerun: ["false", "true"],
-  "in-place": ["false", "true"],
-  summary: ["full", "compact", "off"],
-  annotations: ["all", "errors", "off"],
-  "fail-on": ["failure", "refused", "never"],
-  mode: ["run", "plan", "merge", "deliver"],
-  "on-missing": ["fail", "continue"],
-  staged: ["false", "true"],
-  "on-refused": ["fail", "skip"],
-  "allow-untrusted": ["false", "true"],
-} as const satisfies {
-  readonly [Name in InputName]?: (typeof inputDefaults)[Name] extends ""
-    ? readonly string[]
-    : readonly [(typeof inputDefaults)[Name], ...string[]];
+type Rows = typeof inputTable;
+
+type RawInputs = {
+  readonly [Name in keyof Rows]: Rows[Name] extends { readonly kind: Flag }
+    ? boolean
+    : Rows[Name] extends { readonly kind: Repeated<infer T> }
+      ? T
+      : Rows[Name] extends { readonly preset: string }
+        ? Value<Rows[Name]>
+        : Value<Rows[Name]> | undefined;
 };
 
-export function inputVariable(name: InputName): string {
+export function inputVariable(name: string): string {
   return `INPUT_${name.replaceAll(" ", "_").toUpperCase()}`;
 }
 
-function inputsFrom(read: Reader, environment: Environment) {
-  return {
-    mode: read.choice("mode", inputValues.mode),
-    staged: read.choice("staged", inputValues.staged) === "true",
-    shards: read.number("shards", "a whole number"),
-    shard: read.parsed("shard", parseShard),
-    journals: read.lines("journals"),
-    onMissing: read.choice("on-missing", inputValues["on-missing"]),
-    fromJournal: read.text("from-journal"),
-    journalDigest: read.text("journal-digest"),
-    entry: read.text("entry") ?? "",
-    central: read.parsed("entry", parseCentral),
-    entryToken: read.text("entry-token"),
-    job: read.text("job"),
-    userInput: read.text("user-input"),
-    userInputFile: read.text("user-input-file"),
-    base: read.text("base"),
-    leg: read.text("leg"),
-    inputs: read.assignments<EntryInputs>("inputs", "topic=security", {}, addInput),
-    // As they were given, to be cleaned.
-    params: read.assignments<Params>("params", "BRANCH=main", {}, addParam),
-    answers: read.assignments<Answers>("answers", "ASK_NAME=yes", {}, addAnswer),
-    env: read.each<readonly string[]>("env", [], parseEnvName),
-    outputDir: read.text("output-dir"),
-    history: read.text("history"),
-    resume: read.text("resume"),
-    rerun: read.choice("rerun", inputValues.rerun) === "true",
-    workingDirectory: read.text("working-directory"),
-    models: read.each<Models>("models", {}, parseModel),
-    permissions: read.optional("permissions", inputValues.permissions),
-    sandbox: read.optional("sandbox", inputValues.sandbox),
-    maxParallel: read.number("max-parallel", "a whole number"),
-    gitHubToken: gitHubToken(environment),
-    provider: read.provider(),
-    runtimePath: read.text("runtime-path"),
-    ...read.rehearsals(),
-    inPlace: read.choice("in-place", inputValues["in-place"]) === "true",
-    record: read.text("record"),
-    journal: read.text("journal"),
-    htmlReport: read.text("html-report"),
-    sarif: read.text("sarif"),
-    junit: read.text("junit"),
-    summary: read.choice("summary", inputValues.summary),
-    annotations: read.choice("annotations", inputValues.annotations),
-    failOn: read.choice("fail-on", inputValues["fail-on"]),
-    allowedBots: read.logins(
-      "allowed-bots",
-      /^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/,
-      "dependabot[bot]",
-    ),
-    allowedUsers: read.logins("allowed-users", /^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
-    // Undefined: by what was refused.
-    onRefused: read.optional("on-refused", inputValues["on-refused"]),
-    allowUntrusted: read.choice("allow-untrusted", inputValues["allow-untrusted"]) === "true",
-    timeoutMinutes: read.number("timeout-minutes", "a number"),
-  } as const;
-}
-
-export type Inputs = Readonly<ReturnType<typeof inputsFrom>>;
+export type Inputs = ReturnType<typeof settled>;
 
 export interface ReadInputs {
-  /** With problems: the defaults in place of what is wrong, so that what is right about reports is heeded. */
+  /** With problems: the defaults in place of what is wrong, so that valid inputs about reports apply. */
   readonly inputs: Inputs;
   readonly problems: readonly string[];
 }
 
 export function readInputs(environment: Environment): ReadInputs {
   const problems: string[] = [];
-  const read = new Reader(environment, problems);
-  if (read.text("entry") === undefined && read.rehearsals().rehearsals.length === 0)
-    problems.push("The input `entry` is required.");
-  if (read.text("user-input") !== undefined && read.text("user-input-file") !== undefined) {
-    problems.push("`user-input` and `user-input-file` can't be used together.");
-  }
-  const isDelivery = read.text("mode") === "deliver";
-  if (isDelivery !== (read.text("from-journal") !== undefined))
-    problems.push("`mode: deliver` and `from-journal` need each other.");
-  const inputs = inputsFrom(read, environment);
-  if (inputs.central !== undefined && inputs.record !== undefined)
-    problems.push(
-      "`record` can't be used with an entry of another repository: a recording names the file of its entry. Record the run in a checkout of that repository.",
-    );
-  problems.push(...problemsOfPart(inputs));
-  return { inputs, problems };
-}
-
-function problemsOfPart({ mode, shard, shards, journals, journal, resume }: Inputs): string[] {
-  const problems: string[] = [];
-  const need = (condition: boolean, problem: string): void => {
-    if (condition) problems.push(problem);
-  };
-  const isLeg = shard !== undefined;
+  const inputs = settled(rawInputs(environment, problems), environment, problems);
+  const need = (isWrong: boolean, problem: string): void =>
+    void (isWrong && problems.push(problem));
+  const { mode, shard: part, shards, journals, journal, resume, central, record } = inputs;
+  const isLeg = part !== undefined;
+  need(inputs.entry === "" && inputs.rehearsals.length === 0, "The input `entry` is required.");
+  need(
+    inputs.userInput !== undefined && inputs.userInputFile !== undefined,
+    "`user-input` and `user-input-file` can't be used together.",
+  );
+  need(
+    (mode === "deliver") !== (inputs.fromJournal !== undefined),
+    "`mode: deliver` and `from-journal` need each other.",
+  );
+  need(
+    central !== undefined && record !== undefined,
+    "`record` can't be used with an entry of another repository: a recording names the file of its entry. Record the run in a checkout of that repository.",
+  );
   need((mode === "plan") !== (shards !== undefined), "`mode: plan` and `shards` need each other.");
   need(mode === "plan" && journal === undefined, "`mode: plan` requires `journal`.");
   need(isLeg && mode !== "run", "`shard` can only be used with `mode: run`.");
@@ -183,18 +189,86 @@ function problemsOfPart({ mode, shard, shards, journals, journal, resume }: Inpu
     isLeg && resume !== undefined && resume !== AUTO,
     "With `shard`, `resume` can only be `auto`: `journals` names the plan.",
   );
-  return problems;
+  return { inputs, problems };
 }
 
-function gitHubToken(environment: Environment): string | undefined {
-  return (
-    present(environment[inputVariable("github-token")]) ?? present(environment["GITHUB_TOKEN"])
+function rawInputs(environment: Environment, problems: string[]): RawInputs;
+function rawInputs(
+  environment: Environment,
+  problems: string[],
+): Readonly<Record<string, unknown>> {
+  const rows: Readonly<Record<string, Option>> = inputTable;
+  return Object.fromEntries(
+    Object.entries(rows).map(([field, { kind, preset }]) => {
+      const name = kebab(field);
+      const given = present(environment[inputVariable(name)]) ?? present(preset);
+      const { value, wrong } = readInput(kind, given);
+      problems.push(...wrong.map((problem) => `${asInput(name)}${problem}.`));
+      return [field, value ?? (preset && readInput(kind, preset).value)];
+    }),
   );
+}
+
+/** A line may be the text of an event. */
+const MAX_QUOTED = 100;
+
+const yesOrNo = choice(["false", "true"]);
+
+function readInput(
+  kind: Kind<unknown>,
+  given: string | undefined,
+): { readonly value: unknown; readonly wrong: readonly string[] } {
+  const wrong: string[] = [];
+  if (kind.several !== undefined) {
+    let value = kind.several.none;
+    for (const one of given === undefined ? [] : kind.several.lines(given)) {
+      const read = one.add(value);
+      const line = JSON.stringify(truncate(one.line, MAX_QUOTED, "…"));
+      if (read.kind === "value") ({ value } = read);
+      else wrong.push(`: the line ${line} ${read.problem}`);
+    }
+    return { value, wrong };
+  }
+  const isFlag = kind.isFlag === true;
+  const read = given === undefined ? undefined : (isFlag ? yesOrNo : kind).parse(given);
+  if (read?.kind === "wrong") wrong.push(` ${read.problem}`);
+  const value = read?.kind === "value" ? read.value : undefined;
+  return { value: isFlag ? value === "true" : value, wrong };
+}
+
+function settled(raw: RawInputs, environment: Environment, problems: string[]) {
+  const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
+  const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
+  const { provider, problems: wrong } = readProvider({ baseUrl, apiKey, type, wireApi }, asInput);
+  const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
+  problems.push(...wrong);
+  if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
+  return {
+    ...others,
+    ...rehearsalsIn(rehearse),
+    entry: raw.entry ?? "",
+    /** The entry, if it is one of another repository. */
+    central: central?.kind === "value" ? central.value : undefined,
+    provider,
+    gitHubToken: raw.githubToken ?? present(environment["GITHUB_TOKEN"]),
+  };
+}
+
+/** One file plays the model of a run; several, or a glob, are run as tests. */
+function rehearsalsIn(given: string): {
+  readonly rehearse: string | undefined;
+  readonly rehearsals: readonly string[];
+} {
+  const lines = linesOf(given);
+  const [first, ...others] = lines;
+  return first === undefined || (others.length === 0 && !/[*?[{]/.test(first))
+    ? { rehearse: first, rehearsals: [] }
+    : { rehearse: undefined, rehearsals: lines };
 }
 
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
-  const inputs = ["github-token", "entry-token", "provider-api-key"] as const;
+  const inputs = ["github-token", "entry-token", "provider-api-key"];
   return [...inputs.map(inputVariable), "GITHUB_TOKEN"]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
@@ -203,127 +277,6 @@ export function secretInputs(environment: Environment): readonly string[] {
 function present(value: string | undefined): string | undefined {
   const trimmed = value?.trim() ?? "";
   return trimmed === "" ? undefined : trimmed;
-}
-
-/** A line may be the text of an event. */
-const MAX_QUOTED = 100;
-
-class Reader {
-  readonly #environment: Environment;
-  readonly #problems: string[];
-
-  constructor(environment: Environment, problems: string[]) {
-    this.#environment = environment;
-    this.#problems = problems;
-  }
-
-  text(name: InputName): string | undefined {
-    const preset = inputDefaults[name];
-    // Only a runner evaluates a default that is an expression.
-    const known = preset.startsWith("${{") ? "" : preset;
-    return present(this.#environment[inputVariable(name)]) ?? present(known);
-  }
-
-  lines(name: InputName): string[] {
-    return (this.text(name) ?? "")
-      .split(/\r?\n/)
-      .map((line) => line.trim())
-      .filter((line) => line !== "");
-  }
-
-  /** One file plays the model of a run; several, or a glob, are run as tests. */
-  rehearsals(): { readonly rehearse: string | undefined; readonly rehearsals: readonly string[] } {
-    const lines = this.lines("rehearse");
-    const [first, ...others] = lines;
-    return first === undefined || (others.length === 0 && !/[*?[{]/.test(first))
-      ? { rehearse: first, rehearsals: [] }
-      : { rehearse: undefined, rehearsals: lines };
-  }
-
-  choice<T extends string>(name: InputName, values: readonly [T, ...T[]]): T {
-    return this.optional(name, values) ?? values[0];
-  }
-
-  optional<T extends string>(name: InputName, values: readonly T[]): T | undefined {
-    return this.parsed(name, (text) => parseChoice(text, values));
-  }
-
-  number(name: InputName, kind: "a whole number" | "a number"): number | undefined {
-    return this.parsed(name, (text) => parseNumber(text, kind));
-  }
-
-  parsed<T>(name: InputName, parse: (text: string) => Parsed<T>): T | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const parsed = parse(text);
-    if (parsed.kind === "value") return parsed.value;
-    this.#problems.push(`${asInput(name)} ${parsed.problem}.`);
-    return undefined;
-  }
-
-  each<T>(name: InputName, none: T, add: (line: string, earlier: T) => Parsed<T>): T {
-    return this.lines(name).reduce(
-      (values, line) => this.#added(name, line, values, add(line, values)),
-      none,
-    );
-  }
-
-  assignments<T>(
-    name: InputName,
-    example: string,
-    none: T,
-    add: (assignment: Assignment, earlier: T) => Parsed<T>,
-  ): T {
-    const text = this.text(name) ?? "";
-    const isObject = name === "inputs" && text.trimStart().startsWith("{");
-    return (isObject ? readObject(text) : readAssignments(text, example)).reduce(
-      (values, read) =>
-        this.#added(
-          name,
-          read.line,
-          values,
-          read.kind === "wrong" ? read : add(read.value, values),
-        ),
-      none,
-    );
-  }
-
-  #added<T>(name: InputName, line: string, earlier: T, parsed: Parsed<T>): T {
-    if (parsed.kind === "value") return parsed.value;
-    const quoted = JSON.stringify(truncate(line, MAX_QUOTED, "…"));
-    this.#problems.push(`${asInput(name)}: the line ${quoted} ${parsed.problem}.`);
-    return earlier;
-  }
-
-  logins(name: InputName, form: RegExp, example: string): readonly string[] {
-    const logins = this.lines(name);
-    for (const login of logins) {
-      if (form.test(login)) continue;
-      this.#problems.push(
-        `\`${name}\` has the line ${JSON.stringify(login)}. A line must be a login, for example ${example}, without wildcards.`,
-      );
-    }
-    return logins;
-  }
-
-  provider(): ProviderOptions | undefined {
-    const given = <T extends string>(name: InputName, values: readonly T[]): T | undefined => {
-      const value = this.optional(name, values);
-      // The runner hands a default over like a value that was given.
-      return value === inputDefaults[name] ? undefined : value;
-    };
-    const { provider, problems } = readProvider(
-      {
-        baseUrl: this.text("provider-base-url"),
-        apiKey: this.text("provider-api-key"),
-        type: given("provider-type", inputValues["provider-type"]),
-        wireApi: given("provider-wire-api", inputValues["provider-wire-api"]),
-      },
-      asInput,
-    );
-    for (const problem of problems) this.#problems.push(problem);
-    return provider;
-  }
 }
 
 /** How the models are reached, without any part of the key. Throws a `Stop` if there is no key for them. */

@@ -1,7 +1,7 @@
 /**
- * What a prepared job may do. If a stranger's issue starts it: read the checkout, and add labels that its entry lists. In
- * a checkout of another commit than the entry's: start no tool, because the files there decide what it does, and no
- * server that names one of them.
+ * Bounds of a prepared job. If the issue of a user without write access starts it, it may read the checkout and add labels
+ * that its entry lists. In a checkout of another commit than the entry's, it starts no tool, because the files there
+ * decide what it does, and no server that names one of them.
  */
 import { statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
@@ -10,20 +10,20 @@ import { commandName, commandsOf } from "../entry/work.ts";
 import { allowsCommands, ruleSet } from "../permissions/rules.ts";
 import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
-import { callersOfJob, type Caller } from "../run/callers.ts";
+import { permissionScopes, type Caller } from "../run/callers.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
 import type { Sources, WorkTree } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 
-/** Throws a `Stop` if the event is not trusted and the job may do more. Several rehearsals always may: there is no job. */
+/** Throws a `Stop` if the event is not trusted and the job may do more. */
 export function checkHarmless(
   { distrust }: Sources,
   { onRefused = "skip" }: Inputs,
-  job?: PreparedJob,
+  job: PreparedJob,
 ): void {
   if (distrust === undefined) return;
-  const harms = job === undefined ? ["it rehearses"] : harmsOf(job);
+  const harms = harmsOf(job);
   if (harms.length === 0) return;
   throw new Stop(onRefused === "skip" ? "skipped" : "failure", [
     `${distrust} An issue of anybody may start a job that only reads the checkout and adds labels from a list; this one does not qualify, since ${harms.join(", ")}.`,
@@ -45,7 +45,7 @@ function harmsOf(job: PreparedJob): readonly string[] {
     harms.add(`it runs ${commandName(command)}`);
   const outputs = outputsOf(entry, jobName) ?? {};
   for (const one of publishes(outputs)) harms.add(`it publishes \`${one}\``);
-  // Without them nobody has thought of it: a job that was meant for maintainers would spend tokens on strangers.
+  // A job for maintainers, whose author hasn't thought of this, would spend tokens on anybody's issues.
   if (outputs.proposals?.label === undefined) harms.add("its `outputs` allow no label");
   return [...harms];
 }
@@ -85,7 +85,7 @@ export function checkPrograms(
     return `${why}, and \`${field}\` names ${relative(workspace, file) || "."}, which is in the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
   }
 
-  /** What a word of a command, or what is behind its `=`, names in the checkout: a file, or any absolute path. */
+  /** Finds the file of the checkout that a word of a command, or the part behind its `=`, names. */
   function inCheckout(word: string): string | undefined {
     return [word, word.slice(word.indexOf("=") + 1)]
       .filter((name) => isAbsolute(name) || isFile(resolve(prepared.namedDirectory, name)))
@@ -137,5 +137,5 @@ export function mayRunCommands(job: PreparedJob): boolean {
 }
 
 export function callersOf({ entry, jobName, permissions, loaded }: PreparedJob): readonly Caller[] {
-  return callersOfJob(entry, jobName, permissions, loaded.flows);
+  return permissionScopes(entry, jobName, permissions, loaded.flows);
 }

@@ -119,9 +119,10 @@ export async function prepareAttempt(
   const resume = setting.inputs.resume === AUTO ? await earlierJournal(setting, warn) : undefined;
   if (resume === undefined || !(await isOfPlan(resume, options))) return prepareRun(options);
   try {
-    return await prepareRun({ ...options, resume });
+    // From the beginning, the interrupted commands would run again, too.
+    return await prepareRun({ ...options, resume, rerun: true });
   } catch (error) {
-    // What is wrong with more than the journal is wrong without it, too.
+    // A mistake elsewhere is reported by the second call, too.
     if (!(error instanceof UsageError)) throw error;
     const prepared = await prepareRun(options);
     warn(`The job starts from the beginning. ${error.message}`);
@@ -129,7 +130,7 @@ export async function prepareAttempt(
   }
 }
 
-/** What a shard of another plan has done does not count: the plan may have found other items. */
+/** Work of a shard of another plan doesn't count, because that plan may have found other items. */
 async function isOfPlan(journal: string, { shard, resume }: RunOptions): Promise<boolean> {
   if (shard === undefined || resume === undefined) return true;
   const plan = await readEarlierJob(resume);

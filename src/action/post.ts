@@ -1,9 +1,9 @@
-/** What `action.yml` names as `post`: runs after every main step, also after one that was killed. */
+/** The `post` step of `action.yml`: runs after every main step, also after one that was killed. */
 import { endMarkedProcesses, processesMarked } from "../platform/processes.ts";
 import { reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
 import { isMark, MARK_STATE, runnerCore } from "./runner-core.ts";
 
-// What the run has left is ended, whether or not anyone reads about it.
+// Processes that the run has left are ended, whether or not anyone reads about it.
 process.stdout.on("error", () => {});
 
 const mark = runnerCore.getState(MARK_STATE);

@@ -1,9 +1,9 @@
-import { defined } from "../text/guards.ts";
 import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { sayLine } from "./github.ts";
-import { limitsOf, type WriteName } from "../run/options.ts";
+import { valuesOn } from "../run/option-table.ts";
+import { asPlural, limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "../github/checkout.ts";
@@ -138,7 +138,6 @@ export async function trustedSources(
       builtInToken: token?.startsWith("ghs_") === true,
       onRunner: environment["GITHUB_ACTIONS"] === "true",
       onAct: isAct(environment),
-      hasToken: token !== undefined,
       rehearses: inputs.rehearse !== undefined || inputs.rehearsals.length > 0,
     },
     {
@@ -313,12 +312,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
   }
 }
 
-const lists: ReadonlyMap<string, "params" | "answers" | "inputs"> = new Map([
-  ["param", "params"],
-  ["answer", "answers"],
-  ["input", "inputs"],
-]);
-const write: WriteName = (option) => asInput(lists.get(option) ?? option);
+const write: WriteName = (option) => asInput(asPlural(option));
 
 export function runOptions(
   setting: Setting,
@@ -327,7 +321,7 @@ export function runOptions(
   userInput: string | undefined,
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
-  const { job, base, models, permissions, sandbox, provider, gitHubToken, env, rerun } = inputs;
+  const { job, base, provider, gitHubToken } = inputs;
   const { api: github, say } = apiOf(setting);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, isBelieved, workTree } = sources;
@@ -335,25 +329,27 @@ export function runOptions(
   const fallback = rehearse === undefined || !isBelieved ? workspace : undefined;
   const workingDirectory = paths.workingDirectory ?? fallback;
   return {
+    ...valuesOn("run", inputs),
     ...files,
+    resume: paths.resume,
     entryFile,
     entryName: paths.entry,
     environment,
-    models,
-    env,
-    rerun,
     write,
     telemetry: telemetryTarget(environment),
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
     isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...namedTexts(setting),
-    ...defined({ jobName: job, userInput, workingDirectory, permissions, sandbox, rehearse }),
-    base,
+    jobName: job,
+    userInput,
+    workingDirectory,
+    rehearse,
     leg: legOf(environment, inputs),
     serversApart: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
-    ...(rehearse !== undefined && { inPlace: inputs.inPlace, honorExpectations: true }),
-    ...defined({ provider, gitHubToken: provider === undefined ? gitHubToken : undefined }),
+    provider,
+    honorExpectations: rehearse !== undefined,
+    gitHubToken: provider === undefined ? gitHubToken : undefined,
   };
 }

@@ -10,7 +10,7 @@ import { loadWorkflow } from "../workflow/read/load-workflow.ts";
 import type { Params } from "../run/options.ts";
 import { filesAround, isWorkflowFile, promptsAround } from "../run/workflow-files.ts";
 
-/** What is wrong with a file doesn't matter here: whoever runs it says so. `params`: of an entry that is a workflow. */
+/** Ignores problems of files, which the run reports. `params` are those of an entry that is a workflow. */
 export function reachedFiles(
   entryFile: string,
   params: Params = {},

@@ -56,7 +56,7 @@ export async function severalRehearsals(setting: Setting): Promise<Rehearsals | 
     if (path === undefined) continue;
     files.push(path);
     deciding.push(resolve(workspace, path));
-    // What is wrong with it is said when it runs.
+    // Its run reports its problems.
     const script = await readRehearsal(path).catch(() => undefined);
     const entry = script && (await check(script.entryFile));
     if (entry === undefined) continue;

@@ -40,7 +40,7 @@ export async function doctor(
 interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What was found; or what is wrong, and how to fix it. */
+  /** The finding, or the problem and how to fix it. */
   readonly text: string;
 }
 

@@ -114,7 +114,7 @@ function lockResults(file: string): () => void {
   );
 }
 
-/** The same cases each time: a sample is chosen by the names of the cases. */
+/** Chooses a sample by the names of the cases, so it is the same each time. */
 function chosenCells({ cells }: Eval, { only, sample }: Given): readonly Cell[] {
   const names = [...new Set(cells.map(({ caseName }) => caseName))];
   const matching = names.filter((name) => only?.test(name) ?? true);

@@ -51,7 +51,11 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
     : `npx agent-jobs init ${template} --workflow`;
   output.print(`Next${where}:`);
   output.print(`  npx agent-jobs rehearse ${rehearsals.map(({ path }) => path).join(" ")}`);
-  for (const command of run) output.print(`  COPILOT_GITHUB_TOKEN=… ${command}`);
+  const [key, option] =
+    server === undefined
+      ? (["COPILOT_GITHUB_TOKEN", ""] as const)
+      : (["AGENT_JOBS_PROVIDER_API_KEY", ` --provider-base-url ${server}`] as const);
+  for (const command of run) output.print(`  ${key}=… ${command}${option}`);
   output.print(`  ${last}`);
   return code;
 }
@@ -145,7 +149,7 @@ export async function factsOf(root: string): Promise<Facts> {
   return { branch: await branchOf(root), testCommand, install: await installOf(read, testCommand) };
 }
 
-/** That of the remote; without one, `main` or `master`; in a new repository, the branch that is checked out. */
+/** Takes the remote's default branch, else `main` or `master`, else the branch that is checked out. */
 async function branchOf(root: string): Promise<string> {
   const ask = async (...args: string[]): Promise<string> =>
     (await git(root, ...args).catch(() => "")).trim();

@@ -1,365 +1,320 @@
-import { choice, count, option, or, parsed, type Described } from "./option.ts";
-import { reporterNames } from "../reports/rehearsals.ts";
-import { permissionPresets, sandboxModes } from "../entry/model.ts";
+/** The options of each command: rows of the table of runs, and those that only a command has. */
+import { InvalidArgumentError, Option as Flag, type Command } from "commander";
+import type { ReporterName } from "../reports/rehearsals.ts";
 import {
-  parseAnswer,
-  parseEnvName,
-  parseInput,
-  parseModel,
-  parseNumber,
-  parseParam,
-  parsePattern,
-  parsePercent,
-  parsePort,
-  parseReporter,
-  parseShard,
-} from "../run/options.ts";
-import { providerTypes, wireApis } from "../run/options-provider.ts";
+  choice,
+  count,
+  flag,
+  parseChoice,
+  paths,
+  pattern,
+  percent,
+  port,
+  right,
+  several,
+  shard,
+  text,
+  wrong,
+  type Kind,
+} from "../run/option-kinds.ts";
+import { optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
 
-const change = {
-  base: option(
-    "--base <ref>",
-    "what $change-base and the diff start from: a branch, tag or commit (default: HEAD~1)",
-  ),
-  uncommitted: option<true>(
-    "--uncommitted",
-    "the change includes uncommitted work and untracked files",
-  ),
-} as const;
+type Row<T = unknown> = Option<T> & { readonly flag: string; readonly default?: T };
 
-const server = {
-  providerType: choice(
-    "--provider-type <type>",
-    "type of the model server (default: openai)",
-    providerTypes,
-  ),
-  providerBaseUrl: option(
-    "--provider-base-url <url>",
-    "address of your own model server; requires no GitHub token",
-  ),
-  providerApiKey: option("--provider-api-key <key>", "key of the model server", {
-    env: "AGENT_JOBS_PROVIDER_API_KEY",
-  }),
-  providerWireApi: choice(
-    "--provider-wire-api <api>",
-    "API of the model server (default: completions)",
-    wireApis,
-  ),
-  runtimePath: option("--runtime-path <path>", "path of the Copilot runtime"),
-};
+const row = <T>(flag: string, help: string, kind: Kind<T>, more: Partial<Row<T>> = {}): Row<T> => ({
+  flag,
+  help,
+  kind,
+  ...more,
+});
+const withDefault = <T>(described: Row<T>, value: T): Row<T> & { readonly default: T } => ({
+  ...described,
+  default: value,
+});
 
-const checkModels = option<true>(
-  "--models",
-  "check first that the model server, or GitHub, offers the models of the entry",
-  { conflicts: "rehearse" },
+const reporterNames = [
+  "list",
+  "dot",
+  "json",
+  "junit",
+  "github",
+] as const satisfies readonly ReporterName[];
+
+interface ChosenReporter {
+  readonly name: ReporterName;
+  readonly file?: string;
+}
+
+const reporters = several<readonly ChosenReporter[]>(
+  [],
+  (given, earlier) => {
+    const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(given) ?? [];
+    const chosen = parseChoice(name, reporterNames);
+    if (chosen.kind === "wrong") return chosen;
+    if (file === "") return wrong(`names no file: ${JSON.stringify(given)}`);
+    const isSame = (one: ChosenReporter): boolean =>
+      one.file === file && (file !== undefined || one.name === chosen.value);
+    if (earlier.some(isSame)) return wrong(`is given twice: ${JSON.stringify(given)}`);
+    return right([...earlier, { name: chosen.value, file }]);
+  },
+  () => undefined,
 );
 
-const sandbox = choice(
-  "--sandbox <mode>",
-  "whether programs run in a sandbox, if stricter than the entry",
-  sandboxModes,
-);
-
-const models = {
-  ...server,
-  models: parsed(
-    "--model <[category=]id>",
-    "use another model for everything, or for a category (repeatable)",
-    parseModel,
-  ),
-  permissions: choice(
-    "--permissions <preset>",
-    "default permissions, and an upper bound for those of the entry",
-    permissionPresets,
-  ),
-  sandbox,
-  maxParallel: count(
-    "--max-parallel <n>",
-    "maximum number of concurrent turns; overrides limits.parallel",
-  ),
-  timeoutMinutes: parsed(
-    "--timeout-minutes <n>",
-    "time limit of the job; overrides limits.jobMinutes",
-    (one) => parseNumber(one, "a number"),
-  ),
-};
-
-const rehearsal = {
-  rehearse: option("--rehearse <file>", "let the script of a rehearsal play the model"),
-  inPlace: option<true>(
-    "--in-place",
-    "with --rehearse: work in the folder itself instead of a copy",
-  ),
-};
-
-const env = parsed(
-  "--env <name>",
-  "an environment variable that workflows, tools and MCP servers may read (repeatable)",
-  parseEnvName,
-);
-
-const answers = parsed(
-  "--answer <id=text>",
-  "the answer to an ASK, by its id; several for one id are used in order (repeatable)",
-  parseAnswer,
-);
+const formats = choice(["text", "json"]);
+const format = withDefault(row("--format <format>", "The output format.", formats), "text");
+const forPrograms = { format, json: row("--json", "The same as `--format json`.", flag) };
+const access = optionsOn("access");
+const run = { ...optionsOn("run"), format };
+const { checkModels, env, inPlace, runtimePath, sandbox, verbose, workingDirectory } = optionTable;
 
 const tool = {
   env,
-  entryFile: option(
-    "--entry <file>",
-    "entry file (default: the only one in the current directory)",
-  ),
-  workingDirectory: option(
-    "--working-directory <dir>",
-    "folder in which the tool works (default: the current directory)",
-  ),
+  entryFile: row("--entry <file>", "The entry file.", text, {
+    without: { cli: "the only one in the current directory" },
+  }),
+  workingDirectory,
 };
 
-const format = or(choice("--format <format>", "output format", ["text", "json"]), "text");
-const forPrograms = { format, json: option<true>("--json", "the same as --format json") };
-
-const otlp = option(
-  "--otlp <url>",
-  "send a trace and metrics to this OTLP collector (default: OTEL_EXPORTER_OTLP_ENDPOINT)",
-);
-
-const run = {
-  userInput: option("--user-input <text>", "the text of $user-input", {
-    conflicts: "userInputFile",
-  }),
-  userInputFile: option(
-    "--user-input-file <path>",
-    "read the user input from a file (- for stdin)",
-  ),
-  workingDirectory: option(
-    "--working-directory <dir>",
-    "folder in which the agent works (default: the current directory)",
-  ),
-  ...change,
-  inputs: parsed(
-    "--input <name=value>",
-    "an input of the entry, or name=@FILE (repeatable)",
-    parseInput,
-  ),
-  params: parsed("--param <name=value>", "a parameter of the workflow (repeatable)", parseParam),
-  answers,
-  env,
-  outputDir: option("--output-dir <dir>", "write reports, run.json and output of commands here"),
-  format,
-  history: option(
-    "--history <dir>",
-    "write each step of a workflow to a Markdown file in this folder",
-  ),
-  resume: option(
-    "--resume <journal>",
-    "continue the run of this journal: what is done isn't run again",
-  ),
-  resumeAnyway: option<true>(
-    "--resume-anyway",
-    "with --resume: tasks that had not started may have changed",
-  ),
-  rerun: option<true>("--rerun", "with --resume of a workflow: rerun the interrupted command"),
-  ...rehearsal,
-  ...models,
-  checkModels,
-  record: option("--record <file>", "record this run as a rehearsal"),
-  journal: option("--journal <file>", "write every event to a file, as JSON lines"),
-  htmlReport: option("--html-report <file>", "write a report of the run as one HTML file"),
-  sarif: option("--sarif <file>", "write the findings as SARIF, for code scanning"),
-  junit: option("--junit <file>", "write works and findings as JUnit test cases"),
-  otlp,
-  chart: option<true>("--chart", "print a Mermaid chart of what ran"),
-  quiet: option<true>("--quiet", "print only failures, what the run goes on without, and the end", {
-    conflicts: "verbose",
-  }),
-  verbose: option<true>("--verbose", "also print sessions, tool calls and messages"),
-};
-
-/** By command. Fields that a run or a host has, too, are called the same. */
+/** A field that a run or a host has, too, has the same name there. */
 export const options = {
   run: {
     ...run,
-    shard: parsed(
+    shard: row(
       "--shard <n/count>",
-      "with --resume of a plan: only one of several parts, such as 1/3",
-      parseShard,
+      "With `--resume` of a plan: runs one of several parts, such as 1/3.",
+      shard,
+      { group: optionTable.resume.group },
     ),
   },
   plan: {
     ...run,
-    shards: or(count("--shards <n>", "into how many parts the job is split"), 2),
+    shards: withDefault(row("--shards <n>", "The number of parts of the job.", count), 2),
   },
   merge: {
     ...run,
-    entry: option("--entry <file>", "entry file (default: that of the journals)"),
-    onMissing: choice(
+    entry: row("--entry <file>", "The entry file.", text, {
+      without: { cli: "that of the journals" },
+    }),
+    onMissing: row(
       "--on-missing <what>",
-      "whether the run fails if a shard is missing (default: fail)",
-      ["fail", "continue"],
+      "Whether the run fails if a shard is missing.",
+      choice(["fail", "continue"]),
+      { without: { cli: "fail" } },
     ),
   },
   validate: {
-    ...server,
-    format: or(choice("--format <format>", "output format", ["text", "json", "github"]), "text"),
-    strict: option<true>("--strict", "treat warnings as errors"),
+    ...access,
+    format: withDefault(
+      row("--format <format>", "The output format.", choice(["text", "json", "github"])),
+      "text",
+    ),
+    strict: row("--strict", "Treats warnings as errors.", flag),
     checkModels,
   },
   init: {
-    workflow: option<true>("--workflow", "also write the workflow of GitHub Actions"),
-    providerBaseUrl: option(
+    workflow: row("--workflow", "Also writes the workflow of GitHub Actions.", flag),
+    providerBaseUrl: row(
       "--provider-base-url <url>",
-      "with --workflow: address of your own model server, for which the job needs no `copilot-requests`",
+      "With `--workflow`: the address of your own model server, for which the job needs no `copilot-requests`.",
+      text,
     ),
-    force: option<true>("--force", "overwrite files that are there with another content"),
+    force: row("--force", "Overwrites existing files whose content differs.", flag),
   },
   deliver: {
-    entry: option("--entry <file>", "entry in the repository, whose outputs say what may be done"),
-    job: option("--job <name>", "name of the job; may be omitted if the entry has only one"),
-    digest: option("--digest <sha256>", "the digest that the journal must have"),
-    staged: option<true>("--staged", "only show what would be written"),
+    entry: row("--entry <file>", "The entry in the repository, whose `outputs` allow it.", text),
+    job: row("--job <name>", "The job. May be omitted if the entry has only one.", text),
+    digest: row("--digest <sha256>", "The digest that the journal must have.", text),
+    staged: row("--staged", "Only shows what would be written.", flag),
   },
-  models: { ...server, ...forPrograms },
+  models: { ...access, ...forPrograms },
   list: forPrograms,
   chart: {
-    journal: option(
+    journal: row(
       "--journal <file>",
-      "draw a recorded run from its journal, with the outcome of each task",
+      "Draws a run from its journal, with the outcome of each task.",
+      text,
     ),
-    run: option("--run <id>", "run of the journal to draw (default: the last)"),
+    run: row("--run <id>", "The run of the journal to draw.", text, {
+      without: { cli: "the last" },
+    }),
   },
   report: {
-    output: or(option("-o, --output <file>", "file to write (- for stdout)"), "report.html"),
+    output: withDefault(
+      row("-o, --output <file>", "The file to write (`-` for stdout).", text),
+      "report.html",
+    ),
   },
   rehearse: {
-    test: parsed(
+    test: row(
       "-t, --test <pattern>",
-      "only rehearsals whose path or description matches this regular expression",
-      parsePattern,
+      "Only rehearsals whose path or description matches this regular expression.",
+      pattern,
     ),
-    watch: option<true>("--watch", "rehearse again what depends on a file when it changes"),
-    reporters: parsed(
+    watch: row("--watch", "Rehearses again what depends on a file when it changes.", flag),
+    reporters: row(
       "--reporter <name[=file]>",
-      `${reporterNames.join(", ")}; printed, or written to a file (repeatable; default: list)`,
-      parseReporter,
+      `${reporterNames.join(", ")}: printed, or written to a file.`,
+      reporters,
+      { without: { cli: "list" } },
     ),
-    shard: parsed("--shard <n/count>", "only one of several equal parts, such as 1/3", parseShard),
-    update: option<true>(
+    shard: row("--shard <n/count>", "Only one of several equal parts, such as 1/3.", shard),
+    update: row(
       "--update",
-      "write what was seen into expect, where it differs or is missing",
+      "Writes what was seen into `expect`, where it differs or is missing.",
+      flag,
     ),
-    parallel: count(
-      "--parallel <n>",
-      "maximum number of concurrent rehearsals (default: the number of cores)",
-    ),
-    coverage: option<true>("--coverage", "report what of the jobs no rehearsal has reached"),
-    coverageThreshold: parsed(
+    parallel: row("--parallel <n>", "Maximum number of concurrent rehearsals.", count, {
+      without: { cli: "the number of cores" },
+    }),
+    coverage: row("--coverage", "Reports which parts of the jobs no rehearsal has reached.", flag),
+    coverageThreshold: row(
       "--coverage-threshold <percent>",
-      "fail if the coverage is lower",
-      parsePercent,
+      "Fails if the coverage is lower.",
+      percent,
     ),
     env,
-    workingDirectory: option(
+    workingDirectory: row(
       "--working-directory <dir>",
-      "folder for rehearsals that name none (default: the current directory, or the checkout of a rehearsal outside of it)",
+      "For rehearsals that name no folder.",
+      text,
+      {
+        without: {
+          cli: "the current directory, or the checkout of a rehearsal outside of it",
+        },
+      },
     ),
-    inPlace: option<true>("--in-place", "work in the folder itself instead of a copy"),
+    inPlace,
     sandbox,
-    runtimePath: server.runtimePath,
-    verbose: option<true>("--verbose", "print the log of each run"),
+    runtimePath,
+    verbose: { ...verbose, help: "Prints the log of each run." },
   },
   eval: {
-    runs: count("--runs <n>", "runs of each case; overrides runs of the file"),
-    only: parsed(
+    runs: row("--runs <n>", "Runs of each case. Overrides `runs` of the file.", count),
+    only: row(
       "--only <pattern>",
-      "only cases whose name matches this regular expression",
-      parsePattern,
+      "Only cases whose name matches this regular expression.",
+      pattern,
     ),
-    sample: count("--sample <n>", "only so many cases, the same each time"),
-    parallel: count(
+    sample: row("--sample <n>", "Only this many cases, the same each time.", count),
+    parallel: row(
       "--parallel <n>",
-      "maximum number of concurrent runs; overrides parallel of the file",
+      "Maximum number of concurrent runs. Overrides `parallel` of the file.",
+      count,
     ),
-    baseline: option(
+    baseline: row(
       "--baseline <file>",
-      "fail if a pass rate is significantly lower than in this file",
+      "Fails if a pass rate is significantly lower than in this file.",
+      text,
     ),
-    updateBaseline: option<true>("--update-baseline", "write the pass rates to the baseline"),
-    outputDir: option(
+    updateBaseline: row("--update-baseline", "Writes the pass rates to the baseline.", flag),
+    outputDir: row(
       "--output-dir <dir>",
-      "write report.html, eval.json, junit.xml, summary.md and results.jsonl here",
+      "The folder for report.html, eval.json, junit.xml, summary.md and results.jsonl.",
+      text,
     ),
-    summary: option(
-      "--summary <file>",
-      "write the result as Markdown (default: add it to the job summary, in GitHub Actions)",
-    ),
+    summary: row("--summary <file>", "Writes the result as Markdown.", text, {
+      without: { cli: "it is added to the job summary, in GitHub Actions" },
+    }),
     format,
-    quiet: option<true>("--quiet", "don't print each run"),
+    quiet: row("--quiet", "Doesn't print each run.", flag),
     env,
     sandbox,
-    ...server,
+    ...access,
   },
   serve: {
-    entry: option(
-      "--entry <file>",
-      "the same as the argument (default: the entry of the rehearsal, or an example)",
-    ),
-    port: or(parsed("--port <port>", "port to listen on; 0 selects a free one", parsePort), 8888),
-    host: or(
-      option("--host <host>", "address to listen on; --token is required unless it is loopback"),
+    entry: row("--entry <file>", "The same as the argument.", text, {
+      without: { cli: "the entry of the rehearsal, or an example" },
+    }),
+    port: withDefault(row("--port <port>", "The port; 0 selects a free one.", port), 8888),
+    host: withDefault(
+      row(
+        "--host <host>",
+        "The address to listen on. `--token` is required unless it is loopback.",
+        text,
+      ),
       "127.0.0.1",
     ),
-    allowedHost: parsed<readonly string[]>(
+    allowedHost: row(
       "--allowed-host <name>",
-      "another host name of this server, such as that of a proxy (repeatable)",
-      (one, earlier = []) => ({ kind: "value", value: [...earlier, one] }),
+      "Another host name of this server, such as that of a proxy.",
+      paths,
     ),
-    token: option("--token <token>", "token that every request must carry", {
+    token: row("--token <token>", "The token that every request must carry.", text, {
       env: "AGENT_JOBS_TOKEN",
     }),
-    journals: option(
+    journals: row(
       "--journals <dir>",
-      "write the journal of every run to this folder, and show its journals",
+      "Writes the journal of every run to this folder, and shows its journals.",
+      text,
     ),
-    test: option<true>("--test", "start without an entry, and let clients install entries"),
-    entriesDir: option(
+    test: row("--test", "Starts without an entry, and lets clients install entries.", flag),
+    entriesDir: row(
       "--entries-dir <dir>",
-      "with --test: the folder of the entries that clients may install (default: test)",
+      "With `--test`: the folder of the entries that clients may install.",
+      text,
+      { without: { cli: "test" } },
     ),
-    otlp,
-    ...change,
-    answers,
-    env,
-    ...rehearsal,
-    ...models,
+    ...optionsOn("serve"),
   },
   doctor: {
-    model: option("--model <id>", "also ask this model to call a tool, and measure its answer"),
-    ...server,
+    model: row("--model <id>", "Also asks this model to call a tool, and measures it.", text),
+    ...access,
     ...forPrograms,
   },
   build: {
     ...tool,
-    print: option<true>(
+    print: row(
       "--print",
-      "print the Dockerfile of its recipe, or its command, and build nothing",
+      "Prints the Dockerfile of its recipe, or its command, and builds nothing.",
+      flag,
     ),
-    plain: option<true>("--plain", "with --print: commands for a machine without Docker", {
+    plain: row("--plain", "With `--print`: fails for a recipe that needs Docker.", flag, {
       implies: { print: true },
     }),
   },
   call: tool,
 };
 
-type Valued<T> = T extends Described<infer Value> ? Value : never;
-type Given<Table> = {
+type Given<Rows> = {
   readonly [
-    Field in keyof Table as Table[Field] extends { readonly default: unknown } ? Field : never
-  ]: Valued<Table[Field]>;
+    Field in keyof Rows as Rows[Field] extends { readonly default: unknown } ? Field : never
+  ]: Value<Rows[Field]>;
 } & {
   readonly [
-    Field in keyof Table as Table[Field] extends { readonly default: unknown } ? never : Field
-  ]?: Valued<Table[Field]>;
+    Field in keyof Rows as Rows[Field] extends { readonly default: unknown } ? never : Field
+  ]?: Value<Rows[Field]>;
 };
 
 export type OptionsOf<Name extends keyof typeof options> = Given<(typeof options)[Name]>;
+
+export function addOptions(command: Command, rows: Readonly<Record<string, Row>>): Command {
+  for (const [field, described] of Object.entries(rows)) {
+    const { kind, env: variable, conflicts, implies, group } = described;
+    const option = new Flag(described.flag, helpOf(described)).default(described.default);
+    // `choices` lists them in the help.
+    if (kind.values !== undefined) option.choices(kind.values);
+    if (kind.isFlag !== true) option.argParser((one, earlier) => parsed(kind, one, earlier));
+    if (variable !== undefined) option.env(variable);
+    if (conflicts !== undefined) option.conflicts(conflicts);
+    if (implies !== undefined) option.implies({ ...implies });
+    if (group !== undefined) option.helpGroup(`${group}:`);
+    option.attributeName = () => field;
+    command.addOption(option);
+  }
+  return command;
+}
+
+function helpOf({ help, kind, without }: Row): string {
+  const ends = [
+    ...(without?.cli === undefined ? [] : [` Default: ${without.cli}.`]),
+    ...(kind.several === undefined ? [] : [" Repeatable."]),
+  ];
+  return `${help}${ends.join("")}`.replaceAll("`", "");
+}
+
+/** Commander puts the option and its argument before what is thrown. */
+function parsed(kind: Kind<unknown>, given: string, earlier: unknown): unknown {
+  const read = kind.parse(given, earlier);
+  if (read.kind === "value") return read.value;
+  throw new InvalidArgumentError(`It ${read.problem}.`);
+}

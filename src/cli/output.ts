@@ -68,7 +68,7 @@ export function createOutput(
         await new Promise<void>((done) => stdout.write(piece, () => done()));
       }
     },
-    /** What is meant to be a command for the runner; it is escaped. */
+    /** Prints a command for the runner, escaped. */
     printCommand(command: string): void {
       bounded.write(`${breakOldMarker(harmless(masked(command)))}\n`);
     },

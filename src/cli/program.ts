@@ -5,8 +5,7 @@ import { UsageError } from "../run/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../generated/version.ts";
 import { systemFault } from "../platform/system-error.ts";
-import { addOptions } from "./option.ts";
-import { options, type OptionsOf } from "./options.ts";
+import { addOptions, options, type OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {

@@ -4,8 +4,6 @@ import { ReadStream } from "node:tty";
 import { asFlag, type Inputs, UsageError } from "../run/options.ts";
 import type { RunOutcome } from "../events/event.ts";
 import { printLastLine } from "../reports/terminal/terminal-reporter.ts";
-import { runJson } from "../reports/run-json.ts";
-import { writtenRunJson } from "../run/output-directory.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
@@ -16,8 +14,6 @@ import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
-import { checkShards, matrixOf } from "../run/shards.ts";
-import { readEarlierJob } from "../run/past-run.ts";
 
 type Given = Omit<OptionsOf<"run">, "shard">;
 
@@ -58,8 +54,11 @@ async function runPart(
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
-    if (given.format === "json" && more.plan !== true)
+    if (given.format === "json" && more.plan !== true) {
+      const { runJson } = await import("../reports/run-json.ts");
+      const { writtenRunJson } = await import("../run/output-directory.ts");
       output.printJson(writtenRunJson(options.outputDir) ?? runJson(view));
+    }
     if (judgement.kind === "passed" && judgement.warning !== undefined)
       output.printError(`agent-jobs: warning: ${judgement.warning}`);
     const missing = complete ? [] : reporterFailures.filter(({ essential }) => essential);
@@ -145,7 +144,7 @@ async function userInputOf(
   if (userInputFile === undefined) return userInput;
   const input =
     userInputFile === "-" ? await text(io.stdin) : await readUserInputFile(userInputFile, asFlag);
-  // As a shell's $(…) does: the line break at the end of a file is not part of the input.
+  // The line break at the end of a file is not part of the input, as in a shell's $(…).
   return input.replace(/\r?\n$/, "");
 }
 
@@ -157,6 +156,7 @@ export async function plan(
   io: Io,
 ): Promise<ExitCode> {
   const { journal } = given;
+  const { checkShards, matrixOf } = await import("../run/shards.ts");
   checkShards(shards, "--shards");
   if (journal === undefined)
     throw new UsageError("--journal is missing: the shards go on from the journal of the plan.");
@@ -172,6 +172,7 @@ export async function merge(
   io: Io,
 ): Promise<ExitCode> {
   const [first = ""] = journals;
+  const { readEarlierJob } = await import("../run/past-run.ts");
   const { started } = await readEarlierJob(first).catch(() => ({ started: undefined }));
   const entryFile = entry ?? started?.entryFile;
   if (entryFile === undefined || started === undefined)

@@ -6,9 +6,9 @@ import type { Rehearsal } from "../host/host-options.ts";
 import { JobHost } from "../host/job-host.ts";
 import { asFlag, UsageError } from "../run/options.ts";
 import { checkRuntime, missingModel } from "../run/execute.ts";
-import { claimedNames } from "../run/variables.ts";
+import { reservedEnvNames } from "../run/variables.ts";
 import { gitRoot } from "../run/workflow-files.ts";
-import { environmentWarnings } from "../run/workflow-run.ts";
+import { environmentWarnings } from "../run/entry-options.ts";
 import { diagnosticLine, DiagnosticsError } from "../document/diagnostic.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
@@ -20,7 +20,8 @@ import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../host/security.ts";
 import { type HttpServer, startServer } from "../host/server.ts";
-import { telemetryReporter, telemetryTarget } from "../run/telemetry-target.ts";
+import { telemetryReporter } from "../run/telemetry.ts";
+import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
@@ -75,14 +76,14 @@ async function start(given: Given, { output }: Io): Promise<Served> {
   const { rehearse, environment, env, otlp, ...options } = access;
   const target = telemetryTarget(environment, otlp);
   const rehearsal = rehearse === undefined ? undefined : await readRehearsal(rehearse);
-  // Without the option a folder that may come later.
+  // The default folder may be created later.
   const entriesFolder =
     test === true ? ((await folder(entriesDir, "--entries-dir")) ?? resolve("test")) : undefined;
   const file = entry ?? rehearsal?.entryFile;
   if (test !== true && file !== undefined) {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });
-    const unread = claimedNames(read.entry, read.flows);
+    const unread = reservedEnvNames(read.entry, read.flows);
     for (const warning of [...read.warnings, ...environmentWarnings(env, environment, unread)])
       output.printError(diagnosticLine(warning));
     if (rehearsal !== undefined) checkNames(rehearsal, read);

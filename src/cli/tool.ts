@@ -24,7 +24,7 @@ import { checkWorkingDirectory } from "../run/options-paths.ts";
 import { RunTools } from "../run/run-tools.ts";
 import { version } from "../generated/version.ts";
 import { knownSecrets } from "../run/secrets.ts";
-import { allowedOf, claimedSecrets } from "../run/variables.ts";
+import { allowedOf, reservedSecrets } from "../run/variables.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -184,9 +184,9 @@ async function printedBuild(
     }
     return wordsOf(declaration.build.command);
   }
-  if (!plain) return dockerfileOf(found.recipe).trimEnd();
   const commands = plainCommandsOf(found.recipe);
   if (commands.kind === "commands") return scriptOf(commands).trimEnd();
+  if (!plain) return dockerfileOf(found.recipe).trimEnd();
   throw new UsageError(`${found.file} needs ${commands.what}, which only Docker provides.`);
 }
 
@@ -247,7 +247,7 @@ async function withTools<T>(
 ): Promise<T> {
   const redactor = createRedactor([
     ...knownSecrets({ environment }),
-    ...claimedSecrets({ entry, environment, env }),
+    ...reservedSecrets({ entry, environment, env }),
   ]);
   const mark = randomUUID();
   const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, mark));
@@ -261,7 +261,7 @@ async function withTools<T>(
     mark,
     redact: redactor.stream,
     clock: systemClock,
-    servers: servers.forRun({ workingDirectory, variables }),
+    servers: async () => servers.forRun({ workingDirectory, variables }),
   });
   try {
     return await use((await tools.open()).toolbox, redactor.text);

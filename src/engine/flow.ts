@@ -2,6 +2,7 @@
 import type { FlowChart } from "../events/flow.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
+import type { UnderWay } from "./past.ts";
 import type { UsageBudget } from "./limits.ts";
 import type { LastErrors, TaskOutcome } from "./outcome.ts";
 import type { EnginePorts, ToolSource } from "./ports.ts";
@@ -11,9 +12,8 @@ export interface FlowSpec {
   readonly modelId: string;
   readonly permissions: Permissions;
   readonly chart: FlowChart;
-  readonly params?: Readonly<Record<string, string>>;
+  readonly params?: Readonly<Record<string, string>> | undefined;
   readonly toolSource?: ToolSource | undefined;
-  readonly restoredSteps?: number;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
 }
@@ -29,6 +29,8 @@ export interface FlowContext {
   readonly params: Readonly<Record<string, string>>;
   readonly userInput: string;
   readonly workingDirectory: string;
+  /** The workflow continues after these steps. */
+  readonly past?: UnderWay | undefined;
   readonly nextTurnId: () => string;
   readonly lastErrors: LastErrors;
   readonly ports: EnginePorts;

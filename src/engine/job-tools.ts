@@ -29,7 +29,7 @@ export interface HandingIn {
   readonly task: PreparedTask;
   readonly work: WorkRef;
   readonly given: Given;
-  readonly checkResult?: ((value: unknown) => readonly string[]) | undefined;
+  readonly checkResult?: ((value: unknown) => Promise<readonly string[]>) | undefined;
   readonly emit: EnginePorts["emit"];
   readonly checks?: OutputChecks | undefined;
   readonly proposals?: ProposalsOutput | undefined;
@@ -133,8 +133,8 @@ function jobResult(handing: HandingIn, schema: object): SessionTool {
     description: `Hands in the result of your task as data. The arguments are the result. ${lastCounts}`,
     parameters: { ...schema, type: "object" },
     allowed: "always",
-    run(value): ToolAnswer {
-      const problems = handing.checkResult?.(value) ?? [];
+    async run(value): Promise<ToolAnswer> {
+      const problems = (await handing.checkResult?.(value)) ?? [];
       if (problems.length > 0) {
         const reason = "The result is not what was asked for. Call job_result again.";
         return answerOf([reason, ...problems].join("\n"));

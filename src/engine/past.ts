@@ -1,5 +1,7 @@
 /** The finished steps of an earlier run. A run that resumes it takes them over and goes through the control flow again. */
 import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
+import { MASK } from "../redaction/text-stream.ts";
+import type { StepEnded, StepStarted } from "../events/step.ts";
 
 export type GivenEvent = EventOf<
   | "report.given"
@@ -11,6 +13,8 @@ export type GivenEvent = EventOf<
   | "note.added"
 >;
 
+export type StepEvent = StepStarted | StepEnded;
+
 /** It succeeded, was skipped, or is a condition that answered no; of merged shards, it may also have failed. */
 export interface PastWork {
   readonly workId: number;
@@ -21,6 +25,22 @@ export interface PastWork {
   readonly report?: string | undefined;
   /** In their order, also those of tasks that it has delegated to. */
   readonly given: readonly GivenEvent[];
+  /** Of a workflow. */
+  readonly steps: readonly StepEvent[];
+}
+
+/** It has no end, or ended without an answer: it was canceled, crashed, or exceeded a limit. */
+export interface UnderWay {
+  readonly workId: number;
+  readonly taskId: string;
+  readonly items: readonly string[];
+  /** Absent if the run ended before it did. */
+  readonly outcome?: WorkOutcome | undefined;
+  /** Of a workflow: the steps until then, without the one that failed and the CALLs around it. */
+  readonly steps: readonly StepEvent[];
+  readonly failed?: StepEnded | undefined;
+  /** How many steps the journal lacks of those that the workflow continued after. */
+  readonly missing: number;
 }
 
 export interface PastItems {
@@ -40,6 +60,7 @@ export interface PastRun extends Spent {
   readonly runId: string;
   readonly traceparent?: string | undefined;
   readonly works: readonly PastWork[];
+  readonly underWay: readonly UnderWay[];
   readonly lists: readonly PastItems[];
 }
 
@@ -54,19 +75,29 @@ interface Taken {
 
 export class Past {
   readonly #works = new Map<string, Taken[]>();
+  readonly #underWay = new Map<string, UnderWay>();
   readonly #lists = new Map<string, PastItems[]>();
   readonly size: number;
 
-  constructor({ works, lists }: Pick<PastRun, "works" | "lists"> = { works: [], lists: [] }) {
+  constructor({ works, underWay, lists }: Omit<PastRun, keyof Spent | "runId"> = noPast) {
     this.size = works.length;
     for (const [index, past] of works.entries())
       queue(this.#works, keyOf(past.workId, past.items)).push({ past, order: index + 1 });
+    for (const one of underWay) this.#underWay.set(keyOf(one.workId, one.items), one);
     for (const list of lists) queue(this.#lists, keyOf(list.workId, list.outerItems)).push(list);
   }
 
   /** The next run of the work that was done; undefined: it has to run. */
   take(workId: number, place: Place): Taken | undefined {
     return this.#works.get(keyOf(workId, textsOf(place)))?.shift();
+  }
+
+  /** What was under way when the earlier run ended. It is continued once. */
+  takeUnderWay(workId: number, place: Place): UnderWay | undefined {
+    const key = keyOf(workId, textsOf(place));
+    const found = this.#underWay.get(key);
+    this.#underWay.delete(key);
+    return found;
   }
 
   has(workId: number, place: Place): boolean {
@@ -81,6 +112,8 @@ export class Past {
     return this.#lists.get(keyOf(workId, textsOf(place)))?.shift()?.items;
   }
 }
+
+const noPast = { works: [], underWay: [], lists: [] };
 
 function queue<Value>(queues: Map<string, Value[]>, key: string): Value[] {
   const known = queues.get(key);
@@ -98,6 +131,18 @@ function textsOf({ items }: Place): readonly string[] {
   return items.map(({ text }) => text);
 }
 
-export function givenIn(work: WorkRef, event: GivenEvent): GivenEvent {
-  return { ...event, work: { ...work, taskId: event.work.taskId } };
+/** What a work that was done has left, as events of the run that takes it over. */
+export function eventsOf(
+  work: WorkRef,
+  { given, steps }: PastWork,
+): readonly (GivenEvent | StepEvent)[] {
+  return [
+    ...steps.map((step) => ({ ...step, work, restored: true as const })),
+    ...given.map((event) => ({ ...event, work: { ...work, taskId: event.work.taskId } })),
+  ];
+}
+
+/** Whether the journal may hold a text as it was: without a secret, and not truncated. */
+export function isWhole(text: string): boolean {
+  return !text.includes(MASK) && !/… \(\d+ characters omitted\)/.test(text);
 }

@@ -54,7 +54,7 @@ export interface RunSpec {
   readonly flows?: Readonly<Record<string, FlowSpec>>;
   readonly workspace?: Workspace;
   readonly inputs?: Readonly<Record<string, string>>;
-  readonly resultChecks?: Readonly<Record<string, (value: unknown) => readonly string[]>>;
+  readonly resultChecks?: Readonly<Record<string, (value: unknown) => Promise<readonly string[]>>>;
   readonly outputs?: Outputs;
   readonly origin?: Origin;
   /** Absent: neither findings nor proposals can be handed in. */
@@ -107,12 +107,11 @@ function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
     return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
   }
   if (leaf.kind === "Run") return { ...leaf, taskId: leafName(leaf) };
-  const { modelId, chart, restoredSteps } = flowOf(spec, leaf);
+  const { modelId, chart } = flowOf(spec, leaf);
   // Nothing has run yet: the plan shows such a variable itself.
   const ofJob = (name: string): string => spec.values?.[name] ?? `$${name}`;
   const params = paramsOf(spec, leaf, "$previous-result", ofJob);
-  const planned = { ...leaf, taskId: leaf.file, params, modelId, chart };
-  return restoredSteps === undefined ? planned : { ...planned, restoredSteps };
+  return { ...leaf, taskId: leaf.file, params, modelId, chart };
 }
 
 /** Throws if it has not been loaded: whoever makes a spec loads all workflows of the entry. */

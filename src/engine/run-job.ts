@@ -6,7 +6,7 @@ import { leafName } from "../entry/work.ts";
 import { crashAdvice } from "../events/crash.ts";
 import { withOutput } from "../text/truncate.ts";
 import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
-import type { RunOutcome, WorkRef } from "../events/event.ts";
+import type { EventOf, RunOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { FlowEnd } from "./flow.ts";
 import { EachItems, type Place } from "./items.ts";
@@ -15,7 +15,7 @@ import { exceeded, startDeadline, UsageBudget } from "./limits.ts";
 import { shared, treeOf } from "./fan-out.ts";
 import { flowOf, modelOf, openedBy, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import { withReadable } from "./open-session.ts";
-import { givenIn, Past, type PastRun, type PastWork } from "./past.ts";
+import { eventsOf, Past, type PastRun, type PastWork } from "./past.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
@@ -72,6 +72,8 @@ export async function runSingleTask(
 }
 
 type TaskStart = TaskInput & Pick<WorkRef, "workId" | "taskId">;
+
+type WorkStart = Pick<EventOf<"work.started">, "modelId" | "restoredSteps">;
 
 type Ended = FlowEnd & { readonly output?: string };
 
@@ -232,7 +234,10 @@ class JobRun {
       }
       case "Flow": {
         const { modelId, run } = flowOf(this.#spec, leaf);
-        return this.#work({ workId, taskId: leaf.file, modelId }, place, (work, scope) => {
+        const past = this.#past.takeUnderWay(workId, place);
+        const restoredSteps = past?.steps.filter(({ type }) => type === "step.ended").length;
+        const start = { workId, taskId: leaf.file, modelId, restoredSteps };
+        return this.#work(start, place, (work, scope) => {
           const valueOf = this.#values.valueOf(work);
           const onMissing = this.#values.onMissing(work);
           return run({
@@ -242,6 +247,7 @@ class JobRun {
             params: paramsOf(this.#spec, leaf, previousResult, valueOf, onMissing),
             userInput,
             workingDirectory,
+            past,
             lastErrors: this.#lastErrors,
             nextTurnId: this.#nextTurnId,
             ports: this.#ports,
@@ -287,7 +293,7 @@ class JobRun {
     const { outcome, output, report, given, modelId } = past;
     const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
     emit({ type: "work.started", work, modelId, restored: true });
-    for (const event of given) emit(givenIn(work, event));
+    for (const event of eventsOf(work, past)) emit(event);
     this.#values.data.restore(work, given);
     const left = { output, report };
     const ended: Ended =
@@ -315,13 +321,14 @@ class JobRun {
 
   /** Undefined: it was too late to begin. */
   async #work(
-    { workId, taskId, modelId }: Pick<TaskStart, "workId" | "taskId"> & Partial<TaskStart>,
+    start: Pick<TaskStart, "workId" | "taskId"> & WorkStart,
     place: Place,
     run: (work: WorkRef, scope: Scope) => Promise<Ended>,
   ): Promise<Ended | undefined> {
     if (place.scope.stopped !== undefined) return undefined;
+    const { workId, taskId, modelId, restoredSteps } = start;
     const work = this.#nextRun(workId, taskId, place);
-    this.#ports.emit({ type: "work.started", work, modelId });
+    this.#ports.emit({ type: "work.started", work, modelId, restoredSteps });
     const scope = place.scope.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
     const ended = await run(work, scope);

@@ -47,8 +47,16 @@ const bodies = {
   },
   /** `jobOutcome`: the outcome of the job itself, if `outcome` is that of a rehearsal. */
   "run.ended": { outcome: runOutcome, jobOutcome: is.optional(runOutcome) },
-  /** `modelId`: of the task session; a command has none. `restored`: taken over from the run that is resumed. */
-  "work.started": { work, modelId: is.optional(is.text), restored: is.optional(is.yes) },
+  /**
+   * `modelId`: of the task session; a command has none. `restored`: taken over from the run that is resumed.
+   * `restoredSteps`: of a workflow that continues after so many steps, which follow as events.
+   */
+  "work.started": {
+    work,
+    modelId: is.optional(is.text),
+    restored: is.optional(is.yes),
+    restoredSteps: is.optional(is.count),
+  },
   /** `report`: the RESULT of a workflow. `output`: what `$previous-result` is after it, if a prompt has that. */
   "work.ended": {
     work,

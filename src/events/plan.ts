@@ -104,8 +104,6 @@ const leaves = {
     params: is.dictionary(is.text),
     modelId: is.text,
     chart: flowChart,
-    /** So many steps are taken over from the journal of an earlier run before anything is done. */
-    restoredSteps: is.optional(is.count),
   },
   /** `taskId`: what it is called. No task has the name. */
   Run: { workIdInJob: is.count, ...command, taskId: is.text },

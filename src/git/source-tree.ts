@@ -51,9 +51,11 @@ export class SourceTree {
   constructor(
     { folder, ...options }: Repository,
     change: Pick<Change, "head" | "uncommitted" | "readHead"> | undefined,
+    /** As it was before an agent worked. */
+    repository = GitRepository.at(folder, options),
   ) {
     this.#folder = folder;
-    this.#repository = GitRepository.at(folder, options);
+    this.#repository = repository;
     this.#change = change;
   }
 

@@ -59,19 +59,30 @@ export async function deliverReview(
         const there = new Set(
           (await github.ownThreads(number)).flatMap(({ body }) => ours(body, "finding")?.key ?? []),
         );
+        const places: string[] = [];
         for (const comment of review.comments) {
           const key = ours(comment.body, "finding")?.key ?? "";
           const one = { head, body: "", comments: [comment] };
           if (there.has(key)) continue;
           if ((await unlessInvalid(github.createReview(number, one))) !== undefined) there.add(key);
+          else places.push(`${comment.path}:${comment.line}`);
         }
         const rest = reviewOf({ ...about, findings: fresh, isInDiff: () => false, there });
-        return github.createReview(number, { head, ...rest });
+        const last = await github.createReview(number, { head, ...rest });
+        return places.length === 0 ? last : { ...last, reason: inBody(places) };
       },
       async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
     );
   });
   return [made, ...resolved];
+}
+
+const MAX_PLACES = 10;
+
+function inBody(places: readonly string[]): string {
+  const left = places.length - MAX_PLACES;
+  const named = places.slice(0, MAX_PLACES).join(", ");
+  return `GitHub refuses comments at ${named}${left > 0 ? ` and ${left} more` : ""}, so these findings are in the body`;
 }
 
 /** Returns undefined if GitHub refuses the content of a request. */

@@ -59,7 +59,7 @@ const pausesMs = [2_000, 10_000];
 export async function write(
   { options }: Delivering,
   { what, preview }: Writing,
-  send: () => Promise<Made>,
+  send: () => Promise<Made & Pick<Delivery, "reason">>,
   find?: () => Promise<Made | undefined>,
 ): Promise<Delivery> {
   if (options.staged) return { what, status: "staged", preview };

@@ -6,8 +6,7 @@
  * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
  * - A user with write access may re-run the run of any user, and then counts as its cause.
  * - `allow-untrusted` turns every other answer into `allowed`.
- * - A rehearsal has a script as its model, so nobody instructs an agent: without a token, and on events that get no
- *   secrets, nobody needs a permission.
+ * - A rehearsal has a script as its model, so nobody instructs an agent, and GitHub is asked nothing.
  * - A stranger's issue may start a job that can do no harm, which is known only once the entry is read (`action/job-bounds.ts`).
  * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
  *   `GITHUB_SHA`, and only users with write access could change that commit. Otherwise there is a `baseRef`:
@@ -29,7 +28,6 @@ export interface TrustOptions {
   /** Whether the runner is `act`. An earlier step could claim it, so only texts depend on it. */
   readonly onAct: boolean;
   readonly rehearses: boolean;
-  readonly hasToken: boolean;
 }
 
 /** Commits of folders. Undefined: there is none, or it is unknown. */
@@ -117,7 +115,7 @@ export async function decideTrust(
     if (isIncomplete(event) && !options.rehearses) return incomplete(event, options);
     const cause = await judgeCause(event, options, ports);
     if (cause.kind !== "trusted") return cause;
-    const fork = await forkOf(event, ports);
+    const fork = await forkOf(event, options, ports);
     return fork === undefined
       ? judgeTree(options, ports, cause.reason)
       : judgeFork(event, options, ports, `${cause.reason}; ${fork}`);
@@ -163,9 +161,7 @@ async function judgeCause(
   options: TrustOptions,
   ports: TrustPorts,
 ): Promise<Cause> {
-  const { rehearses, hasToken } = options;
-  if (rehearses && (!hasToken || withoutSecrets.has(event.name) || isIncomplete(event)))
-    return { kind: "trusted", reason: "a rehearsal plays the model" };
+  if (options.rehearses) return { kind: "trusted", reason: "a rehearsal plays the model" };
   // Its actor is the last author of the schedule, who may have left since.
   if (event.name === "workflow_run" && event.upstreamEvent === "schedule" && !event.upstreamFork) {
     return {
@@ -324,7 +320,11 @@ export function areAt(heads: readonly (string | undefined)[], commit: string): b
   return heads.length > 0 && heads.every((head) => head === commit);
 }
 
-async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | undefined> {
+async function forkOf(
+  event: EventFacts,
+  { rehearses }: TrustOptions,
+  ports: TrustPorts,
+): Promise<string | undefined> {
   const { name, pullRequest, commentedPullRequest } = event;
   const unknown = "it is unknown whether the pull request comes from a fork";
   if (name !== "" && !withoutSecrets.has(name) && isIncomplete(event)) return unknown;
@@ -335,7 +335,7 @@ async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | un
     return pullRequest.fork ? "the pull request comes from a fork" : undefined;
   }
   if (commentedPullRequest === undefined) return undefined;
-  if (commentedPullRequest === "unknown") return unknown;
+  if (commentedPullRequest === "unknown" || rehearses) return unknown;
   try {
     return (await ports.isForkPullRequest(commentedPullRequest))
       ? "the pull request comes from a fork"

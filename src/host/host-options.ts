@@ -2,13 +2,7 @@
 import { schemaCheck } from "../document/schema-check.ts";
 import { overridingLimits } from "../entry/limits.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
-import {
-  permissionPresets,
-  sandboxModes,
-  type Limits,
-  type PermissionPreset,
-  type SandboxMode,
-} from "../entry/model.ts";
+import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -17,15 +11,12 @@ import type { ModelTransport } from "../sessions/transport.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Asker } from "../workflow/run/ask.ts";
 import type { Executor } from "../workflow/run/executor.ts";
-import { parseChoice, type Answers, type Models } from "../run/options.ts";
-import {
-  addressProblem,
-  providerTypes,
-  wireApis,
-  type ModelAccess,
-  type ProviderOptions,
-} from "../run/options-provider.ts";
-import { isCollector, telemetryReporter, telemetryTarget } from "../run/telemetry-target.ts";
+import { filled, must, type Check } from "../run/option-kinds.ts";
+import { optionsOn, optionTable, type Edge, type Option } from "../run/option-table.ts";
+import type { Answers, Models } from "../run/options.ts";
+import { addressProblem, type ModelAccess, type ProviderOptions } from "../run/options-provider.ts";
+import { telemetryReporter } from "../run/telemetry.ts";
+import { telemetryTarget } from "../run/telemetry-target.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";
 import { processEnvironment } from "../platform/environment.ts";
@@ -99,95 +90,62 @@ export interface JobHostOptions extends Partial<ModelAccess> {
 /** A rehearsal that `readRehearsal` has read and checked. */
 export type Rehearsal = Script;
 
-/** Returns the problem of a value as a phrase that follows its name, or undefined. */
-type Check = (value: unknown) => string | undefined;
-
-const must =
-  (what: string, fits: (value: unknown) => boolean): Check =>
-  (value) =>
-    fits(value) ? undefined : `must ${what}`;
-
-const listOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
-  isList(value) && value.every(fits);
-const valuesOf = (value: unknown, fits: (one: unknown) => boolean): boolean =>
-  isRecord(value) && Object.values(value).every(fits);
 const has =
   (...names: readonly string[]) =>
   (value: unknown): boolean =>
     Object(value) === value &&
     names.every((name) => typeof Reflect.get(Object(value), name) === "function");
 
-const text = must("be a string", isText);
-const filled: Check = (value) => (value === "" ? "must not be empty" : text(value));
-const flag = must("be true or false", (value) => typeof value === "boolean");
-const texts = must("be an object of strings", (value) => valuesOf(value, isText));
-const oneOf =
-  (known: readonly string[]): Check =>
-  (value) => {
-    if (!isText(value)) return `must be one of ${known.join(", ")}`;
-    const parsed = parseChoice(value, known);
-    return parsed.kind === "value" ? undefined : parsed.problem;
-  };
+type Checks = Readonly<Record<string, Check>>;
 
-const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
+function checksOn(edge: Edge): Checks {
+  const options = Object.entries<Option>(optionsOn(edge));
+  return Object.fromEntries(options.map(([field, { kind }]) => [field, kind.check]));
+}
+
+/** Options that only the library has. */
+const hostFields: Checks = {
   provider: must("be an object", isRecord),
-  gitHubToken: filled,
-  runtimePath: filled,
+  gitHubToken: filled.check,
   environment: must("be an object of variables", isRecord),
-  permissions: oneOf(permissionPresets),
-  sandbox: oneOf(sandboxModes),
   limits: () => undefined,
   limitNames: must("be an object of names", isRecord),
   transport: must("have a function send", has("send")),
-  tools: must("be a list of tools, each with a name", (value) =>
-    listOf(value, (tool) => isRecord(tool) && isText(tool["name"])),
+  tools: must(
+    "be a list of tools, each with a name",
+    (value) => isList(value) && value.every((tool) => isRecord(tool) && isText(tool["name"])),
   ),
-  reporters: must("be a list of reporters, each with a function report", (value) =>
-    listOf(value, has("report")),
-  ),
-  otlp: must(
-    "be an http or https address, such as http://127.0.0.1:4318",
-    (value) => isText(value) && isCollector(value),
-  ),
-  models: must("be an object of model ids", (value) =>
-    valuesOf(value, (id) => isText(id) && id !== ""),
+  reporters: must(
+    "be a list of reporters, each with a function report",
+    (value) => isList(value) && value.every(has("report")),
   ),
   rehearsal: must("be a rehearsal", (value) => isRecord(value) && isList(value["rules"])),
-  inPlace: flag,
-  base: filled,
-  uncommitted: flag,
-  journals: filled,
-  feedsFolder: filled,
-  answers: must("be an object of lists of strings", (value) =>
-    valuesOf(value, (list) => listOf(list, isText)),
-  ),
+  journals: filled.check,
+  feedsFolder: filled.check,
   ask: must("be a function", (value) => typeof value === "function"),
-  env: must("be a list of names", (value) => listOf(value, isText)),
-  executors: must("be a list of executors, each with tags and a function run", (value) =>
-    listOf(value, (one) => has("run")(one) && isRecord(one) && listOf(one["tags"], isText)),
+  executors: must(
+    "be a list of executors, each with tags and a function run",
+    (value) =>
+      isList(value) &&
+      value.every(
+        (one) =>
+          has("run")(one) && isRecord(one) && isList(one["tags"]) && one["tags"].every(isText),
+      ),
   ),
   clock: must("have the functions now and sleep", has("now", "sleep")),
+  ...checksOn("host"),
 };
 
 const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
-  type: oneOf(providerTypes),
-  headers: must(
-    "be an object of strings",
-    (value) => isRecord(value) && Object.values(value).every(isText),
-  ),
+  type: optionTable.providerType.kind.check,
+  headers: optionTable.inputs.kind.check,
   startSeconds: must("be a number over 0", (value) => typeof value === "number" && value > 0),
   baseUrl: (value) => addressProblem(isText(value) ? value : "", "provider.apiKey"),
-  apiKey: text,
-  wireApi: oneOf(wireApis),
+  apiKey: optionTable.providerApiKey.kind.check,
+  wireApi: optionTable.providerWireApi.kind.check,
 };
 
-const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
-  userInput: text,
-  inputs: texts,
-  params: texts,
-  workingDirectory: filled,
-  signal: must("be an AbortSignal", (value) => value instanceof AbortSignal),
-};
+const signal = must("be an AbortSignal", (value) => value instanceof AbortSignal);
 
 /** The options of a workflow that are not those of a host. */
 export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
@@ -200,20 +158,15 @@ export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
    * parameters and its user input. Default: none, so the workflow starts at its beginning.
    */
   readonly resume?: string;
-  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. Default: rejects. */
+  /** With `resume`: reruns commands that were interrupted. Default: rejects. */
   readonly rerun?: boolean;
 }
 
-const { inputs: _, ...ofAnyJob } = jobFields;
-const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
-  ...ofAnyJob,
-  journal: filled,
-  history: filled,
-  resume: filled,
-  rerun: flag,
+const fieldsOf = {
+  JobHost: hostFields,
+  runJob: { ...checksOn("job"), signal },
+  runWorkflow: { ...checksOn("workflow"), signal },
 };
-
-const fieldsOf = { JobHost: hostFields, runJob: jobFields, runWorkflow: workflowFields };
 
 export function checkOptions(owner: keyof typeof fieldsOf, options: unknown): void {
   const problems = problemsOf(options, "", fieldsOf[owner]);
@@ -229,11 +182,7 @@ export function checkOptions(owner: keyof typeof fieldsOf, options: unknown): vo
   throw new TypeError(`Invalid options of ${owner}: ${problems.join("; ")}.`);
 }
 
-function problemsOf(
-  value: unknown,
-  prefix: "" | "provider.",
-  checks: Readonly<Record<string, Check>>,
-): string[] {
+function problemsOf(value: unknown, prefix: "" | "provider.", checks: Checks): string[] {
   if (!isRecord(value)) return ["they must be an object"];
   const known = Object.keys(checks);
   return Object.entries(value).flatMap(([field, given]) => {

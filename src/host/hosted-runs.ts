@@ -16,17 +16,16 @@ import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import {
   allowChanges,
-  callersOfJob,
+  permissionScopes,
   checkSandboxOption,
   gitSandbox,
   mayChangeFiles,
   permissionsOfTask,
 } from "../run/callers.ts";
-import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
-import { openJournalIn, recordFiles, type RecordPaths } from "../run/records.ts";
+import { beginJob, type RunOptions, type SettledEntry, settleEntry } from "../run/prepare.ts";
+import { recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/rehearsal-verdict.ts";
-import type { WorkflowRunOptions } from "../run/workflow-run.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
@@ -34,7 +33,7 @@ import { adoptSession, type ICopilotSession, modelOfSession } from "../sessions/
 import { enter } from "../sessions/session-use.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { type CheckedEntry, checkEntry, readEntry } from "../run/entry-files.ts";
+import { type CheckedEntry, checkEntry, flowsOf, readEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
 import { type FlowReading, asksModels } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
@@ -42,11 +41,12 @@ import type { JobHostOptions } from "./host-options.ts";
 import { asOption, type Inputs, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-callbacks.ts";
+import { openJournalIn } from "./job-journal.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
 import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
-import { checkServersOfTask, claimedSecrets } from "../run/variables.ts";
+import { checkServersOfTask, reservedSecrets } from "../run/variables.ts";
 import { feedCallbacks, type FeedSource, SessionFeeds } from "./session-feeds.ts";
 
 export interface Watch extends FeedSource {
@@ -54,7 +54,7 @@ export interface Watch extends FeedSource {
 }
 
 export interface JobStartOptions extends Pick<
-  WorkflowRunOptions,
+  RunOptions,
   "params" | "asker" | "resume" | "rerun" | "onResult"
 > {
   readonly jobName: string;
@@ -119,9 +119,12 @@ export class HostedRuns {
   }
 
   /** Its workflows are read relative to the folder. Throws the diagnostics, or while anything runs. */
-  install(entry: Entry, folder: string): void {
+  async install(entry: Entry, folder: string): Promise<void> {
     const otherTools = (this.options.tools ?? []).map(({ name }) => name);
-    this.use(checkEntry(entry, folder, this.#reading, otherTools));
+    const { leaves, ...checked } = checkEntry(entry, otherTools);
+    if (leaves.length === 0) return this.use({ ...checked, flows: {} });
+    const { flows, warnings } = await flowsOf({ ...checked, leaves }, folder, this.#reading);
+    this.use({ ...checked, flows, warnings: [...checked.warnings, ...warnings] });
   }
 
   async read(file: string, withModels: boolean): Promise<CheckedEntry> {
@@ -140,10 +143,10 @@ export class HostedRuns {
     const settled = this.#settled(checked);
     const { entry, permissions, flows } = settled;
     const callers = Object.keys(entry.jobs).flatMap((name) =>
-      callersOfJob(entry, name, permissions, flows),
+      permissionScopes(entry, name, permissions, flows),
     );
     checkSandboxOption(this.options.sandbox, callers, (option) => `The option ${option}`);
-    this.host.addSecrets(claimedSecrets({ ...settled, environment: this.host.environment }));
+    this.host.addSecrets(reservedSecrets({ ...settled, environment: this.host.environment }));
     this.#installed = { ...checked, settled };
   }
 
@@ -204,14 +207,14 @@ export class HostedRuns {
     const { environment } = this.host;
     const given = { ...start, environment, script, rehearses, write: asOption };
     const begun = await beginJob(installed, settled, jobName, given);
-    const { whole, userInput = start.userInput } = begun ?? {};
+    const { whole, past, userInput = start.userInput } = begun;
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     // Throws for a workflow without a model.
     asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
     const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);
-    const asked = { userInput, inputs, whole, ask };
+    const asked = { userInput, inputs, whole, past, ask };
     const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
     const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
     return this.#run(spec, { ...watch, folder: place.folder, play });

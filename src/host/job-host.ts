@@ -52,7 +52,7 @@ export class JobHost {
     entry: Entry,
     { folder = "." }: { readonly folder?: string } = {},
   ): Promise<void> {
-    this.#runs.install(entry, folder);
+    await this.#runs.install(entry, folder);
   }
 
   /**

@@ -2,7 +2,7 @@
 import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { given } from "../run/flows.ts";
+import { given } from "../run/workflow-run.ts";
 import { asOption, type Inputs, inputsOf, type Params, UsageError } from "../run/options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { PreparedEntry } from "../entry/model.ts";

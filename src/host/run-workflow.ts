@@ -5,7 +5,7 @@ import type { RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Workflow } from "../workflow/model.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
-import { entryOfWorkflow } from "../run/flows.ts";
+import { entryOfWorkflow, flowOf } from "../run/workflow-run.ts";
 import { Feed } from "./feed.ts";
 import {
   checkOptions,
@@ -15,7 +15,7 @@ import {
 } from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
 import { incompleteText } from "./job-callbacks.ts";
-import { checkRecords, openRecords } from "../run/records.ts";
+import { checkRecords, closeOnError, openRecords } from "../run/records.ts";
 import { filesAround } from "../run/workflow-files.ts";
 
 /** The options of a run of a workflow: those of a host for the run alone, and those of a job. */
@@ -58,29 +58,15 @@ export async function runWorkflow(
   checkRecords([workflow.file, resume], records);
   const runs = new HostedRuns(withTelemetry(hostOptions), records);
   try {
-    const flow = { workflow, files: filesAround(workflow.file).files, warnings: [] };
+    const flow = flowOf(workflow, filesAround(workflow.file).files, []);
     runs.use(entryOfWorkflow(flow, workflow.file));
     // Nobody reads what the sessions say besides the events.
     const openFeed = (): Feed => new Feed({ clock: runs.clock, kept: 0, forgetTaken: true });
     let end: FlowResult | undefined;
-    const files = openRecords(records, runs.host);
-    const run = await runs
-      .startJob(
-        {
-          jobName,
-          userInput,
-          workingDirectory,
-          params,
-          resume,
-          rerun,
-          onResult: (result) => (end = result),
-        },
-        { folds: files, openFeed },
-      )
-      .catch((error: unknown) => {
-        for (const file of files) file.abandon?.();
-        throw error;
-      });
+    const files = await openRecords(records, runs.host);
+    const onResult = (result: FlowResult): void => void (end = result);
+    const start = { jobName, userInput, workingDirectory, params, resume, rerun, onResult };
+    const run = await closeOnError(files, () => runs.startJob(start, { folds: files, openFeed }));
     const release = onAbort(signal, () => run.cancel("stopped by the caller"));
     const { reporterFailures, outcome } = await run.ended.finally(release);
     const { runId, view } = run;

@@ -42,8 +42,7 @@ export interface RehearsalTotals {
   readonly threshold?: number;
 }
 
-export const reporterNames = ["list", "dot", "json", "junit", "github"] as const;
-export type ReporterName = (typeof reporterNames)[number];
+export type ReporterName = "list" | "dot" | "json" | "junit" | "github";
 
 export interface RehearsalReporter {
   /** Lines that are printed when a rehearsal has ended, in the order of the files. */

@@ -6,7 +6,6 @@ import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts
 import type { TextStream } from "../redaction/text-stream.ts";
 import { mayDelegate, ruleSet, toolVerdict } from "../permissions/rules.ts";
 import type { Monument } from "../protocol/catalogue.ts";
-import { createActionDialogue } from "../protocol/dialogue.ts";
 import type { RunTools } from "./run-tools.ts";
 
 export interface DialoguesOptions {
@@ -59,6 +58,7 @@ async function start(
   );
   const { taskMinutes, parallel } = limits;
   const delegateSeconds = Math.min(taskMinutes * 60, daySeconds);
+  const { createActionDialogue } = await import("../protocol/dialogue.ts");
   const make = createActionDialogue({
     tools: offer.tools,
     changedTools: async () => {

@@ -21,7 +21,7 @@ import { UsageError, type WriteName } from "./options.ts";
 
 type Workflows = Readonly<Record<string, { readonly workflow: Workflow }>>;
 
-/** What a task may do, under the option that is a ceiling. */
+/** The permissions of a task. `option` is their upper bound. */
 export function permissionsOfTask(
   entry: PreparedEntry,
   taskId: string,
@@ -70,7 +70,7 @@ function callerWith(
   };
 }
 
-export function callersOfJob(
+export function permissionScopes(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
@@ -86,7 +86,7 @@ export function callersOfJob(
   return [...tasks, ...ofFlows];
 }
 
-/** What the agents of a workflow may call: its own declarations come before those of the entry. */
+/** Declarations that the agents of a workflow may call: its own override those of the entry. */
 export function declaredFor(
   { settings }: Pick<Workflow, "settings">,
   { tools, mcpServers }: DeclaredTools,
@@ -150,7 +150,7 @@ export function mayChangeFiles(
 ): boolean {
   const job = entry.jobs[jobName];
   if (job !== undefined && commandsOf([job], entry.tasks).length > 0) return true;
-  return callersOfJob(entry, jobName, option, flows).some(({ permissions }) =>
+  return permissionScopes(entry, jobName, option, flows).some(({ permissions }) =>
     allowChanges(permissions),
   );
 }

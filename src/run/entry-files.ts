@@ -12,12 +12,12 @@ import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
-import { entryOfWorkflow, type FlowReading, loadFlow, loadFlows, type ReadEntry } from "./flows.ts";
-import { NONE_LISTED, type Offered, unofferedModels } from "./offered-models.ts";
+import type { FlowReading, Flows, ReadEntry } from "./flows.ts";
+import type { Offered } from "./offered-models.ts";
 import { ALL_MODELS, guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
-import { isWorkflowFile, loadWorkflow, promptsAround, warningChecks } from "./workflow-files.ts";
+import { isWorkflowFile, promptsAround, warningChecks } from "./workflow-files.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import {
   type FoundActivity,
@@ -36,31 +36,43 @@ export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry 
 /** With the workflows of its jobs; a workflow is an entry of one job. Throws `DiagnosticsError` with all problems. */
 export async function readEntry(file: string, reading: FlowReading = {}): Promise<ReadEntry> {
   const text = await readText(file);
-  if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
+  if (isWorkflowFile(file)) {
+    const { entryOfWorkflow, loadFlow } = await import("./workflow-run.ts");
+    return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
+  }
   const loaded = loadEntry(text, file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  const { flows, warnings } = loadFlows(loaded, dirname(file), reading);
+  const { flows, warnings } = await flowsOf(loaded, dirname(file), reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
+}
+
+/** The workflows of all jobs. Throws `DiagnosticsError`. */
+export async function flowsOf(
+  entry: Pick<ReadEntry, "entry" | "leaves"> & Partial<ReadEntry>,
+  folder: string,
+  reading: FlowReading,
+): Promise<{ readonly flows: Flows; readonly warnings: readonly Diagnostic[] }> {
+  if (entry.leaves.length === 0) return { flows: {}, warnings: [] };
+  const { loadFlows } = await import("./workflow-run.ts");
+  return loadFlows(entry, folder, reading);
 }
 
 export type CheckedEntry = Pick<ReadEntry, "entry" | "warnings" | "flows" | "whole">;
 
 export function checkEntry(
   entry: Entry,
-  folder: string,
-  reading: FlowReading,
   otherTools: readonly string[],
-): CheckedEntry {
+): Pick<ReadEntry, "entry" | "warnings" | "leaves"> {
   const result = prepareEntry(entry, { checks: { ...warningChecks, otherTools } });
   if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
-  const { entry: prepared, leaves } = result;
-  const { flows, warnings } = loadFlows({ entry: prepared, leaves }, folder, reading);
-  return { entry: prepared, flows, warnings: [...result.warnings, ...warnings] };
+  const { entry: prepared, leaves, warnings } = result;
+  return { entry: prepared, leaves, warnings };
 }
 
 export async function readWorkflow(
   file: string,
 ): Promise<Extract<LoadedWorkflow, { kind: "loaded" }>> {
+  const { loadWorkflow } = await import("./workflow-run.ts");
   const loaded = loadWorkflow(await readText(file), file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   return loaded;
@@ -79,6 +91,7 @@ export async function checkModels(
   { offered, reason = "" }: Offered,
 ): Promise<readonly Diagnostic[]> {
   if (isRehearsal(file)) return [];
+  const { NONE_LISTED, unofferedModels } = await import("./offered-models.ts");
   const read = await readEntry(file);
   if (offered.length > 0) return unofferedModels(read, offered, read);
   const codePath = entryCheck.codePath(["models"]);
@@ -98,7 +111,7 @@ export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
     const loaded = await readEntry(script.entryFile);
     return userInputWarnings(loaded, chooseJob(loaded.entry, script.job), script.userInput);
   } catch (error) {
-    // What is wrong with the entry is said where the entry is checked.
+    // The check of the entry itself reports its problems.
     if (error instanceof DiagnosticsError || error instanceof UsageError) return [];
     throw error;
   }

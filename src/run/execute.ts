@@ -1,7 +1,5 @@
 /** One run on a host: executed, shown and reported. What is checked beforehand is in `prepare.ts`. */
-import { resolve } from "node:path";
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import { defined } from "../text/guards.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";
@@ -14,15 +12,14 @@ import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reports/terminal/terminal-reporter.ts";
 import { asksModels } from "./flows.ts";
 import { Host } from "./host.ts";
-import { NONE_LISTED, whyNoneListed, unofferedModel, unofferedModels } from "./offered-models.ts";
 import { ALL_MODELS, asFlag, UsageError, type WriteName } from "./options.ts";
 import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { writeMemory } from "./memory.ts";
-import { openRecords, orAbandon, recordFiles } from "./records.ts";
+import { closeOnError, openRecords, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
-import { startTrace, telemetryReporter, type RunTrace } from "./telemetry-target.ts";
-import { claimedSecrets } from "./variables.ts";
+import { startTrace, type RunTrace } from "./telemetry-target.ts";
+import { reservedSecrets } from "./variables.ts";
 import { createVerdict } from "./rehearsal-verdict.ts";
 
 export interface RunSignals {
@@ -71,14 +68,16 @@ export async function executeRun(
     const traced = trace && { TRACEPARENT: trace.traceparent };
     const host = new Host({
       environment: { ...options.environment, ...traced },
-      ...defined({ provider, gitHubToken, runtimePath }),
+      provider,
+      gitHubToken,
+      runtimePath,
       mark,
       transport: model,
       runtimes: options.runtimes,
       sandbox: options.sandbox,
       kept: recordFiles(options, options.environment),
     });
-    host.addSecrets(claimedSecrets({ ...prepared, environment: options.environment }));
+    host.addSecrets(reservedSecrets({ ...prepared, environment: options.environment }));
     const release = onAbort(signals.lastCall, () => host.kill());
     try {
       if (options.checkModels === true && model === undefined)
@@ -99,6 +98,8 @@ async function requireModels(
   options: RunOptions,
 ): Promise<void> {
   const { models = {}, write = asFlag } = options;
+  const { NONE_LISTED, unofferedModel, unofferedModels, whyNoneListed } =
+    await import("./offered-models.ts");
   const offered = await host.listModels();
   if (offered.length === 0) {
     const reason = await whyNoneListed(options);
@@ -125,34 +126,23 @@ async function runOn(
   { signal, onStarted }: RunSignals,
   trace: RunTrace | undefined,
 ): Promise<RunReport> {
-  const { loaded, jobName } = prepared;
+  const { jobName } = prepared;
   const script = model && prepared.script;
-  const { serversApart, asker: ask, honorExpectations = false } = options;
+  const { honorExpectations = false } = options;
   const { redactor } = host;
   const verdict = script && model && createVerdict(script, model, redactor, honorExpectations);
-  const files = openRecords(options, { redactor, recorded: { prepared, options } });
+  const files = await openRecords(options, { redactor, recorded: { prepared, options } });
   const reporters: readonly (Reporter | undefined)[] = [
     ...files,
     options.terminal && createTerminalReporter({ ...options.terminal, clock: systemClock }),
     verdict?.reporter,
-    options.telemetry && telemetryReporter(options.telemetry, options, trace?.parent),
+    options.telemetry &&
+      (await import("./telemetry.ts")).telemetryReporter(options.telemetry, options, trace?.parent),
     ...(options.reporters ?? []),
   ];
-  const run = orAbandon(files, () =>
+  const run = await closeOnError(files, () =>
     host.run(
-      {
-        ...runSpec(host, {
-          ...prepared,
-          entryFile: options.entryName ?? loaded.file,
-          ask,
-          serversApart,
-          origin: options.origin,
-          trace,
-          records: recordFiles(options, options.environment).map((path) => resolve(path)),
-          outputDirectory: options.outputDir && resolve(options.outputDir),
-        }),
-        jobName,
-      },
+      { ...runSpec(host, { ...prepared, origin: options.origin, trace }), jobName },
       {
         signal,
         runId: trace?.runId,

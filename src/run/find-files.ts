@@ -62,7 +62,7 @@ async function rehearsalsIn(folder: string, environment: Environment): Promise<s
   return names.filter((name) => isRehearsalName(name)).toSorted();
 }
 
-/** What git tracks or doesn't ignore; undefined if the folder is in no repository, or is ignored itself. */
+/** Lists files that git tracks or doesn't ignore. Undefined if the folder is in no repository, or is ignored itself. */
 async function listedByGit(
   folder: string,
   environment: Environment,

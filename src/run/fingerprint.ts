@@ -18,7 +18,7 @@ export function entryFingerprint(
   return hashOf([rest, ...workflows]);
 }
 
-/** What must be the same for a run of the job to be resumed. Models may change. */
+/** A run is only resumed if these are the same. Models may change. */
 export function jobFingerprints(
   entry: PreparedEntry,
   jobName: string,
@@ -74,6 +74,6 @@ function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).filter(([, item]) => item !== undefined);
-  // As pairs: in an object, names that are numbers would come first whatever their order.
+  // An object would put names that are numbers first, whatever their order.
   return fields.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, item]) => [name, sorted(item)]);
 }

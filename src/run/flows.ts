@@ -1,9 +1,10 @@
-import { defined } from "../text/guards.ts";
-import { basename, isAbsolute, join, resolve } from "node:path";
-import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
+/** The workflows of a run. What reads and runs them is in `workflow-run.ts`, which is loaded with the first one. */
+import type { Diagnostic } from "../document/diagnostic.ts";
 import type { FlowSpec } from "../engine/flow.ts";
-import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
+import type { ResolvedLimits } from "../engine/limits.ts";
+import type { PastRun } from "../engine/past.ts";
 import type { ToolSource } from "../engine/ports.ts";
+import type { LoadedEntry } from "../entry/load-entry.ts";
 import {
   idOf,
   type LeafWork,
@@ -11,31 +12,18 @@ import {
   type PermissionPreset,
   type PreparedEntry,
 } from "../entry/model.ts";
-import type { LoadedEntry } from "../entry/load-entry.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { Environment } from "../platform/environment.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Confinement } from "../sessions/confinement.ts";
-import { allowsCommands } from "../permissions/rules.ts";
-import { EventLoopYielder } from "../platform/waiting.ts";
-import type { Environment } from "../platform/environment.ts";
-import { realPathOf, removeDirectory } from "../platform/files.ts";
-import { makeRunFolder } from "../platform/run-folder.ts";
-import { realFiles } from "../sessions/permission-handler.ts";
-import type { Answers, Asker } from "../workflow/run/ask.ts";
-import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
-import type { Executor } from "../workflow/run/executor.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
-import type { Restored } from "../workflow/run/restore.ts";
-import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
-import { ScriptRunner } from "../workflow/run/script-runner.ts";
-import { permissionsOfFlow } from "./callers.ts";
-import { workflowFingerprint } from "./fingerprint.ts";
-import { UsageError } from "./options.ts";
-import { allowedForPrograms } from "./variables.ts";
-import { filesAround, loadWorkflow, readValue } from "./workflow-files.ts";
+import type { Answers, Asker } from "../workflow/run/ask.ts";
+import type { Executor } from "../workflow/run/executor.ts";
+import type { FlowResult } from "../workflow/run/run-flow.ts";
+import { type Params, UsageError, type WriteName } from "./options.ts";
+import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 
 export type Flows = Readonly<Record<string, LoadedFlow>>;
 
@@ -45,114 +33,45 @@ export interface LoadedFlow {
   readonly warnings: readonly Diagnostic[];
   /** In place of the model that it names. */
   readonly modelOverride?: string;
+  readonly code: FlowCode;
+}
+
+interface FlowCode {
+  flowSpec(
+    this: void,
+    flow: LoadedFlow,
+    environment: Readonly<Record<string, string>>,
+    options: FlowOptions,
+  ): FlowSpec;
+  modelOfParameters(this: void, workflow: Workflow, params?: Params): string;
+  promptsModels(this: void, workflow: Workflow): boolean;
+  startWorkflow(
+    this: void,
+    flow: LoadedFlow,
+    options: WorkflowStart,
+  ): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] };
+}
+
+export interface WorkflowStart extends AllowedVariables {
+  readonly params: Params;
+  readonly userInput: string;
+  readonly resumed:
+    | { readonly params: Params | undefined; readonly isOver: boolean; readonly past: PastRun }
+    | undefined;
+  readonly onResult?: WholeFlow["onResult"];
+  readonly executors?: readonly Executor[] | undefined;
+  /** With overridden models. */
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  readonly resume?: string | undefined;
+  readonly write?: WriteName | undefined;
 }
 
 export interface FlowReading {
-  /** What the run may read of the environment, by name. */
+  /** Names of environment variables that the run may read. */
   readonly environment?: readonly string[] | undefined;
   /** Default permissions, and an upper bound for all others. */
   readonly permissions?: PermissionPreset | undefined;
-}
-
-/** The text of a workflow, checked with the permissions that its run will have. Throws `DiagnosticsError`. */
-export function loadFlow(
-  text: string | Uint8Array,
-  file: string,
-  entry: Pick<PreparedEntry, "permissions" | "models" | "tools" | "mcpServers"> | undefined,
-  { environment = [], permissions }: FlowReading,
-): LoadedFlow {
-  const { models = {}, ...declared } = entry ?? {};
-  const loaded = loadWorkflow(text, file, {
-    environment,
-    categories: Object.keys(models),
-    declared,
-    permissions: (settings) => permissionsOfFlow({ settings }, entry ?? {}, permissions),
-  });
-  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  const { workflow, warnings } = loaded;
-  return { workflow, warnings, files: filesAround(file).files };
-}
-
-/** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
-export function loadFlows(
-  { entry, leaves, file, locate }: Pick<ReadEntry, "entry" | "leaves"> & Partial<ReadEntry>,
-  folder: string,
-  reading: FlowReading,
-): { readonly flows: Flows; readonly warnings: readonly Diagnostic[] } {
-  const flows: Record<string, LoadedFlow> = Object.create(null);
-  const known = new Set<string>();
-  const found: Diagnostic[] = [];
-  for (const { path, codePath, work } of leaves) {
-    const name = work.file;
-    const place = { ...defined({ file }), ...locate?.([...path, "file"]), codePath };
-    if (!known.has(name)) {
-      known.add(name);
-      const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
-      if ("workflow" in read) flows[name] = read;
-      else found.push({ ...place, reason: read.reason });
-      found.push(...read.warnings);
-    }
-    const flow = flows[name];
-    if (flow === undefined) continue;
-    // Which values they have is known when the job runs; the user input is always there.
-    const names = [...Object.keys(work.params ?? {}), USER_INPUT];
-    const given = Object.fromEntries(names.map((one) => [one, ""]));
-    const bound = bindParameters(flow.workflow, given);
-    if (bound.kind === "incomplete") {
-      for (const { reason } of bound.diagnostics)
-        found.push({ ...place, reason, hint: "add it to params" });
-    } else for (const warning of bound.warnings) found.push({ ...warning, ...place });
-  }
-  const errors = found.filter(({ severity }) => severity !== "warning");
-  if (errors.length > 0) throw new DiagnosticsError(errors);
-  return { flows, warnings: found };
-}
-
-function readFlow(
-  file: string,
-  entry: PreparedEntry,
-  reading: FlowReading,
-): LoadedFlow | { readonly reason: string; readonly warnings: readonly Diagnostic[] } {
-  const { id, files } = filesAround(file);
-  const found = files.read(basename(file), id);
-  if (found.kind !== "found")
-    return { reason: `Can't read the workflow: ${found.reason}`, warnings: [] };
-  try {
-    return loadFlow(found.content, file, entry, reading);
-  } catch (error) {
-    if (!(error instanceof DiagnosticsError)) throw error;
-    const { diagnostics } = error;
-    const count = diagnostics.length === 1 ? "an error" : `${diagnostics.length} errors`;
-    return { reason: `The workflow has ${count}.`, warnings: diagnostics };
-  }
-}
-
-export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
-  const { workflow, warnings } = flow;
-  const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
-  const { provider } = workflow.settings;
-  const name = basename(file);
-  const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
-  const main = workflow.files[workflow.main];
-  const at = main?.activities[main.start]?.at ?? { line: 1, column: 1 };
-  return {
-    kind: "loaded",
-    entry: {
-      models: { ...models, driving },
-      tasks: {},
-      jobs: {
-        [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
-      },
-      ...defined({ provider, permissions, limits, tools, mcpServers }),
-    },
-    file,
-    locate: () => at,
-    locateTask: () => at,
-    warnings,
-    leaves: [],
-    flows: { [name]: flow },
-    whole: name,
-  };
 }
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
@@ -183,14 +102,13 @@ export interface FlowInputs {
   readonly whole?: WholeFlow | undefined;
 }
 
-interface FlowOptions extends FlowInputs, ProgramSettings {
+export interface FlowOptions extends FlowInputs, ProgramSettings {
   readonly toolSourceOf: (flow: LoadedFlow) => ToolSource | undefined;
 }
 
 export interface WholeFlow {
-  /** Those that are given, before any defaults. They are not prompts: a dollar is a dollar. */
+  /** The given parameters, before any defaults. They are not prompts: a dollar is a dollar. */
   readonly params: Readonly<Record<string, string>>;
-  readonly restored?: Restored | undefined;
   readonly onResult?: ((result: FlowResult) => void) | undefined;
 }
 
@@ -198,112 +116,20 @@ export function flowSpecs(flows: Flows, options: FlowOptions): Readonly<Record<s
   const specs: Record<string, FlowSpec> = Object.create(null);
   const environment = allowedForPrograms(options.entry, options, flows);
   for (const [name, flow] of Object.entries(flows))
-    specs[name] = flowSpec(flow, environment, options);
+    specs[name] = flow.code.flowSpec(flow, environment, options);
   return specs;
-}
-
-function flowSpec(
-  flow: LoadedFlow,
-  environment: Readonly<Record<string, string>>,
-  options: FlowOptions,
-): FlowSpec {
-  const { entry, whole } = options;
-  const { workflow, files } = flow;
-  const { settings } = workflow;
-  const modelId = modelOfFlow(flow, entry, whole?.params);
-  const permissions = permissionsOfFlow(workflow, entry, options.permissions);
-  const toolSource = options.toolSourceOf(flow);
-  // Those of a workflow that is the whole job are limits of the job.
-  const own = whole === undefined ? settings.limits : undefined;
-  const limits = partLimits(options.limits, own, workflow.file);
-  return {
-    modelId,
-    permissions,
-    toolSource,
-    chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
-    ...defined({ params: whole?.params, restoredSteps: whole?.restored?.ended.length }),
-    run: async (context) => {
-      const { userInput } = context;
-      const bound = bindParameters(workflow, given(context.params, userInput));
-      if (bound.kind === "incomplete") {
-        const reason = bound.diagnostics.map((one) => one.reason).join(" ");
-        return { kind: "failed", reason, answer: false };
-      }
-      // Executors of the host run scripts by themselves.
-      if (executes(workflow) && allowsCommands(permissions) && options.executors === undefined) {
-        const refusal = await options.confinement?.refusal(permissions);
-        if (refusal !== undefined)
-          return { kind: "failed", reason: refusal.message, answer: false };
-      }
-      const workingDirectory = resolve(context.workingDirectory);
-      const folder = await makeRunFolder("workflow-", options.mark);
-      let scripts: ScriptRunner | undefined;
-      try {
-        const { confinement, readable } = options;
-        scripts = new ScriptRunner({
-          folder,
-          workingDirectory: realPathOf(workingDirectory),
-          permissions,
-          files: realFiles,
-          environment: options.environment,
-          variables: environment,
-          limits,
-          clock: options.clock,
-          redact: options.redact,
-          state: whole?.restored?.shell,
-          confine:
-            confinement &&
-            ((own) =>
-              confinement.ofProgram(
-                permissions,
-                { workingDirectory: context.workingDirectory, readable },
-                { readable: [own] },
-              )),
-          ...defined({ executors: options.executors }),
-        });
-        const flowRun = {
-          workflow,
-          modelId,
-          permissions,
-          toolSource,
-          limits,
-          variables: bound.variables,
-          environment,
-          answers: { ...settings.answers, ...options.answers },
-          ask: options.ask,
-          scripts,
-          read: (path: string, from: string) =>
-            readValue(files.read(path, from), permissions, workingDirectory),
-          restored: whole?.restored,
-          onResult: whole?.onResult,
-          yielder: new EventLoopYielder(),
-        };
-        return await runFlow(flowRun, context);
-      } finally {
-        await scripts?.close();
-        await removeDirectory(folder.path).catch(() => undefined);
-      }
-    },
-  };
-}
-
-export function given(
-  params: Readonly<Record<string, string>>,
-  userInput: string,
-): Readonly<Record<string, string>> {
-  return userInput === "" ? params : { [USER_INPUT]: userInput, ...params };
 }
 
 /** The model of its agents: its own, or the driving model, or what a parameter names. `params`: those that are given. */
 export function modelOfFlow(
-  { workflow, modelOverride }: Pick<LoadedFlow, "workflow" | "modelOverride">,
+  { workflow, modelOverride, code }: LoadedFlow,
   entry: PreparedEntry,
   params?: Readonly<Record<string, string>>,
 ): string {
   if (modelOverride !== undefined) return modelOverride;
   const { model, models = {} } = workflow.settings;
   const driving = idOf(entry.models.driving);
-  if (model === undefined) return driving || modelOfParameters(workflow, params);
+  if (model === undefined) return driving || code.modelOfParameters(workflow, params);
   if ("id" in model) return model.id;
   return idOf(entry.models[model.category] ?? models[model.category] ?? driving);
 }
@@ -341,7 +167,7 @@ export function asksModels(
   const asking = leavesOfJob(entry, jobName).filter((leaf) => {
     if (leaf.kind !== "Flow") return leaf.kind === "Ref";
     const flow = flows[leaf.file];
-    if (flow === undefined || !promptsModels(flow.workflow)) return false;
+    if (flow === undefined || !flow.code.promptsModels(flow.workflow)) return false;
     if (modelOfFlow(flow, entry, params) !== "") return true;
     throw new UsageError(
       `${flow.workflow.file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`,
@@ -350,7 +176,6 @@ export function asksModels(
   return asking.length > 0;
 }
 
-/** None of a job that isn't there. */
 export function leavesOfJob(entry: PreparedEntry, jobName: string): readonly LeafWork<number>[] {
   const work = entry.jobs[jobName]?.work;
   return work === undefined ? [] : leafWorks(work);

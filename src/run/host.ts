@@ -1,10 +1,9 @@
 /**
- * What runs share: the runtime, its sessions, the slots for turns, the rate limit, the secrets to mask, the reporters.
+ * Owns everything that runs share: the runtime, its sessions, the slots for turns, the rate limit, the secrets to mask, the reporters.
  * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens to it is an
  * event of every run under way; after `close()` nothing runs or starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
-import { defined } from "../text/guards.ts";
 import { toolSourcesOf } from "../engine/plan.ts";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
@@ -37,7 +36,7 @@ import {
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
-import { McpServers, type McpServersOptions } from "../tools/mcp/servers.ts";
+import type { McpServers } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
@@ -85,14 +84,14 @@ export interface HostRun {
 
 export interface RunEnd {
   readonly outcome: RunOutcome;
-  /** Of the reporters of this run; those of the host go to `onReporterFailure`. */
+  /** Failures of the run's own reporters; `onReporterFailure` gets those of the host. */
   readonly reporterFailures: readonly ReporterFailure[];
 }
 
 interface ActiveRun extends HostRun {
   readonly parallel: number;
   /** Emits a decision about the runtime, once the start of the run has been emitted. */
-  tell(decision: MadeDecision): void;
+  notify(decision: MadeDecision): void;
 }
 
 /** A run ends within five seconds of its cancel; then its own reporters have two. */
@@ -142,13 +141,11 @@ export class Host {
   }
 
   /** The MCP servers of all runs. They are started when they are needed, and live as long as the host. */
-  get mcp(): McpServers {
-    const redactor: McpServersOptions["redactor"] = {
-      text: (text) => this.redactor.text(text),
-      stream: () => this.redactor.stream(),
-    };
-    this.#mcp ??= new McpServers({ ...this.#options, redactor, version });
-    return this.#mcp;
+  async mcp(): Promise<McpServers> {
+    const { McpServers: Servers } = await import("../tools/mcp/servers.ts");
+    const text = (given: string): string => this.redactor.text(given);
+    const redactor = { text, stream: () => this.redactor.stream() };
+    return (this.#mcp ??= new Servers({ ...this.#options, redactor, version }));
   }
 
   get confinement(): Confinement {
@@ -156,7 +153,7 @@ export class Host {
       ...this.#options,
       mode: this.#options.sandbox,
       scripted: this.rehearses,
-      onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
+      onUnconfined: (reason) => this.#notify({ kind: "sandbox-missing", reason }),
     });
     return this.#confinement;
   }
@@ -189,12 +186,12 @@ export class Host {
       redactor: this.redactor,
       reporters: [
         ...reporters,
-        { name: "host", report: (...told) => this.#reporters.report(...told) },
+        { name: "host", report: (event, view) => this.#reporters.report(event, view) },
       ],
     });
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
-    let [told, saysOpen] = [false, false];
+    let [hasStarted, saysUnconfined] = [false, false];
     const stops = new Map<string, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
       if (event.type === "work.ended") stops.delete(workKey(event.work));
@@ -204,14 +201,16 @@ export class Host {
       const isMarked = event.type === "run.started" && this.rehearses;
       sink.emit(rewrite(isMarked ? { ...event, rehearsed: true } : event));
       if (event.type !== "run.started") return;
-      told = true;
+      hasStarted = true;
       if (sessions.unreachable !== undefined && this.#unreachable !== undefined)
-        run.tell(this.#unreachable);
+        run.notify(this.#unreachable);
     };
     const open: SessionFactory["open"] = (request, stop) => {
       const modelLimits = spec.modelLimits?.[request.modelId];
-      const { modelServer } = spec;
-      return sessions.factory.open({ ...request, ...defined({ modelLimits, modelServer }) }, stop);
+      return sessions.factory.open(
+        { ...request, modelLimits, modelServer: spec.modelServer },
+        stop,
+      );
     };
     const ports = {
       sessions: { open },
@@ -245,10 +244,11 @@ export class Host {
       runId,
       view: sink.view,
       parallel,
-      tell(decision) {
-        const isOpen = decision.kind === "sandbox-missing";
-        if (told && !(isOpen && saysOpen)) emit({ type: "decision", work: null, decision });
-        saysOpen ||= isOpen;
+      notify(decision) {
+        const isUnconfined = decision.kind === "sandbox-missing";
+        const isNew = !(isUnconfined && saysUnconfined);
+        if (hasStarted && isNew) emit({ type: "decision", work: null, decision });
+        saysUnconfined ||= isUnconfined;
       },
       cancel: (reason) => abort.abort(reason),
       stopWork(workId, reason) {
@@ -351,21 +351,21 @@ export class Host {
       mark,
       // A transport answers every request, so no model server is reached, whatever the options.
       ...(transport === undefined ? modelServer(this.#options) : { transport, runtimes }),
-      onRuntimeRestarted: (reason) => this.#tell({ kind: "runtime-restarted", reason }),
+      onRuntimeRestarted: (reason) => this.#notify({ kind: "runtime-restarted", reason }),
       onUnreachable: (server, reason) => {
         this.#unreachable = { kind: "model-unreachable", server, reason };
-        this.#tell(this.#unreachable);
+        this.#notify(this.#unreachable);
       },
       onQueued: (server) => {
         const text = `Model calls wait for each other: ${server} answers others of this run first. Give it more slots (llama.cpp: -np, Ollama: OLLAMA_NUM_PARALLEL), or lower limits.parallel.`;
-        this.#tell({ kind: "note", text });
+        this.#notify({ kind: "note", text });
       },
-      onLeftovers: (runs) => this.#tell({ kind: "leftovers-ended", runs }),
+      onLeftovers: (runs) => this.#notify({ kind: "leftovers-ended", runs }),
     };
   }
 
-  #tell(decision: MadeDecision): void {
-    for (const run of this.#runs.values()) run.tell(decision);
+  #notify(decision: MadeDecision): void {
+    for (const run of this.#runs.values()) run.notify(decision);
   }
 
   #leave(run: ActiveRun): void {

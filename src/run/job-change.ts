@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { changedFilesText, ChangeUnknown, firstFiles, type Change } from "../git/change.ts";
-import { changeFromGit, type ChangeRange } from "../git/git-change.ts";
+import type { ChangeRange } from "../git/git-change.ts";
 import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
@@ -27,7 +27,7 @@ export interface ChangeOptions {
 }
 
 export interface JobChange extends Change {
-  /** Of the run. It holds `diffFile` and nothing else. */
+  /** A folder of the run, which holds only `diffFile`. */
   readonly folder: string;
   readonly diffFile: string;
   readonly remove: () => Promise<void>;
@@ -88,8 +88,10 @@ function findChange({
   write,
 }: Wanted): Promise<Change> {
   const { base, uncommitted } = options;
-  const fromGit = (range: ChangeRange): Promise<Change> =>
-    changeFromGit({ folder, environment, sandbox }, range);
+  const fromGit = async (range: ChangeRange): Promise<Change> => {
+    const { changeFromGit } = await import("../git/git-change.ts");
+    return changeFromGit({ folder, environment, sandbox }, range);
+  };
   if (script !== undefined && base === undefined && uncommitted !== true)
     return ofScript(script, fromGit, write);
   if (options.findChange !== undefined) return options.findChange(folder);

@@ -8,9 +8,8 @@ import { childEnvironment } from "../platform/environment.ts";
 import { GitRepository } from "../git/repository.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
-import { Programs } from "../tools/tool-programs.ts";
-import { fileState } from "./file-state.ts";
-import { OutputFolder, plainName } from "./output-directory.ts";
+import type { Programs } from "../tools/tool-programs.ts";
+import { OutputFolder, plainName } from "../platform/output-folder.ts";
 import { allowedOf, type AllowedVariables } from "./variables.ts";
 
 export interface JobWorkspaceOptions extends AllowedVariables {
@@ -24,16 +23,17 @@ export interface JobWorkspaceOptions extends AllowedVariables {
   readonly records?: readonly string[] | undefined;
 }
 
-/** As GitHub runs a step with `shell: bash`: a command that fails in a script or in a pipeline fails the whole. */
+/** GitHub runs a step with `shell: bash` like this: a failing command in a script or pipeline fails the whole. */
 const bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"];
 const graceMs = 2_000;
 
 export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
   const { workingDirectory, environment, clock, redact, mark } = options;
   let started: Programs | undefined;
-  const programs = (): Programs => {
+  const programs = async (): Promise<Programs> => {
     const variables = childEnvironment(environment);
-    return (started ??= new Programs({
+    const { Programs: All } = await import("../tools/tool-programs.ts");
+    return (started ??= new All({
       workingDirectory,
       variables,
       clock,
@@ -52,7 +52,9 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
     if (broken !== undefined)
       return { kind: "failed", reason: `${broken[0]} would contain a NUL character`, tail: "" };
     const log = openLog(logs, label);
-    const end = await programs().run(
+    const end = await (
+      await programs()
+    ).run(
       {
         command: typeof run === "string" ? [...bash, run] : run,
         field: "run",
@@ -86,6 +88,7 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
 
   async function watch(globs: readonly string[]): Promise<() => Promise<boolean>> {
     const own = [...(options.records ?? []), ...[outputDirectory ?? []].flat()];
+    const { fileState } = await import("./file-state.ts");
     const state = (): Promise<string> =>
       fileState({ folder: workingDirectory, repository, own }, globs);
     const before = await state();

@@ -13,7 +13,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
 
 const DEFAULT_MAX = 20_000;
-/** Of a file that somebody else has made longer. */
+/** Somebody else may have made the file longer than `max`. */
 const LONGEST_FILE = 10_000_000;
 
 /** Undefined: the job has none. Throws `UsageError` if the file can't be its memory. */

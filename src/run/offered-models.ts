@@ -97,7 +97,7 @@ export function unofferedModels(
   const isUnknown = ({ id }: NamedModel): boolean => !known.has(withoutLatest(id));
   const found = toDiagnostics(namedModels(entry).filter(isUnknown).map(problem), place);
   const ofEntry = new Set(modelsNamedBy(entry));
-  // Those of a workflow that is the entry are the entry's.
+  // If the entry is a workflow, its models are reported for the entry.
   const ofFlows = Object.values(flows).flatMap((flow) => {
     const { workflow } = flow;
     const id = modelOfFlow(flow, entry);

@@ -22,7 +22,7 @@ export function checkOutputs(
   }
 }
 
-/** The same for all names of a file, links of both kinds among them. */
+/** All names of a file have one identity, hard and symbolic links included. */
 function identity(path: string): string {
   const absolute = resolve(path);
   try {

@@ -44,7 +44,7 @@ export function readProvider(
   };
 }
 
-/** What is wrong with the address of a model server, as a phrase that follows its name. Never quotes it, because it may contain a key. */
+/** Describes the problem of a model server's address, as a phrase that follows its name. Never quotes it, because it may contain a key. */
 export function addressProblem(baseUrl: string, keyOption: string): string | undefined {
   const url = urlOf(baseUrl);
   if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(baseUrl)) {

@@ -1,8 +1,14 @@
 import { conditionIds } from "../entry/work.ts";
-import type { GivenEvent, PastItems, PastRun, PastWork } from "../engine/past.ts";
-import type { EventOf, RunEvent, RunOutcome } from "../events/event.ts";
+import type {
+  GivenEvent,
+  PastItems,
+  PastRun,
+  PastWork,
+  StepEvent,
+  UnderWay,
+} from "../engine/past.ts";
+import type { EventOf, RunEvent, RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import { itemsIn, workKey } from "../events/plan.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
 import { damageOf, readJournalFile, type JournalCondition } from "../journal/file.ts";
 
 export type Started = Extract<RunEvent, { type: "run.started" }>;
@@ -14,8 +20,17 @@ export interface EarlierJob {
   /** A work was canceled, or has no end. */
   readonly wasStopped: boolean;
   readonly begun: ReadonlySet<string>;
-  readonly steps: readonly (StepStarted | StepEnded)[];
-  readonly hasEnded: boolean;
+  /** It ends before the run had taken over what the run before it had done. */
+  readonly isIncomplete: boolean;
+}
+
+interface Open {
+  readonly work: WorkRef;
+  readonly modelId: string | undefined;
+  readonly given: GivenEvent[];
+  readonly steps: StepEvent[];
+  /** How many of its restored steps have not followed yet. */
+  missing: number;
 }
 
 export class EarlierRun {
@@ -23,10 +38,10 @@ export class EarlierRun {
   readonly #takes: "done" | "ended";
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
+  readonly #underWay: UnderWay[] = [];
   readonly #lists: PastItems[] = [];
   readonly #begun = new Set<string>();
-  readonly #steps: (StepStarted | StepEnded)[] = [];
-  readonly #open = new Map<string, { modelId: string | undefined; given: GivenEvent[] }>();
+  readonly #open = new Map<string, Open>();
   #outcome: RunOutcome | undefined;
   #wasStopped = false;
   #tokens = 0;
@@ -52,19 +67,28 @@ export class EarlierRun {
       case "run.ended":
         this.#outcome = event.jobOutcome ?? event.outcome;
         return;
-      case "work.started":
-        this.#open.set(workKey(event.work), { modelId: event.modelId, given: [] });
-        this.#begun.add(event.work.taskId);
+      case "work.started": {
+        const { work, modelId, restoredSteps: missing = 0 } = event;
+        this.#open.set(workKey(work), { work, modelId, given: [], steps: [], missing });
+        this.#begun.add(work.taskId);
         return;
+      }
       case "turn.started":
         this.#begun.add(event.work.taskId);
         return;
       case "work.ended":
         return this.#end(event);
       case "step.started":
-      case "step.ended":
-        this.#steps.push(event);
+      case "step.ended": {
+        const open = this.#open.get(workKey(event.work));
+        if (open === undefined) return;
+        const { at: _at, runId: _runId, ...step } = event;
+        open.steps.push(step);
+        // A workflow that could not be continued has started again.
+        if (event.restored !== true) open.missing = 0;
+        else if (event.type === "step.ended") open.missing -= 1;
         return;
+      }
       case "items.listed": {
         const { workId, items, outerItems = [] } = event;
         this.#lists.push({ workId, items, outerItems });
@@ -94,17 +118,23 @@ export class EarlierRun {
   get job(): EarlierJob {
     const started = this.#started;
     const { tokens = 0, cost = 0, milliseconds = 0 } = started?.resumed ?? {};
+    const underWay = [
+      ...this.#underWay,
+      ...[...this.#open.values()].map((open) => underWayOf(open)),
+    ];
     return {
       started,
       outcome: this.#outcome,
       begun: this.#begun,
-      steps: this.#steps,
-      hasEnded: this.#begun.size > 0 && this.#open.size === 0,
+      isIncomplete:
+        (started?.resumed !== undefined && this.#begun.size === 0) ||
+        underWay.some(({ missing }) => missing > 0),
       wasStopped: this.#wasStopped || this.#open.size > 0,
       past: {
         runId: started?.runId ?? "",
         traceparent: started?.traceparent,
         works: this.#works,
+        underWay,
         lists: this.#lists,
         tokens: tokens + this.#tokens,
         cost: cost + this.#cost,
@@ -118,16 +148,66 @@ export class EarlierRun {
     const open = this.#open.get(key);
     this.#open.delete(key);
     if (outcome.kind === "canceled") this.#wasStopped = true;
-    if (open === undefined || outcome.kind === "canceled") return;
-    if (this.#takes === "done") {
-      const hasAnswered = this.#conditions.has(work.workId);
-      if (outcome.kind === "crashed") return;
-      if (outcome.kind === "failed" && (!hasAnswered || outcome.unanswered === true)) return;
+    if (open === undefined) return;
+    const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
+    if (!takesAll && !hasAnswered(outcome)) {
+      this.#underWay.push(underWayOf(open, outcome));
+      return;
     }
-    const { modelId, given } = open;
-    const past = { workId: work.workId, items: itemsIn(work), modelId, outcome, report, given };
-    this.#works.push({ ...past, output: output ?? report ?? "" });
+    const isNo = outcome.kind === "failed" && this.#conditions.has(work.workId);
+    if (outcome.kind === "canceled" || !(takesAll || isNo || outcome.kind !== "failed")) return;
+    const { modelId, given, steps } = open;
+    const past = { workId: work.workId, items: itemsIn(work), modelId, outcome, report };
+    this.#works.push({ ...past, given, steps, output: output ?? report ?? "" });
   }
+}
+
+function hasAnswered(outcome: WorkOutcome): boolean {
+  if (outcome.kind === "failed") return outcome.unanswered !== true;
+  return outcome.kind !== "canceled" && outcome.kind !== "crashed";
+}
+
+function underWayOf({ work, steps, missing }: Open, outcome?: WorkOutcome): UnderWay {
+  const first = unhandledFailure(steps);
+  const failed = steps[first];
+  return {
+    workId: work.workId,
+    taskId: work.taskId,
+    items: itemsIn(work),
+    outcome,
+    steps: steps.slice(0, first),
+    failed: failed?.type === "step.ended" ? failed : undefined,
+    missing,
+  };
+}
+
+/** The step that has failed, and the CALLs with it, but none whose failure was handled by an edge or by ON_FAILED. */
+function unhandledFailure(events: readonly StepEvent[]): number {
+  let first = events.length;
+  for (;;) {
+    const event = events[first - 1];
+    if (event?.type !== "step.ended" || event.succeeded || event.to !== undefined) return first;
+    const after = events[first];
+    // A CALL began before the steps that it contains.
+    if (after !== undefined && after.step >= event.step) return first;
+    first -= 1;
+  }
+}
+
+/** The commands that would run a second time: whether they may is not ours to decide. */
+export function interruptedCommand(
+  { taskId, outcome, steps, failed }: UnderWay,
+  isCommand: boolean,
+): { readonly name: string; readonly failed?: string | undefined } | undefined {
+  if (isCommand)
+    return { name: taskId, failed: outcome?.kind === "failed" ? outcome.reason : undefined };
+  const open = steps.at(-1);
+  if (open?.type !== "step.started" || open.input?.kind !== "execute") return undefined;
+  // Commands that were not allowed have not begun.
+  const hasBegun =
+    failed === undefined ||
+    failed.effects?.some((one) => one.kind === "failed" && one.runs !== undefined);
+  return hasBegun === true ? { name: open.activity, failed: failed?.reason } : undefined;
 }
 
 export type ReadJob = EarlierJob & { readonly condition: JournalCondition };

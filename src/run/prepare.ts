@@ -3,18 +3,19 @@ import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
-import type { FanOut } from "../engine/fan-out.ts";
-import type { PastRun } from "../engine/past.ts";
 import type { Transition } from "../engine/ports.ts";
 import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
-import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
+import type { Limits } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
-import { callersOfJob, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
+import type { Asker } from "../workflow/run/ask.ts";
+import type { Executor } from "../workflow/run/executor.ts";
+import type { FlowResult } from "../workflow/run/run-flow.ts";
+import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
 import {
   checkNames,
   chooseJob,
@@ -23,8 +24,15 @@ import {
   readRehearsal,
   userInputWarnings,
 } from "./entry-files.ts";
+import {
+  checkEntryOptions,
+  checkFlowOptions,
+  environmentWarnings,
+  hasFlow,
+  readingOf,
+} from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
-import { changeOfJob, type ChangeOptions, type JobChange } from "./job-change.ts";
+import { changeOfJob, type ChangeOptions } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
   ALL_MODELS,
@@ -37,54 +45,31 @@ import {
   type WriteName,
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
+import type { FieldsOn } from "./option-table.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/own-file.ts";
-import { continueJob, type ContinueOptions } from "./resume-job.ts";
+import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
-import { checkRecords, type RecordPaths } from "./records.ts";
-import type { SpecOptions } from "./run-spec.ts";
+import { checkRecords, recordFiles } from "./records.ts";
+import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
-import { checkVariablesOfJob, claimedNames } from "./variables.ts";
+import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
-import {
-  checkEntryOptions,
-  checkFlowOptions,
-  environmentWarnings,
-  hasFlow,
-  readingOf,
-  startOfWorkflow,
-  type StartOptions,
-  type WorkflowRunOptions,
-  type WorkflowStart,
-} from "./workflow-run.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions
-  extends ModelAccess, WorkflowRunOptions, RecordPaths, ChangeOptions, ContinueOptions {
+export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions, ContinueOptions {
   readonly entryFile: string;
   /** Names the entry in the journal and reports, if its file is only a copy. */
   readonly entryName?: string;
   readonly jobName?: string;
-  readonly userInput?: string;
-  readonly inputs?: Inputs;
-  readonly workingDirectory?: string;
   readonly origin?: Origin | undefined;
   /** The leg of a matrix. With `resume`, that of the journal must be the same. */
   readonly leg?: string | undefined;
-  readonly models?: Models;
-  /** Throws, before anything starts, if the entry names a model that is not offered. Not with `rehearse`. */
-  readonly checkModels?: boolean;
-  readonly permissions?: PermissionPreset;
-  /** Whether programs run in a sandbox, if that is stricter than what the permissions say. */
-  readonly sandbox?: SandboxMode | undefined;
   readonly limits?: Limits;
   /** The option or input that set each of them, as the user wrote it. */
   readonly limitNames?: LimitSources;
   /** How to write an option's name in an error. Default: as the command line does, `--user-input`. */
   readonly write?: WriteName;
-  readonly rehearse?: string;
-  /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
-  readonly inPlace?: boolean;
   /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
   readonly checkFolder?: (folder: string) => Promise<void>;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
@@ -95,6 +80,11 @@ export interface RunOptions
   readonly live?: boolean | undefined;
   /** Whether what tasks note is kept for later runs. Default: true; never of a rehearsal, or of a part of a job. */
   readonly remembers?: boolean;
+  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
+  readonly asker?: Asker;
+  /** Run code fences of further tags, or those that there are in another way. */
+  readonly executors?: readonly Executor[];
+  readonly onResult?: (result: FlowResult) => void;
   readonly gateTurns?: RunOnHostOptions["gateTurns"];
   readonly terminal?: Omit<TerminalOptions, "clock">;
   readonly reporters?: readonly Reporter[];
@@ -106,11 +96,9 @@ export interface RunOptions
 }
 
 export type SettledEntry = Pick<
-  SpecOptions,
+  Run,
   "entry" | "fingerprintOf" | "limits" | "permissions" | "env" | "answers" | "executors"
-> & {
-  readonly flows: Flows;
-};
+> & { readonly flows: Flows };
 
 export function settleEntry(
   { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
@@ -140,37 +128,67 @@ export function settleEntry(
   };
 }
 
-/** Undefined if it is no workflow. Throws `UsageError` or `DiagnosticsError` if it can't begin like this. */
+interface BegunJob extends Pick<PreparedRun, "past" | "fanOut"> {
+  readonly userInput: string | undefined;
+  readonly resumed?: ResumedJob | undefined;
+  readonly notes: readonly string[];
+  /** Set if the whole job is a workflow. */
+  readonly whole?: PreparedRun["whole"];
+  readonly warnings?: readonly Diagnostic[];
+}
+
+/** Throws `UsageError` or `DiagnosticsError` if the job can't begin, or can't continue, like this. */
 export async function beginJob(
-  loaded: Pick<ReadEntry, "flows" | "whole">,
+  { flows, whole = "" }: Pick<ReadEntry, "flows" | "whole">,
   settled: SettledEntry,
   jobName: string,
-  start: Omit<StartOptions, keyof SettledEntry>,
-): Promise<WorkflowStart | undefined> {
-  const { whole = "", flows } = loaded;
+  options: Parameters<typeof continueJob>[2] &
+    Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
+): Promise<BegunJob> {
+  const { script, onResult, environment, rehearses, write = asFlag } = options;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
-  const options = { ...start, ...settled };
-  const begun = flow && (await startOfWorkflow(flow, options));
-  checkVariablesOfJob(options, jobName, start.write);
-  return begun;
+  const job = {
+    entry: settled.fingerprintOf ?? settled.entry,
+    jobName,
+    flows,
+    whole: flow && whole,
+  };
+  const { plan, resume, shard, journals } = options;
+  const continues = plan === true || (resume ?? shard ?? journals) !== undefined;
+  const {
+    resumed,
+    fanOut,
+    warnings: notes = [],
+  }: Awaited<ReturnType<typeof continueJob>> = continues
+    ? await (await import("./resume-job.ts")).continueJob(job, script, options)
+    : {};
+  const userInput = resumed?.userInput ?? options.userInput ?? script?.userInput;
+  const started =
+    flow &&
+    flow.code.startWorkflow(flow, {
+      ...settled,
+      environment,
+      resume,
+      write,
+      params: { ...script?.params, ...options.params },
+      userInput: userInput ?? "",
+      resumed,
+      onResult,
+    });
+  checkVariablesOfJob({ ...settled, environment, rehearses }, jobName, write);
+  return { ...started, resumed, past: resumed?.past, fanOut, userInput, notes };
 }
 
 /** Checked input, which can no longer be refused. */
-export interface PreparedRun extends SettledEntry {
+export interface PreparedRun extends Run {
+  readonly flows: Flows;
   readonly loaded: ReadEntry;
   readonly jobName: string;
-  readonly userInput: string;
   readonly inputs: Inputs;
-  readonly workingDirectory: string;
-  /** The folder that it is a copy of; else the same. */
+  /** The folder that `workingDirectory` is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
-  readonly change: JobChange | undefined;
-  readonly past: PastRun | undefined;
-  readonly fanOut: FanOut | undefined;
-  readonly memory: PlannedMemory | undefined;
   readonly warnings: readonly Diagnostic[];
-  readonly whole: SpecOptions["whole"];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
@@ -185,7 +203,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   return prepareLoaded(options, loaded, jobName, script);
 }
 
-/** As `prepareRun`, for a rehearsal that names its entry and job itself. `change` is made to the entry that was read. */
+/** Like `prepareRun`, for a rehearsal that names its entry and job itself. `change` edits the entry that was read. */
 export async function prepareRehearsal(
   options: RunOptions,
   script: Script,
@@ -212,23 +230,9 @@ async function prepareLoaded(
   checkFlowOptions(loaded.entry, jobName, options, write);
   const settled = settleEntry(loaded, options, script);
   const { entry, permissions, flows } = settled;
-  const start = await beginJob(loaded, settled, jobName, {
-    ...options,
-    script,
-    rehearses,
-    write,
-  });
-  checkSandboxOption(options.sandbox, callersOfJob(entry, jobName, permissions, flows), write);
-  const continued =
-    start === undefined
-      ? await continueJob({ entry: loaded.entry, jobName, flows }, script, {
-          ...options,
-          rehearses,
-        })
-      : undefined;
-  const { resumed } = continued ?? {};
-  const userInput =
-    resumed?.userInput ?? start?.userInput ?? options.userInput ?? script?.userInput;
+  const begun = await beginJob(loaded, settled, jobName, { ...options, script, rehearses, write });
+  const { resumed, past, fanOut, userInput, whole } = begun;
+  checkSandboxOption(options.sandbox, permissionScopes(entry, jobName, permissions, flows), write);
   const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
   if (noInput !== undefined)
     throw new UsageError(
@@ -273,7 +277,7 @@ async function prepareLoaded(
     release = lockJournal(options);
     resumed?.checkHead(change?.head);
     const { remembers = true } = options;
-    const isWhole = continued?.fanOut?.kind !== "part";
+    const isWhole = fanOut?.kind !== "part";
     const isKept = remembers && isWhole && !rehearses;
     memory = readMemory(entry, jobName, workspace.path, isKept);
   } catch (error) {
@@ -284,11 +288,16 @@ async function prepareLoaded(
     ...settled,
     loaded,
     jobName,
+    ask: options.asker,
+    entryFile: options.entryName ?? loaded.file,
+    serversApart: options.serversApart,
+    records: recordFiles(options, environment).map((path) => resolve(path)),
+    outputDirectory: options.outputDir && resolve(options.outputDir),
     change,
-    past: resumed?.past,
-    fanOut: continued?.fanOut,
+    past,
+    fanOut,
     memory,
-    ...filledIn({ userInput: userInput ?? "", inputs, whole: start?.whole }, script, {
+    ...filledIn({ userInput: userInput ?? "", inputs, whole }, script, {
       given: { ...options, ...resumed },
       workingDirectory: workspace.path,
     }),
@@ -297,16 +306,16 @@ async function prepareLoaded(
     script,
     warnings: [
       ...loaded.warnings,
-      ...[...(continued?.warnings ?? []), ...changeWarnings].map((reason): Diagnostic => ({
+      ...[...begun.notes, ...changeWarnings].map((reason): Diagnostic => ({
         codePath: "",
         severity: "warning",
         reason,
       })),
-      ...(start?.warnings ?? userInputWarnings(loaded, jobName, userInput)),
+      ...(begun.warnings ?? userInputWarnings(loaded, jobName, userInput)),
       ...environmentWarnings(
         env,
         environment,
-        hasFlow(entry, jobName) ? claimedNames(entry, flows) : env,
+        hasFlow(entry, jobName) ? reservedEnvNames(entry, flows) : env,
       ),
     ],
     cleanUp,

@@ -30,7 +30,7 @@ export interface RecordedRun {
     readonly namedDirectory: string;
     readonly permissions: PermissionPreset | undefined;
     readonly script: Script | undefined;
-    readonly change: Change | undefined;
+    readonly change?: Change | undefined;
   };
   readonly options: {
     readonly workingDirectory?: string;
@@ -94,7 +94,7 @@ function filled<T extends object>(fields: T): T | undefined {
 
 const MAX_DIFF = 256 * 1024;
 
-/** As data: what git knows of it may be gone. The commits of a workspace are made again. */
+/** Recorded as data, because its commits may be gone by then. The commits of a workspace are made again. */
 function recordedChange(
   { change, script }: RecordedRun["prepared"],
   workspace: Workspace | undefined,
@@ -178,7 +178,7 @@ export class SeenRun {
     };
   }
 
-  /** Without the folder of this run: the next one works in another. */
+  /** Replaces the folder of this run, because the next one works in another. */
   #portable(text: string): string {
     const name = "${workingDirectory}";
     const literal = text.replaceAll(name, `$${name}`);
@@ -187,7 +187,7 @@ export class SeenRun {
   }
 }
 
-/** Undefined if `expect` holds, or if the run didn't follow the script: what it did says nothing about the job. */
+/** Undefined if `expect` is complete, or if the run didn't follow the script: what it did says nothing about the job. */
 export async function updatedRehearsal(
   { file }: Script,
   seen: SeenRun,
@@ -198,8 +198,7 @@ export async function updatedRehearsal(
   const format = formatOfFile(file) ?? "yaml";
   const read = readDocument(text, { file, format });
   const value = read.kind === "read" && isRecord(read.value) ? read.value : {};
-  const has = isRecord(value["expect"]) ? value["expect"] : undefined;
-  if (has !== undefined && failures.length === 0) return undefined;
+  const has = isRecord(value["expect"]) ? value["expect"] : {};
   const changes = changesOf(has, seen.fields, failures);
   if (Object.keys(changes).length === 0) return undefined;
   const edited = editObject(text, format, "expect", changes);
@@ -208,26 +207,25 @@ export async function updatedRehearsal(
   return readRehearsal(file);
 }
 
-/** Fields that `expect` has are brought up to date; a new one gets the result and the works. */
+/** Fields that `expect` has are brought up to date. Those that say what the job did are added where they are missing. */
 function changesOf(
-  has: Readonly<Record<string, unknown>> | undefined,
+  has: Readonly<Record<string, unknown>>,
   seen: SeenRun["fields"],
   failures: readonly string[],
 ): FieldChanges {
-  if (has === undefined) {
-    const { result, works, verdict, findings } = seen;
-    return {
-      ...(result === "succeeded" ? {} : { result }),
-      ...defined({ works }),
-      ...(verdict === "none" ? {} : { verdict }),
-      ...(isList(findings) && findings.length > 0 ? { findings } : {}),
-    };
-  }
   const fails = (name: string): boolean =>
     failures.some((failure) => /^expect\.(\w+)/.exec(failure)?.[1] === name);
   // The result and its reason have no place of their own in a failure.
   const resultFails = failures.some((failure) => failure.startsWith("expect ("));
+  const { result, works, verdict, findings } = seen;
+  const missing: Readonly<Record<string, boolean>> = {
+    result: result !== undefined && result !== "succeeded",
+    works: works !== undefined,
+    verdict: verdict !== "none",
+    findings: isList(findings) && findings.length > 0,
+  };
   const changed = Object.entries(seen).filter(([name, now]) => {
+    if (missing[name] === true && !Object.hasOwn(has, name)) return true;
     if (name === "result") return resultFails && now !== (has["result"] ?? "succeeded");
     if (name === "reason") return resultFails && Object.hasOwn(has, name);
     return now !== undefined && fails(name);

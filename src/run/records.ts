@@ -1,19 +1,12 @@
-/** What a run writes about itself into files that the user names: a row of the table each. */
-import { join } from "node:path";
+/** Files that a run writes about itself where the user names them: each is a row of the table. */
 import type { Reporter } from "../events/sink.ts";
-import { createJournal } from "../journal/write.ts";
 import type { Environment } from "../platform/environment.ts";
-import { errorMessage, fileErrorMessage } from "../platform/system-error.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { createHtmlReport } from "./html-report.ts";
 import { version } from "../generated/version.ts";
-import { junitXml, testSuiteOf } from "../outputs/junit.ts";
-import { sarifLog } from "../outputs/sarif.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
-import { createRecording, type RecordedRun } from "./recording.ts";
-import { openOutputDirectory, plainName } from "./output-directory.ts";
-import { createStepHistory } from "./step-history.ts";
+import type { RecordedRun } from "./recording.ts";
 import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
 
@@ -40,36 +33,56 @@ export type RunRecord = Reporter & {
 
 interface RecordContext {
   readonly redactor: Redactor;
-  /** What a recording says about the run. Without it, nothing can be recorded. */
+  /** Describes the run for a recording. If absent, nothing can be recorded. */
   readonly recorded?: RecordedRun;
 }
 
 type RecordKind = { readonly title: string } & (
   | {
-      /** Throws if it can't be written, so that this is known before a long run. */
-      readonly open: (path: string, context: RecordContext) => RunRecord | undefined;
+      /** Rejects if it can't be written, so that this is known before a long run. */
+      readonly open: (path: string, context: RecordContext) => Promise<RunRecord | undefined>;
     }
   /** At the end, from the view of the run. */
-  | { readonly render: (view: RunView) => string }
+  | { readonly render: () => Promise<(view: RunView) => string> }
 );
 
 const kinds: Readonly<Record<RecordOption, RecordKind>> = {
-  journal: { title: "journal", open: (path) => createJournal(path) },
+  journal: {
+    title: "journal",
+    open: async (path) => (await import("../journal/write.ts")).createJournal(path),
+  },
   record: {
     title: "recording",
-    open: (path, { recorded, redactor }) => recorded && createRecording(path, recorded, redactor),
+    open: async (path, { recorded, redactor }) =>
+      recorded && (await import("./recording.ts")).createRecording(path, recorded, redactor),
   },
-  htmlReport: { title: "HTML report", open: createHtmlReport },
-  outputDir: { title: "output directory", open: (path) => openOutputDirectory(path) },
+  htmlReport: {
+    title: "HTML report",
+    open: async (path) => (await import("./html-report.ts")).createHtmlReport(path),
+  },
+  outputDir: {
+    title: "output directory",
+    open: async (path) => (await import("./output-directory.ts")).openOutputDirectory(path),
+  },
   sarif: {
     title: "SARIF file",
-    render: (view) => `${JSON.stringify(sarifLog(version, view), null, 2)}\n`,
+    async render() {
+      const { sarifLog } = await import("../outputs/sarif.ts");
+      return (view) => `${JSON.stringify(sarifLog(version, view), null, 2)}\n`;
+    },
   },
   junit: {
     title: "JUnit file",
-    render: (view) => junitXml(testSuiteOf(view)),
+    async render() {
+      const { junitXml, testSuiteOf } = await import("../outputs/junit.ts");
+      return (view) => junitXml(testSuiteOf(view));
+    },
   },
-  history: { title: "history", open: (path, { redactor }) => createStepHistory(path, redactor) },
+  history: {
+    title: "history",
+    open: async (path, { redactor }) =>
+      (await import("./step-history.ts")).createStepHistory(path, redactor),
+  },
 };
 
 export function checkRecords(inputs: readonly (string | undefined)[], paths: RecordPaths): void {
@@ -77,31 +90,44 @@ export function checkRecords(inputs: readonly (string | undefined)[], paths: Rec
   checkOutputs(inputs, Object.fromEntries(outputs));
 }
 
-export function openRecords(paths: RecordPaths, context: RecordContext): readonly RunRecord[] {
+export async function openRecords(
+  paths: RecordPaths,
+  context: RecordContext,
+): Promise<readonly RunRecord[]> {
   const opened: RunRecord[] = [];
-  return orAbandon(opened, () => {
+  await closeOnError(opened, async () => {
     for (const option of options) {
       const path = paths[option];
-      const record = path === undefined ? undefined : openRecord(kinds[option], path, context);
+      const record =
+        path === undefined ? undefined : await openRecord(kinds[option], path, context);
       if (record !== undefined) opened.push(record);
     }
-    return opened;
   });
+  return opened;
 }
 
-function openRecord(kind: RecordKind, path: string, context: RecordContext): RunRecord | undefined {
+async function openRecord(
+  kind: RecordKind,
+  path: string,
+  context: RecordContext,
+): Promise<RunRecord | undefined> {
   const { title } = kind;
   try {
-    return "open" in kind ? kind.open(path, context) : createViewFile(title, path, kind.render);
+    return "open" in kind
+      ? await kind.open(path, context)
+      : createViewFile(title, path, await kind.render());
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`Can't write the ${title} ${path}: ${fileErrorMessage(error)}`);
   }
 }
 
-export function orAbandon<T>(records: readonly RunRecord[], start: () => T): T {
+export async function closeOnError<T>(
+  records: readonly RunRecord[],
+  start: () => T | Promise<T>,
+): Promise<T> {
   try {
-    return start();
+    return await start();
   } catch (error) {
     for (const record of records) record.abandon?.();
     throw error;
@@ -113,25 +139,6 @@ export function recordFiles(paths: RecordPaths, environment: Environment): reado
   return [...options.map((option) => paths[option]), ...ofStep].filter(
     (path) => path !== undefined,
   );
-}
-
-/** A journal that can't be written ends no run: it is reported as incomplete. */
-export function openJournalIn(
-  folder: string,
-  jobName: string,
-  runId: string,
-  now: number,
-): Reporter {
-  const name = plainName(jobName, 40);
-  const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
-  try {
-    return createJournal(join(folder, `${name}-${start}-${runId}.jsonl`));
-  } catch (error) {
-    const report = (): never => {
-      throw new Error(errorMessage(error), { cause: error });
-    };
-    return { name: "journal", essential: true, report };
-  }
 }
 
 /** The files through which a step of GitHub Actions speaks to the runner and to later steps. */

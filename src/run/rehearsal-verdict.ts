@@ -71,7 +71,7 @@ export function withoutAdvice(event: RunEventBody): RunEventBody {
 
 function plainDecision(decision: MadeDecision): MadeDecision {
   if (decision.kind === "session-crashed" && crashStatus(decision.crash) !== undefined) {
-    // What the runtime adds to the status is such advice too.
+    // The runtime's addition to the status is such advice, too.
     const { detail: _advice, ...crash } = decision.crash;
     return { ...decision, crash };
   }

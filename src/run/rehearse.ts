@@ -133,7 +133,7 @@ async function rehearseScript(
   if (update && signals.signal?.aborted !== true) {
     const written = await updatedRehearsal(script, seen, failures);
     if (written !== undefined) {
-      // What can't be written, such as an expected decision, still fails.
+      // Parts that can't be written, such as an expected decision, still fail.
       const again = await rehearseScript(
         written,
         { workingDirectory, runtimes, ...given },

@@ -1,16 +1,22 @@
 /** What a job continues from. A difference refuses it: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
-import type { PastRun } from "../engine/past.ts";
-import type { JobFingerprints } from "../events/plan.ts";
+import { isWhole, type PastRun } from "../engine/past.ts";
+import type { JobFingerprints, PlannedLeaf } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { PreparedEntry } from "../entry/model.ts";
+import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
-import { isWhole } from "../workflow/run/restore.ts";
 import { jobFingerprints } from "./fingerprint.ts";
 import type { Flows } from "./flows.ts";
-import { asFlag, type Inputs, UsageError, type WriteName } from "./options.ts";
-import { type EarlierJob, readEarlierJob, unusable } from "./past-run.ts";
+import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./options.ts";
+import {
+  type EarlierJob,
+  interruptedCommand,
+  readEarlierJob,
+  type Started,
+  unusable,
+} from "./past-run.ts";
 import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 
 export interface ContinueOptions {
@@ -23,9 +29,16 @@ export interface ContinueOptions {
   readonly onMissing?: "fail" | "continue";
 }
 
+interface ContinuedJob {
+  readonly entry: PreparedEntry;
+  readonly jobName: string;
+  readonly flows: Flows;
+  readonly whole?: string | undefined;
+}
+
 /** Throws `UsageError` if the job can't go on from there, or can't be split. */
 export async function continueJob(
-  job: { readonly entry: PreparedEntry; readonly jobName: string; readonly flows: Flows },
+  job: ContinuedJob,
   script: Script | undefined,
   options: ContinueOptions & Partial<ResumeOptions> & { readonly rehearses: boolean },
 ): Promise<{ resumed?: ResumedJob; fanOut?: FanOut; warnings?: readonly string[] }> {
@@ -35,6 +48,8 @@ export async function continueJob(
     write,
     rehearses,
     resumeAnyway: options.resumeAnyway,
+    rerun: options.rerun,
+    params: options.params,
     userInput: options.userInput ?? script?.userInput,
     inputs: { ...script?.inputs, ...options.inputs },
   };
@@ -77,20 +92,26 @@ const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Se
 
 interface ResumeOptions extends Resuming {
   readonly resumeAnyway?: boolean | undefined;
+  readonly rerun?: boolean | undefined;
+  readonly params?: Params | undefined;
   readonly inputs?: Inputs | undefined;
   readonly write: WriteName;
 }
 
-interface ResumedJob {
+export interface ResumedJob {
   readonly past: PastRun;
+  /** Everything that had begun has ended, with an answer. */
+  readonly isOver: boolean;
   /** As they were, with those that were given again because the journal doesn't hold them. */
   readonly userInput: string;
   readonly inputs: Inputs;
+  /** Of a workflow that is the whole job. */
+  readonly params: Params | undefined;
   /** Throws `UsageError` if the run would be about another change. */
   readonly checkHead: (head: string | undefined) => void;
 }
 
-export async function readResumed(
+async function readResumed(
   options: Resuming & { readonly resume: string; readonly rehearses: boolean },
 ): Promise<EarlierJob> {
   const refuse = refusing(options);
@@ -103,7 +124,7 @@ export async function readResumed(
 }
 
 /** Refuses the journal of another leg, which worked with other inputs or on another runner. */
-export function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resuming): void {
+function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resuming): void {
   const before = started?.origin?.leg;
   const { leg = before, write = asFlag } = options;
   if (before === undefined || before === leg) return;
@@ -113,8 +134,8 @@ export function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resu
 }
 
 function resumeJob(
-  earlier: Pick<EarlierJob, "started" | "past" | "begun">,
-  { entry, jobName, flows }: { entry: PreparedEntry; jobName: string; flows: Flows },
+  earlier: Omit<EarlierJob, "outcome" | "wasStopped">,
+  { entry, jobName, flows, whole }: ContinuedJob,
   options: ResumeOptions,
 ): ResumedJob {
   const refuse = refusing(options);
@@ -126,11 +147,16 @@ function resumeJob(
     throw refuse(`it is not the journal of a job, or agent-jobs ${started.version} wrote it.`);
   checkSame(earlier, started.fingerprints, jobFingerprints(entry, jobName, flows), options);
   checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
-  const { userInput, inputs } = options;
+  checkUnderWay(earlier, started, options);
+  const { userInput, inputs, params = {} } = options;
+  const { work } = started;
+  const isFlow = whole !== undefined && work.kind === "Flow";
   return {
     past,
+    isOver: earlier.begun.size > 0 && past.underWay.length === 0,
     userInput: sameInput(started.userInput, { ...options, userInput }),
     inputs: sameTexts("input", started.inputs ?? {}, inputs ?? {}, options),
+    params: isFlow ? sameTexts("param", work.params, params, options) : undefined,
     checkHead(head) {
       const before = started.change?.head;
       if (before !== undefined && head !== undefined && before !== head)
@@ -158,6 +184,31 @@ function checkSame(
     throw refuse(
       `${changed.map(quoted).join(", ")} ${changed.length === 1 ? "has" : "have"} changed since, but had not started. Pass ${write("resume-anyway")} to continue with the current entry.`,
     );
+}
+
+/** Commands that were under way run a second time only if the user says so. */
+function checkUnderWay(
+  { past, isIncomplete }: Omit<EarlierJob, "outcome" | "wasStopped">,
+  { work }: Started,
+  options: ResumeOptions,
+): void {
+  const { write, rerun = false, resume = "the run" } = options;
+  const commands = leafWorks<number, PlannedLeaf>(work).filter(({ kind }) => kind === "Run");
+  // The commands of a workflow that have ended would run again.
+  if (isIncomplete)
+    throw refusing(options)(
+      "it ends before that run had taken over what the run before it had done. Resume the journal of that one.",
+    );
+  for (const one of past.underWay) {
+    const isCommand = commands.some(({ workIdInJob }) => workIdInJob === one.workId);
+    const found = rerun ? undefined : interruptedCommand(one, isCommand);
+    if (found === undefined) continue;
+    const why =
+      found.failed === undefined
+        ? `${found.name} was running when ${resume} was interrupted.`
+        : `${found.name} had begun when it failed: ${found.failed}`;
+    throw new UsageError(`${write("resume")}: ${why} Pass ${write("rerun")} to run it again.`);
+  }
 }
 
 /** A text that the journal doesn't hold as it was, and that the rest of the run may use. `texts`: of the job. */
@@ -202,7 +253,7 @@ interface Resuming {
   readonly write?: WriteName;
 }
 
-export type Refuse = (reason: string) => UsageError;
+type Refuse = (reason: string) => UsageError;
 
 export function refusing({ resume = "", write = asFlag, title }: Resuming): Refuse {
   const begins = title ?? `${write("resume")}: can't resume ${resume}`;
@@ -211,7 +262,7 @@ export function refusing({ resume = "", write = asFlag, title }: Resuming): Refu
 
 const titles = { param: "parameter", input: "input" } as const;
 
-export function sameTexts(
+function sameTexts(
   kind: keyof typeof titles,
   before: Readonly<Record<string, string>>,
   given: Readonly<Record<string, string>>,
@@ -220,7 +271,9 @@ export function sameTexts(
   const title = titles[kind];
   const added = Object.keys(given).find((name) => !Object.hasOwn(before, name));
   if (added !== undefined)
-    throw refusing(options)(`that run did not have the ${title} ${added}. ${goOn(kind, options)}`);
+    throw refusing(options)(
+      `that run did not have the ${title} ${added}. ${continueHint(kind, options)}`,
+    );
   const texts = Object.entries(before).map(([name, value]) => {
     const now = Object.hasOwn(given, name) ? given[name] : undefined;
     return [name, sameText(`${title} ${name}`, kind, value, now, options)] as const;
@@ -228,7 +281,7 @@ export function sameTexts(
   return Object.fromEntries(texts);
 }
 
-export function sameInput(before: string, options: Resuming): string {
+function sameInput(before: string, options: Resuming): string {
   return sameText("user input", "user-input", before, options.userInput, options);
 }
 
@@ -248,9 +301,11 @@ function sameText(
     );
   }
   if (given === undefined || given === before) return before;
-  throw refusing(options)(`the ${what} had another value in that run. ${goOn(option, options)}`);
+  throw refusing(options)(
+    `the ${what} had another value in that run. ${continueHint(option, options)}`,
+  );
 }
 
-function goOn(option: string, { write = asFlag }: Resuming): string {
+function continueHint(option: string, { write = asFlag }: Resuming): string {
   return `Omit ${write(option)} to go on with what that run had, or start anew without ${write("resume")}.`;
 }

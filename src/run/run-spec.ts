@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../text/guards.ts";
-import { compileValueCheck } from "../document/value-check.ts";
 import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { RunSpec } from "../engine/plan.ts";
@@ -15,6 +14,7 @@ import type { Environment } from "../platform/environment.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
+import type { McpHost } from "../tools/toolbox.ts";
 import { addressOf } from "../tools/mcp/variables.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, gitSandbox, permissionsOfTask } from "./callers.ts";
@@ -28,9 +28,8 @@ import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
 import { allowedOf } from "./variables.ts";
 import { join } from "node:path";
-import { SourceTree } from "../git/source-tree.ts";
-import { checkFinding } from "../outputs/check-finding.ts";
-import { checkProposal } from "../outputs/check-proposal.ts";
+import { GitRepository } from "../git/repository.ts";
+import type { SourceTree } from "../git/source-tree.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { realPathOf } from "../platform/files.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
@@ -42,10 +41,11 @@ export interface SpecHost {
   readonly mark?: string;
   readonly rehearses?: boolean;
   readonly confinement?: Confinement;
-  readonly mcp?: Pick<McpServers, "forRun">;
+  readonly mcp?: () => Promise<Pick<McpServers, "forRun">>;
 }
 
-export interface SpecOptions extends FlowInputs {
+/** A run that has been checked: `prepareRun` makes it from options, and a host for its installed entry. */
+export interface Run extends FlowInputs {
   /** The entry before its models were overridden. Default: the same. */
   readonly fingerprintOf?: PreparedEntry;
   readonly entryFile?: string;
@@ -69,20 +69,21 @@ export interface SpecOptions extends FlowInputs {
   readonly trace?: RunTrace | undefined;
 }
 
-export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
-  const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = options;
-  const { permissions, flows = {}, env, serversApart = false, change } = options;
-  const { outputDirectory, memory, trace } = options;
-  const inputs = withDefaults(entry, options.inputs ?? {});
+export function runSpec(host: SpecHost, run: Run): RunSpec {
+  const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = run;
+  const { permissions, flows = {}, env, serversApart = false, change } = run;
+  const { outputDirectory, memory, trace } = run;
+  const inputs = withDefaults(entry, run.inputs ?? {});
   const ofChange = changeOfSpec(change);
   const { environment, clock, mark, confinement } = host;
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
-  const servers = host.mcp?.forRun({
-    workingDirectory: serversApart ? undefined : workingDirectory,
-    variables: allowedOf({ environment, env }),
-  });
+  const servers = async (): Promise<McpHost | undefined> =>
+    (await host.mcp?.())?.forRun({
+      workingDirectory: serversApart ? undefined : workingDirectory,
+      variables: allowedOf({ environment, env }),
+    });
   const readable = change === undefined ? [] : [change.folder];
-  const resumed = options.past !== undefined && options.fanOut === undefined;
+  const resumed = run.past !== undefined && run.fanOut === undefined;
   const common = { environment, env, mark, confinement, redact, clock, readable, trace, resumed };
   const toolsOf = (callable: PreparedEntry): ReturnType<typeof runTools> =>
     runTools({ ...common, servers, entry: callable, flows, workingDirectory });
@@ -106,7 +107,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     clock,
     mark: mark ?? randomUUID(),
     outputDirectory,
-    records: options.records,
+    records: run.records,
   });
   return {
     entry,
@@ -121,7 +122,7 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     resultChecks: resultChecks(entry),
     outputChecks: outputChecks(
       host,
-      options,
+      run,
       gitSandbox(entry, permissions),
       onlyTasksWrite(entry) ? Object.keys(entry.tasks).map(permissionsOf) : undefined,
     ),
@@ -132,17 +133,15 @@ export function runSpec(host: SpecHost, options: SpecOptions): RunSpec {
     version,
     entryFingerprint: entryFingerprint(fingerprintOf, flows),
     fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),
-    flows: flowSpecs(flows, { ...options, ...common, toolSourceOf }),
-    ...defined({
-      entryFile,
-      origin: options.origin,
-      dialogues,
-      memory,
-      traceparent: trace?.traceparent,
-      past: options.past,
-      fanOut: options.fanOut,
-      toolSource: tools,
-    }),
+    flows: flowSpecs(flows, { ...run, ...common, toolSourceOf }),
+    entryFile,
+    origin: run.origin,
+    dialogues,
+    memory,
+    traceparent: trace?.traceparent,
+    past: run.past,
+    fanOut: run.fanOut,
+    toolSource: tools,
     workspace,
     permissionsOf,
   };
@@ -171,14 +170,17 @@ function onlyTasksWrite({ jobs, tasks, tools = {}, mcpServers = {} }: PreparedEn
 function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChecks"]> {
   return Object.fromEntries(
     Object.entries(tasks).flatMap(([name, { criteria }]) => {
-      if (criteria?.result === undefined) return [];
-      const compiled = compileValueCheck({ ...criteria.result, type: "object" });
-      const check = (value: unknown): readonly string[] =>
-        compiled.kind === "invalid"
+      const schema = criteria?.result;
+      if (schema === undefined) return [];
+      const check = async (value: unknown): Promise<readonly string[]> => {
+        const { compileValueCheck } = await import("../document/value-check.ts");
+        const compiled = compileValueCheck({ ...schema, type: "object" });
+        return compiled.kind === "invalid"
           ? [compiled.reason]
           : compiled
               .check(value)
               .map(({ path, reason }) => `${["result", ...path].join(".")}: ${reason}`);
+      };
       return [[name, check]];
     }),
   );
@@ -187,22 +189,33 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
 /** `writers`: what the tasks may do, if only they can have changed files. Where there is a sandbox, it sees to that already. */
 function outputChecks(
   { environment, redactor, rehearses }: SpecHost,
-  { entry, workingDirectory: folder, change, origin, records = [] }: SpecOptions,
+  { entry, workingDirectory: folder, change, origin, records = [] }: Run,
   sandbox: "off" | undefined,
   writers: readonly Permissions[] | undefined,
 ): OutputChecks {
   const proposes = [entry, ...Object.values(entry.jobs)].some(
     ({ outputs }) => outputs?.proposals?.pull_request !== undefined,
   );
-  const tree = new SourceTree({ folder, environment, sandbox }, change);
+  // The repository that is there before an agent works.
+  const place = { folder, environment, sandbox };
+  const repository = GitRepository.at(folder, place);
+  let made: Promise<SourceTree> | undefined;
+  const tree = (): Promise<SourceTree> =>
+    (made ??= import("../git/source-tree.ts").then(
+      ({ SourceTree: Tree }) => new Tree(place, change, repository),
+    ));
   return {
-    ...(proposes && { prepare: () => tree.prepare(rehearses) }),
-    finding: (value, task) => checkFinding(value, task, (path) => tree.read(path)),
-    proposal: (value, allowed) =>
-      checkProposal(value, allowed, {
+    ...(proposes && { prepare: async () => (await tree()).prepare(rehearses) }),
+    async finding(value, task) {
+      const { checkFinding } = await import("../outputs/check-finding.ts");
+      return checkFinding(value, task, async (path) => (await tree()).read(path));
+    },
+    async proposal(value, allowed) {
+      const { checkProposal } = await import("../outputs/check-proposal.ts");
+      return checkProposal(value, allowed, {
         number: origin?.number,
         async changed() {
-          const { root, ...changed } = await tree.changed(records.map(realPathOf));
+          const { root, ...changed } = await (await tree()).changed(records.map(realPathOf));
           return {
             ...changed,
             ...(writers && {
@@ -211,7 +224,8 @@ function outputChecks(
           };
         },
         hasSecret: (text) => redactor.text(text) !== text,
-      }),
+      });
+    },
   };
 }
 

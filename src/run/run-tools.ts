@@ -1,12 +1,9 @@
-/** What the entry of a run offers to its tasks: made with the first session that asks for it, and ended with the run. */
+/** Tools that the entry of a run offers to its tasks: made for the first session that needs them, ended with the run. */
 import { defined } from "../text/guards.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { loadClient } from "../tools/mcp/connection.ts";
-import { type EntryTools, type McpHost, createToolbox } from "../tools/toolbox.ts";
-import { ModelCalls } from "../tools/model-calls.ts";
-import { RESULTS } from "../tools/tool-programs.ts";
-import { createRelics } from "../tools/relics.ts";
+import type { EntryTools, McpHost } from "../tools/toolbox.ts";
+import type { ModelCalls } from "../tools/model-calls.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
@@ -20,7 +17,8 @@ import { within } from "../platform/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
 export interface RunToolsOptions extends ProgramSettings {
-  readonly servers?: McpHost | undefined;
+  /** Called if the entry declares servers. */
+  readonly servers?: (() => Promise<McpHost | undefined>) | undefined;
   readonly entry: PreparedEntry;
   readonly flows?: Flows | undefined;
   readonly workingDirectory: string;
@@ -33,6 +31,7 @@ const closeMs = 5_000;
 
 interface Opened {
   readonly toolbox: EntryTools;
+  readonly calls: ModelCalls;
   readonly folder: RunFolder;
   /** The folder of `keep`, which agents may read. */
   readonly results: string;
@@ -40,21 +39,19 @@ interface Opened {
 
 export class RunTools implements ToolSource {
   readonly #options: RunToolsOptions;
-  readonly #calls: ModelCalls;
   #opening: Promise<Opened> | undefined;
   #closing: Promise<void> | undefined;
   #kept = 0;
 
   constructor(options: RunToolsOptions) {
     this.#options = options;
-    const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);
-    this.#calls = new ModelCalls({ clock: options.clock, keep });
   }
 
   /** Before an agent can change what the tools are made of; the client would block sessions for too long. */
   async prepare(): Promise<void> {
     await this.open().catch(() => undefined);
     if (Object.keys(this.#options.entry.mcpServers ?? {}).length === 0) return;
+    const { loadClient } = await import("../tools/mcp/connection.ts");
     // Whoever needs it finds out why it can't be loaded.
     await loadClient().catch(() => undefined);
   }
@@ -84,10 +81,10 @@ export class RunTools implements ToolSource {
     only?: readonly string[],
   ): Promise<ToolOffer> {
     if (this.#closing !== undefined) return { tools: [], failures: [] };
-    const { toolbox, results } = await this.open();
+    const { toolbox, results, calls } = await this.open();
     const { tools, failures, changed } = await toolbox.toolsFor(permissions, signal, only);
     const sessionTools = (all: readonly Tool[]): SessionTool[] =>
-      all.map((tool) => this.#sessionTool(tool));
+      all.map((tool) => this.#sessionTool(tool, calls));
     return {
       tools: sessionTools(tools),
       readable: [results],
@@ -99,18 +96,18 @@ export class RunTools implements ToolSource {
     };
   }
 
-  #sessionTool(tool: Tool): SessionTool {
+  #sessionTool(tool: Tool, calls: ModelCalls): SessionTool {
     const { name, description = "", parameters, startsPrograms = false } = tool;
     return {
       name,
       startsPrograms,
       description,
       parameters: { ...parameters },
-      // Of its own, which begins when the call does.
+      // The call has a limit of its own, which begins when the call does.
       timeoutSeconds: Infinity,
       run: (given, { toolCallId: id, sessionId, signal, onProgress }) => {
         const traceparent = this.#options.trace?.traceparentOf(sessionId, id);
-        return this.#calls.call(tool, { id, given, signal, onProgress, traceparent });
+        return calls.call(tool, { id, given, signal, onProgress, traceparent });
       },
     };
   }
@@ -125,6 +122,11 @@ export class RunTools implements ToolSource {
     const { entry, flows, env, environment, mark, servers, confinement, readable, ...options } =
       this.#options;
     const { resumed = false } = options;
+    const { createToolbox } = await import("../tools/toolbox.ts");
+    const { createRelics } = await import("../tools/relics.ts");
+    const { ModelCalls: Calls } = await import("../tools/model-calls.ts");
+    const { RESULTS } = await import("../tools/tool-programs.ts");
+    const hasServers = Object.keys(entry.mcpServers ?? {}).length > 0;
     const folder = await makeRunFolder("tools-", mark);
     const results = join(folder.path, "results");
     await mkdir(results, { mode: 0o700 });
@@ -146,10 +148,11 @@ export class RunTools implements ToolSource {
             { workingDirectory: options.workingDirectory, readable },
             { readable: [folder.path] },
           )),
-      ...defined({ servers }),
+      ...defined({ servers: hasServers ? await servers?.() : undefined }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });
-    return { toolbox, folder, results };
+    const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);
+    return { toolbox, folder, results, calls: new Calls({ clock: options.clock, keep }) };
   }
 
   async #close(): Promise<void> {

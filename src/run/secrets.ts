@@ -46,7 +46,7 @@ export function knownSecrets({
   ].filter((value) => value !== undefined);
 }
 
-/** What is secret of a value that is one, whatever its variable is called. */
+/** The secret parts of a secret value, whatever its variable is called. */
 export function secretsIn(value: string): readonly string[] {
   return [value, ...partsOf(value)].filter((part) => isSecret(part, false));
 }
@@ -70,7 +70,7 @@ export class HostMasking {
     this.#access = access;
   }
 
-  /** The same one until `renew`: it remembers the texts that are under way. */
+  /** Stays the same until `renew`, because it remembers texts that are under way. */
   get redactor(): Redactor {
     this.#redactor ??= createRedactor([...knownSecrets(this.#access), ...this.#secrets]);
     return this.#redactor;

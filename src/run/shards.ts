@@ -20,7 +20,7 @@ import { readEarlierJob, unusable, type EarlierJob } from "./past-run.ts";
 /** GitHub's limit for the legs of a matrix. */
 const MAX_SHARDS = 256;
 
-/** As the run of its plan has found. Undefined: the job has no fan-out. */
+/** The weights of the members that the plan has found. Undefined if the job has no fan-out. */
 export function membersOf(
   work: Work<number>,
   { lists }: Pick<PastRun, "lists">,
@@ -87,7 +87,7 @@ interface Leg extends EarlierJob {
   readonly digest: string;
 }
 
-export interface MergedJob extends Pick<EarlierJob, "started" | "past" | "begun"> {
+export interface MergedJob extends Omit<EarlierJob, "outcome" | "wasStopped"> {
   readonly fanOut: (work: Work<number>) => FanOut;
   readonly warnings: readonly string[];
 }
@@ -143,13 +143,14 @@ export async function mergeJournals(
   return {
     started: plan.started,
     begun: new Set([plan, ...legs.values()].flatMap(({ begun }) => [...begun])),
+    isIncomplete: false,
     past: together(plan, [...legs.values()]),
     warnings,
     fanOut: (work) => mergedFanOut(work, plan.past, legs, count, onMissing),
   };
 }
 
-/** Of the same part: it resumes that run, or belongs to a further attempt of the same workflow run. */
+/** Whether it resumes the other run of the same part, or belongs to a further attempt of the same workflow run. */
 function isLater({ started: one }: Leg, { started: other }: Leg): boolean {
   const [part, origin] = [one?.part, one?.origin];
   const [otherPart, earlier] = [other?.part, other?.origin];
@@ -194,7 +195,7 @@ function together(plan: Leg, legs: readonly Leg[]): PastRun {
   const listed = past.lists.length;
   const own = legs.map((leg) => ({
     works: leg.past.works.filter((work) => !planned.has(keyOf(work))),
-    // Those of the plan come first: a shard has taken them over.
+    // A shard has taken over the lists of the plan, which come first.
     lists: leg.past.lists.slice(listed),
     tokens: leg.past.tokens - past.tokens,
     cost: leg.past.cost - past.cost,
@@ -206,6 +207,7 @@ function together(plan: Leg, legs: readonly Leg[]): PastRun {
     runId: started?.runId ?? "",
     traceparent: started?.traceparent,
     works: [...past.works, ...own.flatMap(({ works }) => works)],
+    underWay: [],
     lists: [...past.lists, ...own.flatMap(({ lists }) => lists)],
     tokens: sum("tokens"),
     cost: sum("cost"),

@@ -9,7 +9,7 @@ import type { StepEnded, StepStarted } from "../events/step.ts";
 import { yieldToEventLoop } from "../platform/waiting.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";
-import { OutputFolder } from "./output-directory.ts";
+import { OutputFolder } from "../platform/output-folder.ts";
 
 interface Begun {
   readonly event: StepStarted;

@@ -1,21 +1,12 @@
-import { urlOf } from "../text/guards.ts";
-import { newRunId, type Reporter } from "../events/sink.ts";
-import { version } from "../generated/version.ts";
+import { newRunId } from "../events/sink.ts";
 import type { Environment } from "../platform/environment.ts";
-import { systemClock } from "../platform/system-clock.ts";
-import { isCollector, readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
-import { createTelemetry } from "../reports/otlp/telemetry.ts";
+import { readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
 import {
   callPlace,
   parseTraceparent,
   traceparentOf,
   type ParentContext,
 } from "../reports/otlp/trace-context.ts";
-import { providerTypeOf, withDefaults } from "../sessions/provider.ts";
-import { UsageError } from "./options.ts";
-import type { ModelAccess } from "./options-provider.ts";
-
-export { isCollector };
 
 export type TelemetryTarget = TelemetrySettings;
 
@@ -24,30 +15,7 @@ export function telemetryTarget(
   environment: Environment,
   otlp?: string,
 ): TelemetryTarget | undefined {
-  if (otlp !== undefined && !isCollector(otlp))
-    throw new UsageError("--otlp must be an http or https address, such as http://127.0.0.1:4318.");
   return readSettings(environment, otlp);
-}
-
-export function telemetryReporter(
-  target: TelemetryTarget,
-  { environment, provider }: Pick<ModelAccess, "environment" | "provider">,
-  parent = parseTraceparent(environment["TRACEPARENT"]),
-): Reporter {
-  return createTelemetry({
-    ...target,
-    environment,
-    version,
-    clock: systemClock,
-    content:
-      environment["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"]?.toLowerCase() === "true",
-    provider:
-      provider === undefined
-        ? "github.copilot"
-        : providerTypeOf[withDefaults(provider).type].telemetryName,
-    server: urlOf(provider?.baseUrl ?? ""),
-    parent,
-  });
 }
 
 /** A run that has telemetry: its programs belong to its trace. */
@@ -55,7 +23,7 @@ export interface RunTrace {
   readonly runId: string;
   readonly parent: ParentContext | undefined;
   readonly traceparent: string;
-  /** Of the span of a tool call in one of its sessions. */
+  /** The context of the span of a tool call. */
   readonly traceparentOf: (sessionId: string, toolCallId: string) => string;
 }
 

@@ -28,13 +28,13 @@ export interface RehearseOptions {
 
 /** A rehearsal that passed. */
 export interface PassedRehearsal {
-  /** As it was found. */
+  /** Its path, relative to the current directory. */
   readonly file: string;
   /** The job that it rehearsed. */
   readonly jobName: string;
   /** How long it took. */
   readonly milliseconds: number;
-  /** What the run went on without, one sentence each. */
+  /** Things that the run continued without, one sentence each. */
   readonly omissions: readonly string[];
 }
 

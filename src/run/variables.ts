@@ -3,7 +3,7 @@ import { variablesOf } from "../tools/mcp/variables.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
-import { callerOfTask, callersOfJob, type Caller } from "./callers.ts";
+import { callerOfTask, permissionScopes, type Caller } from "./callers.ts";
 import { commandName, commandsOf } from "../entry/work.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import { secretsIn } from "./secrets.ts";
@@ -26,11 +26,11 @@ export function allowedOf({
   );
 }
 
-type Claimant = Pick<PreparedEntry, "mcpServers" | "provider"> &
+type NamesVariables = Pick<PreparedEntry, "mcpServers" | "provider"> &
   Partial<Pick<PreparedEntry, "jobs" | "tasks">>;
 
-export function claimedNames(
-  { mcpServers, provider, jobs = {}, tasks = {} }: Claimant,
+export function reservedEnvNames(
+  { mcpServers, provider, jobs = {}, tasks = {} }: NamesVariables,
   flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
 ): readonly string[] {
   const ofFlows = Object.values(flows).map(({ workflow }) => workflow.settings.mcpServers);
@@ -45,17 +45,17 @@ export function claimedNames(
 
 /** All but what an MCP server or a command of the author names: that is most likely a token, for it alone. */
 export function allowedForPrograms(
-  entry: Claimant,
+  entry: NamesVariables,
   { environment, env = [] }: AllowedVariables,
-  flows?: Parameters<typeof claimedNames>[1],
+  flows?: Parameters<typeof reservedEnvNames>[1],
 ): Readonly<Record<string, string>> {
-  const claimed = new Set(claimedNames(entry, flows));
-  return allowedOf({ environment, env: env.filter((name) => !claimed.has(name)) });
+  const reserved = new Set(reservedEnvNames(entry, flows));
+  return allowedOf({ environment, env: env.filter((name) => !reserved.has(name)) });
 }
 
 export interface ServerStart extends AllowedVariables {
   readonly entry: PreparedEntry;
-  readonly flows?: Parameters<typeof claimedNames>[1];
+  readonly flows?: Parameters<typeof reservedEnvNames>[1];
   readonly permissions: PermissionPreset | undefined;
   /** No model server is reached. */
   readonly rehearses?: boolean;
@@ -73,7 +73,7 @@ export function checkVariablesOfJob(started: ServerStart, jobName: string, write
       name,
     ]),
   );
-  const callers = callersOfJob(entry, jobName, permissions, flows);
+  const callers = permissionScopes(entry, jobName, permissions, flows);
   checkNeeds([...needs, ...modelNeeds(started), ...serverNeeds(callers)], started, write);
 }
 
@@ -115,13 +115,13 @@ function checkNeeds(
 }
 
 /** The values that servers and commands are given: nothing may show them. */
-export function claimedSecrets({
+export function reservedSecrets({
   entry,
   flows,
   ...allowed
 }: Omit<ServerStart, "permissions">): readonly string[] {
   const values = allowedOf(allowed);
-  return claimedNames(entry, flows).flatMap((name) =>
+  return reservedEnvNames(entry, flows).flatMap((name) =>
     Object.hasOwn(values, name) ? secretsIn(values[name] ?? "") : [],
   );
 }

@@ -10,11 +10,6 @@ import { readJudged } from "../platform/reading.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
-import {
-  type LoadedWorkflow,
-  type LoadOptions,
-  loadWorkflow as loadFrom,
-} from "../workflow/read/load-workflow.ts";
 import type { FileRead } from "../workflow/run/run-flow.ts";
 import type { WarningChecks } from "../entry/warnings.ts";
 import { holdsCredential } from "../redaction/redactor.ts";
@@ -23,26 +18,8 @@ import { allowsServer, ruleSet, toolVerdict } from "../permissions/rules.ts";
 import { isText } from "../text/guards.ts";
 import type { ReadPrompt } from "../entry/prompt-files.ts";
 
-export type WorkflowOptions = Pick<
-  LoadOptions,
-  "environment" | "permissions" | "categories" | "declared"
->;
-
 export function isWorkflowFile(file: string): boolean {
   return /\.wf\.md$/i.test(file);
-}
-
-/**
- * The text of a workflow file, with all files that it calls and includes, checked and prepared, or every problem at
- * its line and column. Other files are read relative to `file`, which need not exist.
- */
-export function loadWorkflow(
-  text: string | Uint8Array,
-  file: string,
-  options: WorkflowOptions = {},
-): LoadedWorkflow {
-  const { id, files } = filesAround(file);
-  return loadFrom(text, file, { ...options, id, files, checks: warningChecks });
 }
 
 /**
@@ -111,7 +88,7 @@ export function filesAround(
   }
 }
 
-/** Without links; of a file that doesn't exist, those of its folder are resolved. */
+/** Resolves links; for a missing file, those of its folder. */
 function real(path: string): string {
   try {
     return realpathSync(path);

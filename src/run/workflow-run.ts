@@ -1,222 +1,299 @@
-import { basename } from "node:path";
+/** Reads, starts and runs workflows. Loaded with the first workflow of a process. */
+import { defined } from "../text/guards.ts";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import type { ResolvedLimits } from "../engine/limits.ts";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import type { Script } from "../rehearsal/format/script.ts";
-import { bindParameters } from "../workflow/parameters.ts";
-import { type Restored, restoreRun } from "../workflow/run/restore.ts";
-import { scriptTags } from "../workflow/run/script-runner.ts";
-import { workflowFingerprint } from "./fingerprint.ts";
-import { type FlowReading, given, leavesOfJob, type LoadedFlow, type WholeFlow } from "./flows.ts";
-import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
-import { type Answers, type Params, UsageError, type WriteName } from "./options.ts";
-import {
-  checkLeg,
-  type ContinueOptions,
-  readResumed,
-  refusing,
-  sameInput,
-  sameTexts,
-} from "./resume-job.ts";
-import { suggestion } from "../document/suggest.ts";
-import type { Asker } from "../workflow/run/ask.ts";
-import type { Executor } from "../workflow/run/executor.ts";
-import type { FlowResult } from "../workflow/run/run-flow.ts";
-import { hasSecretName } from "./secrets.ts";
-import { isWorkflowFile } from "./workflow-files.ts";
+import type { FlowSpec } from "../engine/flow.ts";
+import { partLimits } from "../engine/limits.ts";
+import type { PreparedEntry } from "../entry/model.ts";
+import { allowsCommands } from "../permissions/rules.ts";
+import { realPathOf, removeDirectory } from "../platform/files.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
+import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
+import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
+import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
+import {
+  type LoadedWorkflow,
+  type LoadOptions,
+  loadWorkflow as loadFrom,
+} from "../workflow/read/load-workflow.ts";
+import { restoreRun } from "../workflow/run/restore.ts";
+import { runFlow } from "../workflow/run/run-flow.ts";
+import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
+import { permissionsOfFlow } from "./callers.ts";
+import { workflowFingerprint } from "./fingerprint.ts";
+import {
+  type FlowOptions,
+  type FlowReading,
+  type Flows,
+  type LoadedFlow,
+  modelOfFlow,
+  type ReadEntry,
+  type WholeFlow,
+  type WorkflowStart,
+} from "./flows.ts";
+import { refusing } from "./resume-job.ts";
+import { allowedForPrograms } from "./variables.ts";
+import { filesAround, readValue, warningChecks } from "./workflow-files.ts";
 
-export function readingOf(
-  {
-    env,
-    permissions,
-  }: { readonly env?: readonly string[]; readonly permissions?: PermissionPreset },
-  script: Script | undefined,
-): FlowReading {
-  return { environment: env, permissions: permissions ?? script?.permissions };
+export type WorkflowOptions = Pick<
+  LoadOptions,
+  "environment" | "permissions" | "categories" | "declared"
+>;
+
+/**
+ * The text of a workflow file, with all files that it calls and includes, checked and prepared, or every problem at
+ * its line and column. Other files are read relative to `file`, which need not exist.
+ */
+export function loadWorkflow(
+  text: string | Uint8Array,
+  file: string,
+  options: WorkflowOptions = {},
+): LoadedWorkflow {
+  const { id, files } = filesAround(file);
+  return loadFrom(text, file, { ...options, id, files, checks: warningChecks });
 }
 
-export interface WorkflowStart {
-  readonly whole: WholeFlow;
-  readonly userInput?: string;
-  readonly warnings: readonly Diagnostic[];
+export function flowOf(
+  workflow: Workflow,
+  files: WorkflowFiles,
+  warnings: readonly Diagnostic[],
+): LoadedFlow {
+  const code = { flowSpec, modelOfParameters, promptsModels, startWorkflow };
+  return { workflow, files, warnings, code };
 }
 
-export interface StartOptions extends AllowedVariables {
-  readonly params?: Params | undefined;
-  readonly resume?: string | undefined;
-  readonly leg?: string | undefined;
-  readonly rerun?: boolean | undefined;
-  readonly onResult?: WholeFlow["onResult"];
-  readonly executors?: readonly Executor[] | undefined;
-  readonly userInput?: string | undefined;
-  readonly script: Script | undefined;
-  /** A script plays the model. */
-  readonly rehearses: boolean;
-  /** With overridden models. */
-  readonly entry: PreparedEntry;
-  readonly limits: ResolvedLimits;
-  readonly write: WriteName;
+/** The text of a workflow, checked with the permissions that its run will have. Throws `DiagnosticsError`. */
+export function loadFlow(
+  text: string | Uint8Array,
+  file: string,
+  entry: Pick<PreparedEntry, "permissions" | "models" | "tools" | "mcpServers"> | undefined,
+  { environment = [], permissions }: FlowReading,
+): LoadedFlow {
+  const { models = {}, ...declared } = entry ?? {};
+  const loaded = loadWorkflow(text, file, {
+    environment,
+    categories: Object.keys(models),
+    declared,
+    permissions: (settings) => permissionsOfFlow({ settings }, entry ?? {}, permissions),
+  });
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  const { workflow, warnings } = loaded;
+  return flowOf(workflow, filesAround(file).files, warnings);
 }
 
-/** Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
-export async function startOfWorkflow(
-  { workflow }: LoadedFlow,
-  options: StartOptions,
-): Promise<WorkflowStart> {
-  const { script, resume, onResult } = options;
-  const earlier = resume === undefined ? undefined : await readEarlier(resume, options);
-  const params = earlier?.params ?? { ...script?.params, ...options.params };
-  const userInput = earlier?.userInput ?? options.userInput ?? script?.userInput ?? "";
-  const bound = bindParameters(workflow, given(params, userInput));
-  if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
-  const { variables, warnings } = bound;
-  const restored = earlier && restoredOf(workflow, { ...earlier, variables }, options);
-  return { whole: { params, restored, onResult }, ...(earlier && { userInput }), warnings };
+/** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
+export function loadFlows(
+  { entry, leaves, file, locate }: Pick<ReadEntry, "entry" | "leaves"> & Partial<ReadEntry>,
+  folder: string,
+  reading: FlowReading,
+): { readonly flows: Flows; readonly warnings: readonly Diagnostic[] } {
+  const flows: Record<string, LoadedFlow> = Object.create(null);
+  const known = new Set<string>();
+  const found: Diagnostic[] = [];
+  for (const { path, codePath, work } of leaves) {
+    const name = work.file;
+    const place = { ...defined({ file }), ...locate?.([...path, "file"]), codePath };
+    if (!known.has(name)) {
+      known.add(name);
+      const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
+      if ("workflow" in read) flows[name] = read;
+      else found.push({ ...place, reason: read.reason });
+      found.push(...read.warnings);
+    }
+    const flow = flows[name];
+    if (flow === undefined) continue;
+    // Which values they have is known when the job runs; the user input is always there.
+    const names = [...Object.keys(work.params ?? {}), USER_INPUT];
+    const given = Object.fromEntries(names.map((one) => [one, ""]));
+    const bound = bindParameters(flow.workflow, given);
+    if (bound.kind === "incomplete") {
+      for (const { reason } of bound.diagnostics)
+        found.push({ ...place, reason, hint: "add it to params" });
+    } else for (const warning of bound.warnings) found.push({ ...warning, ...place });
+  }
+  const errors = found.filter(({ severity }) => severity !== "warning");
+  if (errors.length > 0) throw new DiagnosticsError(errors);
+  return { flows, warnings: found };
 }
 
-interface Earlier extends Omit<Parameters<typeof restoreRun>[2], "variables"> {
-  readonly params: Params;
-  readonly fingerprint: string | undefined;
-  /** As the journal names it. */
-  readonly file: string;
+function readFlow(
+  file: string,
+  entry: PreparedEntry,
+  reading: FlowReading,
+): LoadedFlow | { readonly reason: string; readonly warnings: readonly Diagnostic[] } {
+  const { id, files } = filesAround(file);
+  const found = files.read(basename(file), id);
+  if (found.kind !== "found")
+    return { reason: `Can't read the workflow: ${found.reason}`, warnings: [] };
+  try {
+    return loadFlow(found.content, file, entry, reading);
+  } catch (error) {
+    if (!(error instanceof DiagnosticsError)) throw error;
+    const { diagnostics } = error;
+    const count = diagnostics.length === 1 ? "an error" : `${diagnostics.length} errors`;
+    return { reason: `The workflow has ${count}.`, warnings: diagnostics };
+  }
 }
 
-async function readEarlier(resume: string, options: StartOptions): Promise<Earlier> {
-  const resuming = { ...options, resume };
-  const { started, steps: events, hasEnded } = await readResumed(resuming);
-  checkLeg({ started }, resuming);
-  const work = started?.work;
-  if (started === undefined || work?.kind !== "Flow")
-    throw refusing(resuming)("it is not the journal of a run of a workflow.");
-  const { file, chart, restoredSteps } = work;
+export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
+  const { workflow, warnings } = flow;
+  const { model, models = {}, permissions, limits, tools, mcpServers } = workflow.settings;
+  const { provider } = workflow.settings;
+  const name = basename(file);
+  const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
+  const main = workflow.files[workflow.main];
+  const at = main?.activities[main.start]?.at ?? { line: 1, column: 1 };
   return {
-    params: sameTexts("param", work.params, options.params ?? {}, resuming),
-    userInput: sameInput(started.userInput, resuming),
-    fingerprint: chart.fingerprint,
+    kind: "loaded",
+    entry: {
+      models: { ...models, driving },
+      tasks: {},
+      jobs: {
+        [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
+      },
+      ...defined({ provider, permissions, limits, tools, mcpServers }),
+    },
     file,
-    events,
-    hasEnded,
-    restoredSteps,
+    locate: () => at,
+    locateTask: () => at,
+    warnings,
+    leaves: [],
+    flows: { [name]: flow },
+    whole: name,
   };
 }
 
-function restoredOf(
-  workflow: Workflow,
-  earlier: Earlier & { readonly variables: Readonly<Record<string, string>> },
-  options: StartOptions,
-): Restored {
-  const { entry, limits, write, resume = "", rerun = false, executors } = options;
-  const refuse = refusing({ resume, write });
-  if (earlier.fingerprint !== workflowFingerprint(workflow)) {
-    const file = basename(workflow.file);
-    throw refuse(
-      earlier.file === file
-        ? `${workflow.file}, or a file that it uses, has changed since then.`
-        : `it is of ${earlier.file}, not of ${file}.`,
-    );
+function flowSpec(
+  flow: LoadedFlow,
+  environment: Readonly<Record<string, string>>,
+  options: FlowOptions,
+): FlowSpec {
+  const { entry, whole } = options;
+  const { workflow, files } = flow;
+  const { settings } = workflow;
+  const modelId = modelOfFlow(flow, entry, whole?.params);
+  const permissions = permissionsOfFlow(workflow, entry, options.permissions);
+  const toolSource = options.toolSourceOf(flow);
+  // If the whole job is a workflow, its limits are those of the job.
+  const own = whole === undefined ? settings.limits : undefined;
+  const limits = partLimits(options.limits, own, workflow.file);
+  return {
+    modelId,
+    permissions,
+    toolSource,
+    chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
+    params: whole?.params,
+    run: async (context) => {
+      const { userInput } = context;
+      const bound = bindParameters(workflow, given(context.params, userInput));
+      if (bound.kind === "incomplete") {
+        const reason = bound.diagnostics.map((one) => one.reason).join(" ");
+        return { kind: "failed", reason, answer: false };
+      }
+      const { executors } = options;
+      const { past, ports, work } = context;
+      const { variables } = bound;
+      const found =
+        past &&
+        restoreRun(
+          workflow,
+          { environment, limits, tags: scriptTags({ executors }) },
+          { ...past, variables, userInput },
+        );
+      if (found?.kind === "refused") {
+        const text = `The workflow starts again. ${found.reason}`;
+        ports.emit({ type: "decision", work, decision: { kind: "note", text } });
+      }
+      const restored = found?.kind === "restored" ? found.restored : undefined;
+      // Executors of the host run scripts by themselves.
+      if (executes(workflow) && allowsCommands(permissions) && executors === undefined) {
+        const refusal = await options.confinement?.refusal(permissions);
+        if (refusal !== undefined)
+          return { kind: "failed", reason: refusal.message, answer: false };
+      }
+      const workingDirectory = resolve(context.workingDirectory);
+      const folder = await makeRunFolder("workflow-", options.mark);
+      let scripts: ScriptRunner | undefined;
+      try {
+        const { confinement, readable } = options;
+        scripts = new ScriptRunner({
+          folder,
+          workingDirectory: realPathOf(workingDirectory),
+          permissions,
+          files: realFiles,
+          environment: options.environment,
+          variables: environment,
+          limits,
+          clock: options.clock,
+          redact: options.redact,
+          state: restored?.shell,
+          confine:
+            confinement &&
+            ((own) =>
+              confinement.ofProgram(
+                permissions,
+                { workingDirectory: context.workingDirectory, readable },
+                { readable: [own] },
+              )),
+          executors,
+        });
+        const flowRun = {
+          workflow,
+          modelId,
+          permissions,
+          toolSource,
+          limits,
+          variables,
+          environment,
+          answers: { ...settings.answers, ...options.answers },
+          ask: options.ask,
+          scripts,
+          read: (path: string, from: string) =>
+            readValue(files.read(path, from), permissions, workingDirectory),
+          restored,
+          onResult: whole?.onResult,
+          yielder: new EventLoopYielder(),
+        };
+        return await runFlow(flowRun, context);
+      } finally {
+        await scripts?.close();
+        await removeDirectory(folder.path).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
+function startWorkflow(
+  { workflow }: LoadedFlow,
+  options: WorkflowStart,
+): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] } {
+  const { resumed, onResult, entry, limits, executors, userInput } = options;
+  const refuse = refusing(options);
+  const params = resumed?.params ?? options.params;
+  const bound = bindParameters(workflow, given(params, userInput));
+  if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
+  const { variables, warnings } = bound;
+  if (resumed?.isOver === true) {
+    const status = resumed.past.works.length > 0 ? "SUCCESS" : "FAILED";
+    throw refuse(`The run has ended: ${status}. There is nothing to resume.`);
   }
-  const environment = allowedForPrograms(entry, options);
-  const tags = scriptTags({ executors });
-  const found = restoreRun(workflow, { environment, limits, tags }, earlier);
-  if (found.kind === "refused") throw refuse(found.reason);
-  if (found.kind === "interrupted" && !rerun) {
-    const { activity, failed } = found;
-    const why =
-      failed === undefined
-        ? `${activity} was running commands when ${resume} was interrupted.`
-        : `The commands of ${activity} had begun when it failed: ${failed}`;
-    throw new UsageError(`${write("resume")}: ${why} Pass ${write("rerun")} to run them again.`);
+  const [underWay] = resumed?.past.underWay ?? [];
+  if (underWay !== undefined) {
+    const environment = allowedForPrograms(entry, options);
+    const machine = { environment, limits, tags: scriptTags({ executors }) };
+    const found = restoreRun(workflow, machine, { ...underWay, variables, userInput });
+    if (found.kind === "refused") throw refuse(found.reason);
   }
-  return found.restored;
+  return { whole: { params, onResult }, warnings };
 }
 
-export interface WorkflowRunOptions {
-  /** For an entry that is a workflow. */
-  readonly params?: Params;
-  /** Come before those of a rehearsal and of the front matter. */
-  readonly answers?: Answers;
-  /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
-  readonly env?: readonly string[];
-  /** The journal of an earlier run of the job or workflow, which is to be continued. */
-  readonly resume?: string;
-  /** With `resume`, of a job: tasks that had not started may have changed. */
-  readonly resumeAnyway?: boolean;
-  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. */
-  readonly rerun?: boolean;
-  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
-  readonly asker?: Asker;
-  /** Run code fences of further tags, or those that there are in another way. */
-  readonly executors?: readonly Executor[];
-  readonly onResult?: (result: FlowResult) => void;
-}
-
-export function checkEntryOptions(
-  entryFile: string,
-  options: WorkflowRunOptions &
-    ContinueOptions & { readonly jobName?: string; readonly record?: string | undefined },
-  write: WriteName,
-): void {
-  const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
-  const isPart = options.plan === true || (options.shard ?? options.journals) !== undefined;
-  const isWorkflow = isWorkflowFile(entryFile);
-  const problems: readonly (readonly [applies: boolean, problem: string])[] = [
-    [isWorkflow && isPart, `${entryFile} is a workflow, which can't be split into shards.`],
-    [isWorkflow && jobName !== undefined, "A workflow has no jobs. Name only the file."],
-    [
-      !isWorkflow && Object.keys(params).length > 0,
-      `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
-    ],
-    [
-      !isWorkflow && rerun === true,
-      `${write("rerun")} is only for workflows (*.wf.md): in a job, what was interrupted runs again.`,
-    ],
-    [rerun === true && resume === undefined, `${write("rerun")} requires ${write("resume")}.`],
-    [
-      resumeAnyway === true && (resume === undefined || isWorkflow),
-      `${write("resume-anyway")} requires ${write("resume")} and an entry.`,
-    ],
-    [
-      resume !== undefined && record !== undefined,
-      `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
-    ],
-  ];
-  const [, problem] = problems.find(([applies]) => applies) ?? [];
-  if (problem !== undefined) throw new UsageError(problem);
-}
-
-export function checkFlowOptions(
-  entry: PreparedEntry,
-  jobName: string,
-  { answers = {}, history }: WorkflowRunOptions & { readonly history?: string | undefined },
-  write: WriteName,
-): void {
-  const option = Object.keys(answers).length > 0 ? "answer" : "history";
-  if ((option === "history" && history === undefined) || hasFlow(entry, jobName)) return;
-  throw new UsageError(
-    `${write(option)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
-  );
-}
-
-export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
-  return leavesOfJob(entry, jobName).some(({ kind }) => kind === "Flow");
-}
-
-/** `unread`: those that no workflow reads, so that they can't end up in prompts. */
-export function environmentWarnings(
-  names: readonly string[] = [],
-  environment: Readonly<Record<string, string | undefined>>,
-  unread: readonly string[],
-): readonly Diagnostic[] {
-  return names.flatMap((name): Diagnostic[] => {
-    const warning = { codePath: "", severity: "warning" } as const;
-    if (environment[name] === undefined) {
-      const set = Object.keys(environment).filter((other) => environment[other] !== undefined);
-      const reason = `The environment has no variable ${JSON.stringify(name)}.`;
-      return [{ ...warning, reason, ...suggestion(name, set) }];
-    }
-    if (unread.includes(name) || !hasSecretName(name)) return [];
-    const reason = `Workflows may read ${name}, which has the name of a secret. A prompt that contains it goes to the model.`;
-    return [{ ...warning, reason }];
-  });
+export function given(
+  params: Readonly<Record<string, string>>,
+  userInput: string,
+): Readonly<Record<string, string>> {
+  return userInput === "" ? params : { [USER_INPUT]: userInput, ...params };
 }

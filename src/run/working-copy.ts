@@ -118,7 +118,7 @@ class Copy {
     await this.add(real, "included");
   }
 
-  /** What is gone by now is left out, as is a pipe. */
+  /** Leaves out pipes, and files that are gone by now. */
   async add(path: string, how: Found): Promise<void> {
     const found = await lstatOf(path);
     const target = this.#counterpart(path);
@@ -131,7 +131,7 @@ class Copy {
     }
   }
 
-  /** As a repository if it is the root of one. */
+  /** Copies a repository as one if the folder is its root. */
   async #folder(folder: string, how: Found): Promise<void> {
     await mkdir(this.#counterpart(folder), { recursive: true });
     const mayBeRoot = how !== "included" && (await lstatOf(join(folder, ".git"))) !== undefined;
@@ -169,7 +169,7 @@ class Copy {
     const { gitFolder, commonFolder } = place;
     const target = join(this.#counterpart(root), ".git");
     await mkdir(join(target, "objects", "info"), { recursive: true });
-    // What a linked work tree has of its own comes second.
+    // The metadata of a linked work tree itself comes second.
     if (commonFolder !== gitFolder)
       await this.#metadata(commonFolder, target, (name) => sharedMetadata.has(name));
     await this.#metadata(gitFolder, target, (name) => !leftBehind.has(name));

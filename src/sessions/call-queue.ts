@@ -3,7 +3,7 @@ import type { SessionEvent } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 
 /** A call that waits so long while others are answered waits for them. */
-export const queueMs = 60_000;
+const queueMs = 60_000;
 
 export interface CallQueue {
   /** When an answer of a model has last begun or gone on. */
@@ -48,8 +48,12 @@ export class LifeSigns {
     return this.#queuedMs + this.last - this.#own;
   }
 
-  tellIfQueued(idleMs: number): void {
-    const isLong = this.#clock.now() - this.#own >= Math.min(idleMs, queueMs);
-    if (isLong && this.last > this.#own) this.#queue?.onWait();
+  /** Returns the milliseconds after which to look again. */
+  tellIfQueued(idleMs: number): number {
+    const patience = Math.min(idleMs, queueMs);
+    const waited = this.#clock.now() - this.#own;
+    if (waited < patience) return patience - waited;
+    if (this.last > this.#own) this.#queue?.onWait();
+    return patience;
   }
 }

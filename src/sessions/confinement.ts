@@ -112,12 +112,19 @@ export class Confinement {
     };
     const { files, writable, creatable } = profile;
     this.hasWriters ||= files === "all" || writable.length + creatable.length > 0;
-    // It holds the scripts and lists of sandboxes, which nothing in them may change. A colon would end a folder of `PATH`.
+    // It holds the scripts and lists of sandboxes, which nothing in them may change.
     const temporary = realPathOf(tmpdir());
     const granted = profile.files === "all" ? [] : [...profile.writable, ...profile.creatable];
-    if (granted.some((path) => isUnder(temporary, path)) || temporary.includes(":")) {
+    const writes = granted.find((path) => isUnder(temporary, path));
+    if (writes !== undefined) {
       throw new Error(
-        `the temporary folder ${temporary} must not be inside a folder that the permissions allow to write, or have a colon in its name. Set TMPDIR to another folder`,
+        `the permissions allow to write ${writes}, and agent-jobs has its own files in ${temporary}. Set the environment variable TMPDIR to a folder outside of ${writes}, such as /var/tmp`,
+      );
+    }
+    // A colon would end a folder of `PATH`.
+    if (temporary.includes(":")) {
+      throw new Error(
+        `the path of the temporary folder, ${temporary}, has a colon. Set the environment variable TMPDIR to another folder`,
       );
     }
     const single = profile.hidden.length + profile.fixed.length + profile.repositories.length;

@@ -19,7 +19,7 @@ import type { UsableSession } from "./copilot-session.ts";
 import { OwnCalls } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 import { TurnState } from "./turn-state.ts";
-import { type CallQueue, LifeSigns, queueMs } from "./call-queue.ts";
+import { type CallQueue, LifeSigns } from "./call-queue.ts";
 import { wholeCharacters } from "../text/truncate.ts";
 
 const sendMs = 15_000;
@@ -201,7 +201,7 @@ class Turn {
       const { idleMs, turnMs } = this.#options;
       const until = end + this.#signs.queuedMs;
       if (now >= until) return turnDeadline(turnMs, this.#model);
-      this.#signs.tellIfQueued(idleMs);
+      const queuedCheck = this.#signs.tellIfQueued(idleMs);
       const silentUntil = this.#signs.last + idleMs;
       if (!busy && now >= silentUntil) {
         if (!answered) return idleDeadline(idleMs, this.#model, this.#state.refusal);
@@ -211,7 +211,7 @@ class Turn {
         }
         return { kind: "idle" };
       }
-      const rest = Math.min(until - now, busy ? Infinity : silentUntil - now, queueMs);
+      const rest = Math.min(until - now, busy ? Infinity : silentUntil - now, queuedCheck);
       const woken = await this.#pause(answered ? Math.min(rest, settleMs) : rest);
       if (woken || !answered) continue;
       if (!(await this.#tasks()).some(({ status }) => status === "running"))

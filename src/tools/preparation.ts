@@ -75,36 +75,36 @@ export function preparationOf(
       `tools.${tool} has both build and ${file}. Remove one of them: a tool is prepared in one way.`,
     );
   }
-  const docker = findProgram("docker", environment);
-  if (docker !== undefined) {
-    const dockerfile = dockerfileOf(recipe);
-    const image = imageOf(dockerfile);
-    const step: Program = {
-      path: docker,
-      command: ["docker", "build", "--tag", image, "-"],
-      field: file,
-      input: dockerfile,
-      isDocker: true,
-      result: "none",
-    };
-    const plan = planOf(tool, image, [step]);
-    return { kind: "prepared", plan, place: { kind: "container", docker, image } };
-  }
   const plain = plainCommandsOf(recipe);
-  if (plain.kind === "needs-docker") {
+  if (plain.kind === "commands") {
+    const { env, commands } = plain;
+    const steps = commands.map((command): Program => ({
+      command,
+      field: file,
+      variables: env,
+      result: "none",
+    }));
+    const plan = planOf(tool, JSON.stringify([env, commands]), steps);
+    return { kind: "prepared", plan, place: { kind: "here", variables: env } };
+  }
+  const docker = findProgram("docker", environment);
+  if (docker === undefined) {
     return failed(
       `${file} needs ${plain.what}, and there is no Docker on this machine. Install Docker, or install what the tool needs by other means and remove from and packages.`,
     );
   }
-  const { env, commands } = plain;
-  const steps = commands.map((command): Program => ({
-    command,
+  const dockerfile = dockerfileOf(recipe);
+  const image = imageOf(dockerfile);
+  const step: Program = {
+    path: docker,
+    command: ["docker", "build", "--tag", image, "-"],
     field: file,
-    variables: env,
+    input: dockerfile,
+    isDocker: true,
     result: "none",
-  }));
-  const plan = planOf(tool, JSON.stringify([env, commands]), steps);
-  return { kind: "prepared", plan, place: { kind: "here", variables: env } };
+  };
+  const plan = planOf(tool, image, [step]);
+  return { kind: "prepared", plan, place: { kind: "container", docker, image } };
 }
 
 function planOf(tool: string, key: string, steps: readonly Program[]): BuildPlan {

@@ -1,13 +1,16 @@
+import { resolve } from "node:path";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/rules.ts";
 import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
+import { isUnder } from "../permissions/paths.ts";
+import { isBareName } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { isLocal } from "./mcp/variables.ts";
-import { Builds, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
+import { relativePath } from "./mcp/variables.ts";
+import { Builds, fileIn, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
 import { type ModulePrograms, runDeclared, writeModulePrograms } from "./declared-tool.ts";
 import { Programs } from "./tool-programs.ts";
 import { failed, type CallContext, type Relic, type Tool, type ToolOutcome } from "./tool.ts";
@@ -221,3 +224,19 @@ export type ServerTools =
       readonly problems?: readonly string[];
     }
   | { readonly kind: "failed"; readonly reason: string };
+
+/**
+ * Whether the server is a program of the folder: its command or its first argument is a path there. Asked before an
+ * agent can have made a file of such a name. A name with a version or without an ending may be that of a package, and
+ * a proposed change can add a file of that name.
+ */
+function isLocal(declaration: McpServer, folder: string): boolean {
+  if (!("command" in declaration)) return false;
+  const { command, args: [script = ""] = [] } = declaration;
+  const isThere = (word: string): boolean => isUnder(resolve(folder, word), folder);
+  return (
+    (!isBareName(command) && isThere(command)) ||
+    (relativePath.test(script) && isThere(script)) ||
+    (/^[^@]*\.[a-z]+$/i.test(script) && fileIn(folder, script) !== undefined)
+  );
+}

@@ -17,7 +17,7 @@ async function startWaiting(
   permissions = "all",
 ): Promise<{
   readonly step: Step;
-  /** What is left of its run. */
+  /** The processes that are left of its run. */
   readonly marked: () => Promise<readonly number[]>;
   readonly path: string;
 }> {
@@ -27,7 +27,7 @@ async function startWaiting(
     ...files,
     "entries/hello.yml": `${entry}permissions: ${permissions}\n`,
   });
-  // Of its own: else any other run that starts on this machine ends what a killed one has left.
+  // A private folder: otherwise, any other run that starts on this machine would end what a killed one has left.
   const temporary = await makeWorkspace(t);
   const step = await startStep(t, {
     workspace: workspace.path,
@@ -54,7 +54,7 @@ async function startWaiting(
   return { step, marked, path: workspace.path };
 }
 
-/** What the report of the step says about its run. */
+/** The runs in the report of the step. */
 async function reported(path: string): Promise<readonly unknown[]> {
   const { boot, events } = readReport(await readFile(join(path, "out/report.html"), "utf8"));
   assert.ok(events.some(({ type }) => type === "turn.started"));

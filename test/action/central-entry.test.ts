@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { asReal } from "../rig/journal.ts";
-import { runCli } from "../rig/cli.ts";
-import { eventSha, runStep } from "../rig/runner.ts";
+import { cliExits, runCli } from "../rig/cli.ts";
+import { eventSha, readFixture, runStep } from "../rig/runner.ts";
 import type { GithubServerOptions } from "../rig/github-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
@@ -62,7 +62,7 @@ const reasonOf = ({ result }: { result: { outputs: Readonly<Record<string, strin
   result.outputs["reason"] ?? "";
 
 describe("an entry in a checkout of another repository", () => {
-  /** As `actions/checkout` with `repository: org/agents` and `path: agents` leaves it, beside the repository. */
+  /** A workspace as `actions/checkout` with `repository: org/agents` and `path: agents` leaves it, beside the repository. */
   async function twoCheckouts(t: Test, remote: string, path = "agents") {
     const workspace = await makeRepository(t, own);
     const sha = (await workspace.git("rev-parse", "HEAD")).trim();
@@ -235,7 +235,7 @@ describe("an entry of another repository, with its commit", () => {
     assert.deepEqual(attempt.asked, []);
   });
 
-  it("says what `mode: deliver` may do, under a name that outlives the commit", async (t) => {
+  it("says what `mode: deliver` and `agent-jobs deliver` may do, under a name that outlives the commit", async (t) => {
     const fixtures = fileURLToPath(new URL("../../../test/fixtures/outputs/", import.meta.url));
     const read = (name: string): Promise<string> => readFile(join(fixtures, name), "utf8");
     const script = await read("deliver.rehearsal.yml");
@@ -271,8 +271,24 @@ describe("an entry of another repository, with its commit", () => {
     );
     const delivered = await step(deliver);
     assert.equal(delivered.code, 0, delivered.raw);
-    const body = github.comments[0]?.body ?? "";
-    assert.match(body, /entry=org%2Fagents%2Fdeliver\.yml /);
-    assert.doesNotMatch(body, /a{40}/);
+    const { event, payload } = await readFixture("pull-request-target");
+    const entry = `org/agents/deliver.yml@${commit}`;
+    const args = ["run.jsonl", "--entry", entry, "--digest", digest["journal-digest"]];
+    const again = await cliExits(0, ["deliver", ...args], {
+      cwd: workspace.path,
+      env: {
+        GITHUB_TOKEN: "ghs_0123456789abcdef",
+        GITHUB_REPOSITORY: "octo/shop",
+        GITHUB_RUN_ID: "99",
+        GITHUB_API_URL: github.url,
+        GITHUB_EVENT_NAME: event,
+        GITHUB_EVENT_PATH: await workspace.write("event.json", JSON.stringify(payload)),
+      },
+    });
+    assert.match(again.stdout, /^report comment on #7: skipped: it is there already/m);
+    const [comment, ...others] = github.comments;
+    assert.deepEqual(others, []);
+    assert.match(comment?.body ?? "", /entry=org%2Fagents%2Fdeliver\.yml /);
+    assert.doesNotMatch(comment?.body ?? "", /a{40}/);
   });
 });

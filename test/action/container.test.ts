@@ -53,7 +53,6 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
   const { path } = workspace;
   const sha = (await workspace.git("rev-parse", "HEAD")).trim();
   const bin = await makeWorkspace(t);
-  // As that of a checkout.
   await chmod(path, 0o755);
   if (process.getuid?.() === 0) execFileSync("chown", ["--recursive", "1000", path]);
   else {
@@ -69,7 +68,7 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
   });
   assert.equal(result.code, 0, result.raw);
   assert.equal(results.length, 4);
-  // Of a shell that may run anything, of one with patterns, and of the tool.
+  // The results of a shell that may run anything, of one with patterns, and of the tool.
   for (const text of results) assert.match(text, /The first commit/);
   const { events } = parseJournal(await workspace.read("run.jsonl"));
   const executed = events.flatMap((event) => (event.type === "step.ended" ? event.effects : []));

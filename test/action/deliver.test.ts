@@ -10,7 +10,7 @@ import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeRepository, type Workspace } from "../rig/workspace.ts";
 
 const fixtures = fileURLToPath(new URL("../../../test/fixtures/outputs/", import.meta.url));
-/** Of pull request 7, as the events have it. */
+/** The head of pull request 7 in the events. */
 const head = "c".repeat(40);
 const base = "b".repeat(40);
 const diff = { "src/a.ts": "@@ -1 +1,3 @@\n one\n+two\n+three" };
@@ -228,7 +228,7 @@ describe("mode: deliver", () => {
     const missing = await step(t, here, { inputs: { ...inputs, entry: "other.yml" } });
     assert.equal(missing.code, 0, missing.log);
     assert.match(missing.outputs["deliveries"] ?? "", /other\.yml is not in the base/);
-    // Of the base also where the event's own commit is the merge of a pull request.
+    // The base counts also where the event's own commit is the merge of a pull request.
     const event = "pull-request-review-fork";
     const merge = await step(t, here, { event, inputs: { ...inputs, entry: "other.yml" } });
     assert.match(merge.outputs["deliveries"] ?? "", /not in the base \(commit b{40}\)/);
@@ -246,7 +246,7 @@ describe("mode: deliver", () => {
     assert.equal(delivered.code, 0, delivered.log);
     assert.equal(here.github.comments.length, 1);
     assert.match(here.github.comments[0]?.body ?? "", /runs\/99\/attempts\/1\)/);
-    // The same journal, in a run that was started for a head in the repository itself.
+    // A run for a head in the repository itself refuses this journal.
     const wrong = await step(t, here, { event: "workflow-run", runId: "100", inputs: journal });
     assert.equal(wrong.code, 1);
     assert.match(wrong.outputs["reason"] ?? "", /#7 is not from the repository/);

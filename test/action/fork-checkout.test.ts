@@ -119,7 +119,7 @@ describe("where a step before us has checked out another commit", () => {
 const programs =
   "git npm npx node tar gzip bash sh dash zsh env rg grep ps pgrep pkill gh which uname id getconf ldd cat tr sleep sed stty locale hostname secret-tool dbus-launch xdg-open python3 make tput";
 
-/** Of a work tree that says how it was started, and with which key in sight. */
+/** Plants programs that record how they were started and which environment they saw. */
 async function plantPrograms(workspace: Workspace, folder: string): Promise<string> {
   const canary = join(workspace.path, "canary");
   for (const name of programs.split(" ")) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import {
-  inputDefaults,
+  inputTable,
   type Inputs,
   inputVariable,
   modelAccess,
@@ -9,6 +9,7 @@ import {
   secretInputs,
 } from "../../src/action/inputs.ts";
 import { Stop } from "../../src/action/stop.ts";
+import { kebab, type Option } from "../../src/run/option-table.ts";
 
 function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
@@ -34,11 +35,15 @@ describe("the inputs", () => {
 
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});
-    // Only a runner evaluates a default that is an expression.
-    const { entry: _, "github-token": _token, leg: _leg, ...others } = inputDefaults;
-    assert.deepEqual(valid(others), absent);
-    const names = Object.keys({ ...others, "github-token": "", leg: "" });
-    assert.deepEqual(valid(Object.fromEntries(names.map((name) => [name, " "]))), absent);
+    const { entry: _, ...rows } = inputTable;
+    const options = Object.entries<Option>(rows).map(([name, { preset = "" }]) => ({
+      name: kebab(name),
+      preset,
+    }));
+    const given = (of: (preset: string) => string): Record<string, string> =>
+      Object.fromEntries(options.map(({ name, preset }) => [name, of(preset)]));
+    assert.deepEqual(valid(given((preset) => preset)), absent);
+    assert.deepEqual(valid(given(() => " ")), absent);
   });
 
   it("become what they mean", () => {
@@ -126,7 +131,7 @@ describe("the inputs", () => {
         "fail-on": "always",
         "allow-untrusted": "yes",
         "allowed-bots": "*[bot]",
-      }),
+      }).toSorted(),
       [
         "The input `entry` is required.",
         "`user-input` and `user-input-file` can't be used together.",
@@ -138,10 +143,10 @@ describe("the inputs", () => {
         '`summary` must be one of full, compact, off, not "Full" (did you mean "full"?).',
         '`annotations` must be one of all, errors, off, not "none".',
         '`fail-on` must be one of failure, refused, never, not "always".',
-        '`allowed-bots` has the line "*[bot]". A line must be a login, for example dependabot[bot], without wildcards.',
+        '`allowed-bots`: the line "*[bot]" must be a login, for example dependabot[bot], without wildcards.',
         '`allow-untrusted` must be one of false, true, not "yes".',
         '`timeout-minutes` must be a number greater than 0, not "soon".',
-      ],
+      ].sort(),
     );
   });
 

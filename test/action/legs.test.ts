@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { zipSync } from "fflate";
-import { inputDefaults } from "../../src/action/inputs.ts";
+import { inputTable } from "../../src/action/inputs.ts";
+import { kebab } from "../../src/run/option-table.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
@@ -64,7 +65,7 @@ async function world(t: TestContext) {
         },
         env: { GITHUB_RUN_ATTEMPT: String(number), GITHUB_JOB: "work", ...env },
       }),
-    /** As actions/upload-artifact does after a step. */
+    /** Does what actions/upload-artifact does after a step. */
     upload: async ({ outputs }: StepResult): Promise<void> => {
       const name = outputs["journal-artifact"] ?? "";
       const bytes = await readFile(join(workspace.path, "out.jsonl"));
@@ -117,7 +118,7 @@ const others =
 
 test("it is decided of every input whether it tells the legs of a matrix apart", () => {
   const decided = [...Object.keys(telling), ...untried, ...ofParts, ...others];
-  assert.deepEqual(decided.sort(), Object.keys(inputDefaults).sort());
+  assert.deepEqual(decided.sort(), Object.keys(inputTable).map(kebab).sort());
 });
 
 describe("the name of the journal", () => {

@@ -1,4 +1,4 @@
-/** What a refusal says, whether it fails the step, and who can lift it. */
+/** Refusals: their texts, whether they fail the step, and who can lift them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defined } from "../../src/text/guards.ts";

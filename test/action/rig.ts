@@ -1,4 +1,4 @@
-/** What the tests of whole steps share: an entry with a rehearsal, and a model server that nobody may ask. */
+/** Shared by the tests of whole steps: an entry with a rehearsal, and a model server that nobody may ask. */
 import assert from "node:assert/strict";
 import { defined } from "../../src/text/guards.ts";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
@@ -89,12 +89,12 @@ export const callingFirst = (name: string, given: object): string => {
 
 export interface Tried {
   readonly result: StepResult;
-  /** What GitHub was asked. */
+  /** The paths of the requests to GitHub. */
   readonly asked: readonly string[];
   /** With which tokens. */
   readonly tokens: readonly string[];
   readonly modelRequests: number;
-  /** What the model was asked. */
+  /** The prompts that the model got. */
   readonly prompts: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What the action does on a hosted runner whose sandbox doesn't work, with programs that stand in for the machine's. */
+/** The action on a hosted runner whose sandbox doesn't work, with programs that stand in for the machine's. */
 import assert from "node:assert/strict";
 import { chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
@@ -76,7 +76,7 @@ describe("on a hosted runner", () => {
       calls: (await text(join(at, "calls"))).split("\n").filter((line) => line !== ""),
       modelRequests: server.requests.length,
       made: await text(join(path, "made")),
-      /** Of AppArmor, if one was loaded. */
+      /** The AppArmor profile, if one was loaded. */
       profile: await text(join(at, "profile")),
     };
   }

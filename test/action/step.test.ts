@@ -155,7 +155,6 @@ jobs: { review: { work: { kind: Ref, taskId: look } } }
       assert.deepEqual(named(result, "notice"), []);
       assert.match(result.log.trimEnd().split("\n").at(-1) ?? "", end);
       assert.match(result.log.trimEnd(), /Verdict: Rejected: It leaks the key\.$/);
-      // Without a report, there is no file of it.
       assert.equal(result.outputs["report-file"], "");
       assert.equal(result.outputs["rehearsed"], "false");
     }
@@ -239,8 +238,8 @@ describe("a step that can't run a job", () => {
     assert.deepEqual(
       named(result, "error").map(({ message }) => message),
       [
-        '`max-parallel` must be a whole number greater than 0, not "0".',
         '`summary` must be one of full, compact, off, not "ful" (did you mean "full"?).',
+        '`max-parallel` must be a whole number greater than 0, not "0".',
       ],
     );
   });

@@ -23,7 +23,7 @@ const events: readonly (readonly [string, string, "fork" | "same" | "none"])[] =
   ["workflow_run", "workflow-run-fork", "fork"],
 ];
 
-/** What decides about the run: the work tree, a commit, or nothing runs. */
+/** The source that decides about the run: the work tree, a commit, or nothing runs. */
 async function sourceOf(
   [name, fixture, head]: (typeof events)[number],
   { sha, ...situation }: Situation & { readonly sha?: string },

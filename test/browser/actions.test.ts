@@ -51,7 +51,7 @@ describe("actions in a report", () => {
       await page.getByRole("list", { name: "What the colors mean" }).getByText("action").waitFor();
       const canvas = page.getByRole("application", { name: /Timeline/ });
       await canvas.focus();
-      const said = page.locator(".timeline [role=status]");
+      const said = page.locator(".lanes-place [role=status]");
       for (let moves = 0; moves < 12; moves += 1) {
         await page.keyboard.press("ArrowDown");
         if ((await said.innerText()).startsWith("Action ")) break;

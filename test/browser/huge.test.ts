@@ -52,7 +52,7 @@ async function openRun(t: TestContext, events: readonly RunEvent[]): Promise<Pag
   const address = await writeReport(t, { "run.jsonl": events });
   const { page } = await open();
   await page.goto(address);
-  await page.getByRole("navigation", { name: "Works" }).getByRole("link").first().waitFor();
+  await page.getByRole("navigation", { name: "Steps" }).getByRole("link").first().waitFor();
   return page;
 }
 
@@ -137,7 +137,7 @@ describe("a journal with huge parts", onlyNightly, () => {
     const works = Array.from({ length: 120 }, (_, id) => ref(id, `task-${id}`));
     const page = await openRun(t, runOf({ kind: "Par", works }, []));
     const flowchart = page.getByRole("region", { name: "Flowchart" });
-    await flowchart.getByText("The flowchart has 120 works.").waitFor();
+    await flowchart.getByText("The flowchart has 120 steps.").waitFor();
     await flowchart.getByRole("button", { name: "Draw the flowchart" }).click();
     await flowchart.getByRole("button", { name: /^task-119 #119/ }).waitFor();
   });

@@ -9,7 +9,7 @@ import { usePortal } from "./portal.ts";
 const open = useBrowser();
 const portal = usePortal();
 
-/** What has the focus: its role or element, and its name. */
+/** The element that has the focus: its role or name, and its label. */
 function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const element = document.activeElement;

@@ -24,13 +24,13 @@ const open = useBrowser();
 const question = "Why is the sky blue?";
 const portal = usePortal(["--journals", "journals"], { job: "ask", userInput: question });
 
-/** What a tab shows, for axe. */
+/** The panel of a tab, for axe. */
 const panel = "[role=tabpanel]";
 
 const title = (page: Page, name: RegExp | string): Locator =>
   page.getByRole("heading", { level: 1, name });
 
-const works = (page: Page): Locator => page.getByRole("navigation", { name: "Works" });
+const works = (page: Page): Locator => page.getByRole("navigation", { name: "Steps" });
 
 const work = (page: Page, name: RegExp): Locator => works(page).getByRole("link", { name });
 
@@ -108,12 +108,12 @@ describe("the portal", () => {
       }
       await page.getByRole("application", { name: /^Timeline/ }).waitFor();
       for (const kind of ["iteration", "turn", "model", "tool", "crash", "retry"])
-        await page.locator(`.bar-${kind}`).first().waitFor();
+        await page.locator(`.lanes .bar-${kind}`).first().waitFor();
       // Pointing at a bar says what it is, clicking it opens that, and the keyboard does both.
       const timeline = page.getByRole("application", { name: /^Timeline/ });
-      await page.locator(".bar-crash").first().hover();
+      await page.locator(".lanes .bar-crash").first().hover();
       await page.locator(".timeline-tip").getByText("recover #3").waitFor();
-      await page.locator(".bar-crash").first().click();
+      await page.locator(".lanes .bar-crash").first().click();
       await until(page, `location.hash.includes("/decision/")`);
       for (const key of ["Home", "ArrowDown", "Enter"]) await timeline.press(key);
       await until(page, `location.hash.includes("/work/0")`);

@@ -134,11 +134,11 @@ sessions:
           - text: I looked.
 `;
 
-/** What the browser says about a stream that the server refused: the page asks why, and shows it. */
+/** The browser's message about a stream that the server refused: the page asks why, and shows it. */
 export const notAStream = /EventSource's response has a MIME type/;
 
 export interface Server {
-  /** Of the page, with a slash at the end. */
+  /** The address of the page, with a slash at the end. */
   readonly address: string;
   readonly child: CliChild;
   readonly workspace: Workspace;
@@ -148,7 +148,7 @@ interface Owner {
   after(hook: () => unknown): void;
 }
 
-/** What `start` makes, for all tests of a file, when the first one asks for it. */
+/** Returns the value that `start` makes, for all tests of a file, when the first one asks for it. */
 export function useStarted<Value>(start: (owner: Owner) => Promise<Value>): () => Promise<Value> {
   const afters: (() => unknown)[] = [];
   let started: Promise<Value> | undefined;
@@ -183,7 +183,7 @@ export async function startServer(
   return { address, child, workspace };
 }
 
-/** What a rehearsal was written for. */
+/** The job and the input that a rehearsal was written for. */
 export interface Written {
   readonly job: string;
   readonly userInput?: string;

@@ -45,10 +45,9 @@ const week = Object.fromEntries(
 const shared = useStarted((owner) =>
   writeReport(owner, {
     ...week,
-    "killed.jsonl": renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" }).map(
-      (event) => (event.type === "run.started" ? { ...event, rehearsed: true as const } : event),
-    ),
+    "killed.jsonl": killed(),
     "handed-in.jsonl": handsIn(),
+    "busy.jsonl": busy(),
     "large.jsonl": renamed(largeRun({ events: nightly ? 26_000 : 8_000 }), { runId: "large" }),
   }),
 );
@@ -61,7 +60,7 @@ async function openShared(hash: string): Promise<Page> {
 }
 
 const worksOf = (page: Page): Locator =>
-  page.getByRole("navigation", { name: "Works" }).getByRole("link");
+  page.getByRole("navigation", { name: "Steps" }).getByRole("link");
 
 describe("a report", () => {
   it(
@@ -99,9 +98,11 @@ describe("a report", () => {
       await row.getByText("rehearsal").waitFor();
       assert.equal(await page.getByRole("table").getByText("rehearsal").count(), 1);
       await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
-      await page.getByText("1 of 10 runs").waitFor();
+      await page.getByText("1 of 11 runs").waitFor();
       await row.getByRole("link").first().click();
       await page.getByRole("heading", { level: 1, name: /Incomplete/ }).waitFor();
+      // Nobody takes the verdict of a script for that of a model.
+      await page.getByRole("heading", { level: 2, name: /Reject.*rehearsal/ }).waitFor();
       await worksOf(page)
         .filter({ hasText: /Incomplete/ })
         .first()
@@ -195,15 +196,15 @@ describe("a report", () => {
         .getByRole("row")
         .filter({ has: page.getByRole("checkbox") });
       await rows.first().waitFor();
-      assert.equal(await rows.count(), 10);
+      assert.equal(await rows.count(), 11);
       await picture(page, "report-list");
       await expectAccessible(page, "the list of runs");
       await page.getByRole("combobox", { name: "Job" }).selectOption("weekend");
-      await page.getByText("2 of 10 runs").waitFor();
+      await page.getByText("2 of 11 runs").waitFor();
       assert.equal(await rows.count(), 2);
       await page.getByRole("combobox", { name: "Job" }).selectOption("");
       await page.getByRole("searchbox", { name: "Search" }).fill("night-3");
-      await page.getByText("1 of 10 runs").waitFor();
+      await page.getByText("1 of 11 runs").waitFor();
       await rows.getByRole("link").first().click();
       await page.getByRole("heading", { level: 1, name: /nightly/ }).waitFor();
       await page.goBack();
@@ -241,6 +242,10 @@ describe("a report", () => {
         await page.keyboard.press("End");
         await expectFew(page);
       }
+      // Bars that share a pixel are drawn once.
+      await page.goto(`${await shared()}#/run/busy`);
+      await page.locator(".lanes .bar-tool").first().waitFor();
+      await expectFew(page);
     },
   );
 
@@ -268,6 +273,44 @@ describe("a report", () => {
     },
   );
 });
+
+/** The beginning of a rehearsal, with a verdict. */
+function killed(): readonly RunEvent[] {
+  const events = renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" });
+  const verdict = { verdict: "reject", reason: "It loses errors." } as const;
+  const work = { workId: 0, taskId: "gather", iteration: 1 };
+  return [
+    ...events.map((event) =>
+      event.type === "run.started" ? { ...event, rehearsed: true as const } : event,
+    ),
+    { type: "verdict.given", at: events.at(-1)?.at ?? 0, runId: "killed", work, verdict },
+  ];
+}
+
+/** A session with thousands of tool calls. */
+function busy(): readonly RunEvent[] {
+  const work = { workId: 0, taskId: "busy", iteration: 1 };
+  const inTurn = { work, sessionId: "s", turnId: "t" };
+  const bodies: readonly RunEventBody[] = [
+    {
+      type: "run.started",
+      jobName: "busy",
+      workingDirectory: "/project",
+      ...planned(ref(0, "busy")),
+    },
+    ...Array.from({ length: 5_000 }, (_, call) => {
+      const of = { toolCallId: `c${call}`, toolName: "bash" };
+      return [
+        { kind: "tool.started", ...of, arguments: {} },
+        { kind: "tool.ended", ...of, succeeded: true },
+      ] as const;
+    })
+      .flat()
+      .map((activity) => ({ type: "activity" as const, ...inTurn, activity })),
+    { type: "run.ended", outcome: { kind: "succeeded" } },
+  ];
+  return bodies.map((body, index) => ({ at: 100 * index, runId: "busy", ...body }));
+}
 
 /** Agents that handed in all that they may. */
 function handsIn(): readonly RunEvent[] {

@@ -40,7 +40,14 @@ describe("agent-jobs init", () => {
     assert.match(alone.stderr, /--provider-base-url requires --workflow\./);
     const wrong = ["init", "triage", "--workflow", "--provider-base-url", "models"];
     assert.match((await cliExits(2, wrong, { cwd })).stderr, /--provider-base-url/);
-    await cliExits(0, ["init", "triage", "--workflow", ...server], { cwd });
+    const { stdout } = await cliExits(0, ["init", "triage", "--workflow", ...server], { cwd });
+    const run = "run .github/agent-jobs/triage.yml --user-input-file issue.txt";
+    assert.ok(
+      stdout.includes(
+        `  AGENT_JOBS_PROVIDER_API_KEY=… npx agent-jobs ${run} ${server.join(" ")}\n`,
+      ),
+      stdout,
+    );
     const text = await repository.read(".github/workflows/agent-triage.yml");
     assert.doesNotMatch(text, /copilot-requests/);
     assert.deepEqual(await lintWorkflow(text, "agent-triage.yml"), []);

@@ -1,4 +1,4 @@
-/** What a model wanted to report fails the step as much as what it reported: on the real runtime. */
+/** A refused report fails the step as much as an accepted one, on the real runtime. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runCli } from "../rig/cli.ts";

@@ -37,7 +37,7 @@ describe("a run whose journal or recording has a hole", () => {
     const files = ["--journal", "j.jsonl", "--record", "r.yml"];
     const child = startCli([...run, ...files], { cwd: workspace.path });
     await workspace.holds("j.jsonl", "until");
-    // Of this process alone: the runtime writes files of its own.
+    // Only this process: the runtime writes files of its own.
     execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=400"]);
     await workspace.write("go", "");
     const { code, stdout, stderr } = await child.ended;
@@ -138,7 +138,7 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
     const { stdout, stderr } = await runCli(args, { cwd, env: { GITHUB_ACTIONS: "true" } });
     assert.notEqual(stdout + stderr, "");
     assert.doesNotMatch(stdout, /flowchart|-->/);
-    // As lenient as the comparisons of a language are: what is not seen may stand anywhere.
+    // Invisible characters may stand anywhere.
     const seen = `${stdout}\n${stderr}`.replace(/[^\P{Cc}\n\r]|[\p{Cf}\p{Mn}\uFFFD]/gu, "");
     for (const line of seen.split(/\r\n|\r|\n/)) assert.doesNotMatch(line, /^\s*::|##\[/u, line);
   });
@@ -195,7 +195,7 @@ describe("what a terminal and the environment want", () => {
   }
 });
 
-// What the command line prints by itself: no control sequence, no secret, no workflow command.
+// The command line's own output has no control sequence, no secret, no workflow command.
 
 const secret = "hunter2-hunter2";
 

@@ -126,6 +126,43 @@ describe("what an agent has written", { skip: withoutSandbox }, () => {
     assert.equal(left(), true);
   });
 
+  it("is not built outside by a resumed run either, whose own tasks may write nothing", async (t) => {
+    const { path: outside } = await makeWorkspace(t);
+    const reader = "{ shell: true, tools: [t], sandbox: required }";
+    const build = "build: { command: [sh, build.sh], inputs: [src/**] }";
+    const called = { toolResults: { contains: ["called"] }, text: "Done." };
+    const call = { replies: [{ tools: [{ name: "t", arguments: {} }] }, called] };
+    const write = `echo 'touch ${outside}/pwned; true' > more.sh`;
+    const writes = [{ name: "bash", arguments: { command: write, description: "d" } }];
+    const script = (b: object): string =>
+      JSON.stringify({
+        entry: "e.yml",
+        sessions: [
+          { task: "a", optional: true, turns: [{ replies: [{ tools: writes }, "Done."] }] },
+          { task: "b", turns: [b] },
+        ],
+      });
+    const { path: cwd } = await makeWorkspace(t, {
+      "build.sh": ". ./more.sh",
+      "more.sh": "true",
+      "t.sh": "echo called",
+      "e.yml": `models: { driving: m }
+permissions: all
+${tool.replace("command: [sh, tools/t.sh]", `${build}, command: [sh, t.sh]`)}
+tasks:
+  a: { prompt: Go, model: { category: driving }, permissions: { shell: true, write: [more.sh], sandbox: required } }
+  b: { prompt: Go on, model: { category: driving }, permissions: ${reader} }
+jobs: { j: { work: { kind: Seq, works: [{ kind: Ref, taskId: a }, { kind: Ref, taskId: b }] } } }
+`,
+      "first.json": script({ error: { status: 401 } }),
+      "then.json": script(call),
+    });
+    const run = ["run", "e.yml", "--in-place", "--rehearse"];
+    await cliExits(1, [...run, "first.json", "--journal", "1.jsonl"], { cwd });
+    await cliExits(0, [...run, "then.json", "--resume", "1.jsonl"], { cwd });
+    assert.equal(existsSync(join(outside, "pwned")), false);
+  });
+
   for (const sandbox of ["required", "off"])
     it(`is no MCP server: packages, modules and programs, with sandbox: ${sandbox}`, async (t) => {
       const files = {

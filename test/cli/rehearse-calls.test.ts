@@ -37,7 +37,7 @@ describe("the tool calls of a rehearsal", () => {
     nonZero,
     { ...neverMatches, denied: true },
     { ...fails, fails: "does not exist" },
-    // As the model reads it.
+    // This is the text that the model reads.
     { ...fails, fails: "${workingDirectory}/nope.md does not exist" },
     works,
     { ...outside, fails: "outside the working directory" },

@@ -193,7 +193,7 @@ describe("a rehearsal that may write", () => {
       "packages/own/index.js": "exports.from = 'own';\n",
       "e.json": entry("workspace"),
       "r.json": script(
-        // What is a link in the original, one file of a package, and one of a linked folder.
+        // A link of the original, a file of a package, and one of a linked folder.
         "node -e 'for (const name of [`a`, `own`, `linked`]) console.log(require(name).from)' && ls -A linked dist 2>&1; " +
           "for file in node_modules/a/index.js node_modules/own/index.js node_modules/.bin/a linked/index.js; do echo evil > $file; done; " +
           "rm -r node_modules/a linked/bin",

@@ -247,11 +247,27 @@ describe("agent-jobs rehearse", () => {
     assert.equal(await workspace.read("stale.rehearsal.yml"), yaml(kept));
     assert.deepEqual(JSON.parse(await workspace.read("stale.rehearsal.json")).expect, {
       result: "succeeded",
+      works: [{ task: "a", workId: 0, outcome: "succeeded" }],
     });
     assert.equal(
       (await runCli(["rehearse", "--update", "-t", "stale"], { cwd })).stdout.includes("updated"),
       false,
     );
+  });
+
+  it("adds what a passing expect lacks, below what it has", async (t) => {
+    const partial = `entry: e.json\nsessions:\n  - turns: [{ prompt: "Say A", text: A }]\nexpect:\n  # as decided\n  decisions:\n    - Task succeeded # once\n`;
+    const workspace = await makeWorkspace(t, {
+      "e.json": simple,
+      "some.rehearsal.yml": partial,
+    });
+    const cwd = workspace.path;
+    const { stdout } = await cliExits(0, ["rehearse", "--update"], { cwd });
+    assert.match(stdout, /updated/);
+    const works = "  works:\n    - task: a\n      workId: 0\n      outcome: succeeded\n";
+    assert.equal(await workspace.read("some.rehearsal.yml"), `${partial}${works}`);
+    const again = await cliExits(0, ["rehearse", "--update"], { cwd });
+    assert.doesNotMatch(again.stdout, /updated/);
   });
 
   it("rehearses in one runtime without mixing scripts, and apart what ends the runtime", async (t) => {

@@ -27,7 +27,7 @@ const eachTask = (entry: PreparedEntry, change: (task: PreparedTask) => Task): E
   ),
 });
 
-/** What an author might break, and how a rehearsal has to notice. */
+/** Mistakes of an author, and how a rehearsal has to notice them. */
 const breakages: Readonly<Record<string, (entry: PreparedEntry) => Entry>> = {
   "whose prompts say something else": (entry) =>
     eachTask(entry, (task) => ({
@@ -160,7 +160,7 @@ async function read(name: string): Promise<string> {
   return readFile(join(recipesFolder, name), "utf8");
 }
 
-/** Without the indentation, so that a part of a file compares with the file. */
+/** Removes the indentation, so that a part of a file compares with the file. */
 function flat(text: string): string {
   return text.replaceAll(/^ +/gm, "").trim();
 }
@@ -244,7 +244,7 @@ async function copied(t: TestContext): Promise<Workspace> {
   return workspace;
 }
 
-/** What an author might break, and which rehearsals have to notice. */
+/** Mistakes of an author, and the rehearsals that have to notice them. */
 const actionBreakages: readonly {
   readonly title: string;
   readonly file: string;
@@ -354,7 +354,7 @@ function withoutReferences(text: string): string {
   return text.replace(/,"source":"\$\{\{[^"]*","context":"\$\{\{[^"]*"/, "");
 }
 
-/** As JSON, whatever the order of the keys. Absent fields of a document are those that `document` fills in. */
+/** Makes JSON with sorted keys. `document` fills in absent fields of a document. */
 function sorted(text: string): string {
   return JSON.stringify(JSON.parse(text), (_key, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)

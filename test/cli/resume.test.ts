@@ -159,7 +159,7 @@ describe("agent-jobs run --resume", () => {
     assert.equal(refused.code, 2);
     assert.match(
       refused.stderr,
-      /--resume: EXECUTE_B was running commands when 1\.jsonl was interrupted\. Pass --rerun to run them again\./,
+      /--resume: EXECUTE_B was running when 1\.jsonl was interrupted\. Pass --rerun to run it again\./,
     );
     await assert.rejects(workspace.read("2.jsonl"));
     await rm(`${workspace.path}/wait`);
@@ -211,7 +211,7 @@ describe("plan, run --shard and merge", () => {
     assert.deepEqual([plan?.parentSpanId, others.length], ["", 3]);
     for (const { traceId, parentSpanId } of others)
       assert.deepEqual([traceId, parentSpanId], [plan?.traceId, plan?.spanId]);
-    // Of a rehearsal, only another rehearsal goes on.
+    // Only another rehearsal continues a rehearsal.
     await workspace.write("r.yml", "entry: jobs.json\njob: main\nsessions: []\n");
     const rehearsed = await cli(
       "plan jobs.json main --shards 2 --rehearse r.yml --journal r.jsonl",

@@ -23,7 +23,6 @@ interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Without a script there is no model. */
 async function run(t: TestContext, options: RunOptions, script?: Script): Promise<Ran> {
   const { path: cwd } = await makeWorkspace(t, options.files);
   const server = script && (await startModelServer(script));

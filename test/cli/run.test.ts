@@ -177,7 +177,7 @@ jobs: { j: { work: { kind: Run, run: echo done } } }
   });
 });
 
-// What a run shows of a condition that fails: an answer, unless a limit kept it from one.
+// A failed condition is shown with its answer, unless a limit kept it from one.
 
 const ref = (taskId: string): object => ({ kind: "Ref", taskId });
 const task = { prompt: "Go", model: { category: "driving" } };

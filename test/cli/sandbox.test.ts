@@ -1,4 +1,4 @@
-/** What programs that are no agent's commands reach in a sandbox: tools, MCP servers, EXECUTE. */
+/** The sandbox of programs that are not an agent's commands: tools, MCP servers, EXECUTE. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { chmod, chown, link, mkdir, readdir, readFile, symlink } from "node:fs/promises";
@@ -291,12 +291,12 @@ describe("on a machine without bubblewrap", () => {
 });
 
 test(
-  "a job works in the temporary folder itself, if it only reads",
+  "a job works in the temporary folder itself, if it only reads or TMPDIR names another one",
   { skip: withoutSandbox },
   async (t) => {
     const temporary = await makeWorkspace(t, { "closed/.git/config": "" });
     const others = join(temporary.path, "closed");
-    // Of another user, as systemd makes some.
+    // systemd makes some files like this, which another user owns.
     if (process.getuid?.() === 0) await chown(others, 65_534, 65_534);
     await chmod(others, 0o700);
     const { path } = await makeWorkspace(t, {
@@ -308,11 +308,9 @@ jobs: { j: { work: { kind: Ref, taskId: a } } }`,
     const args = ["run", join(path, "e.yml"), "--rehearse", join(path, "r.yml")];
     const options = { cwd: temporary.path, env: { TMPDIR: temporary.path } };
     await cliExits(0, args, options);
-    const { stderr, stdout } = await cliExits(
-      1,
-      [...args, "--permissions", "workspace", "--in-place"],
-      options,
-    );
-    assert.match(stdout + stderr, /allow to write.*Set TMPDIR to another folder/);
+    const writes = [...args, "--permissions", "workspace", "--in-place"];
+    const { stderr, stdout } = await cliExits(1, writes, options);
+    assert.match(stdout + stderr, /allow to write .* the environment variable TMPDIR to a folder/);
+    await cliExits(0, writes, { ...options, env: { TMPDIR: path } });
   },
 );

@@ -82,7 +82,7 @@ describe("agent-jobs serve", () => {
     assert.deepEqual(await api(served, "stop"), {});
     const { code, stderr } = await served.child.ended;
     assert.equal(code, 0);
-    // Without a model it can still show journals.
+    // A server that has no model still shows journals.
     assert.match(stderr, /^agent-jobs: warning: No model is configured.*--rehearse.*\n$/);
   });
 

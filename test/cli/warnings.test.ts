@@ -178,7 +178,7 @@ sessions: [{ task: a, turns: [Closed.] }]
   });
 });
 
-// What newcomers write, and the error that says what to write instead.
+// Common mistakes of newcomers, and the error that says what to write instead.
 
 const entry = (work: string): string =>
   `models: { driving: m }\ntasks:\n  a: { model: { category: driving }, prompt: Do it. }\njobs:\n  j:\n    work: ${work}\n`;

@@ -1,4 +1,4 @@
-/** What small or badly served models do, at the command line, on the real runtime with a scripted model server. */
+/** Behavior of small or badly served models, on the real runtime with a scripted model server. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { CONTINUE_PROMPT } from "../../src/engine/send-prompt.ts";

@@ -131,7 +131,7 @@ describe("the options of workflows at the command line", () => {
     [["w.wf.md", "--resume", "no.jsonl"], /can't resume no\.jsonl: the file or its folder doesn't/],
     [["e.yml", "--param", "A=1"], /Only a workflow .* has parameters, but --param is given/],
     [["e.yml", "--resume", "run.jsonl"], /can't resume run\.jsonl: .*The journal is empty/],
-    [["e.yml", "--rerun"], /--rerun is only for workflows/],
+    [["e.yml", "--rerun"], /--rerun requires --resume/],
     [
       ["e.yml", "--answer", "ASK_A=1"],
       /--answer is only for workflows, and the job "one" has none\./,

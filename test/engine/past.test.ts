@@ -119,6 +119,7 @@ describe("a run that is resumed", () => {
     const past = {
       runId: "r",
       works: [],
+      underWay: [],
       lists: [],
       tokens: 0,
       cost: 0,

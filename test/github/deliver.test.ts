@@ -117,6 +117,7 @@ describe("the report and the review", () => {
     const findings = [one, finding("two", 3), finding("three", 4)];
     const [, review] = await delivered(repository, { findings });
     assert.equal(review?.status, "done");
+    assert.match(review.reason ?? "", /^GitHub refuses comments at src\/a\.ts:3, so these/);
     assert.deepEqual(
       repository.threads.map(({ body }) => /(\w+) is wrong/.exec(body)?.[1]),
       ["one", "three"],

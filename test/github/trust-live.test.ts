@@ -3,15 +3,12 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { startGithubServer } from "../rig/github-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import {
   assertNothingRan,
   entry,
   files,
-  inputs,
   named,
-  playStep,
   rehearsal,
   rehearsed,
   tryEvent,
@@ -78,19 +75,14 @@ describe("on GitHub, no session is started", () => {
 
 describe("on GitHub, the job runs", () => {
   it("for a maintainer's comment, asked about with GITHUB_TOKEN rather than the one that pays", async (t) => {
-    const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
-    const given = { ...inputs, "github-token": "github_pat_0123456789" };
-    const result = await playStep(t, given, {
-      event: "issue-comment-maintainer",
-      apiUrl: api.url,
+    const tried = await tryEvent(t, "issue-comment-maintainer", {
+      github: { permissions: { maintainer: "write" }, pullRequests: { 7: "same" } },
+      given: { "github-token": "github_pat_0123456789" },
       env: { GITHUB_TOKEN: "ghs_0123456789abcdef" },
     });
-    assert.equal(result.code, 0, result.raw);
-    const [first] = api.requests;
-    assert.equal(first?.path, `${permission}/maintainer/permission`);
-    assert.ok(
-      api.requests.every(({ authorization }) => authorization === "token ghs_0123456789abcdef"),
-    );
+    assert.ok(tried.modelRequests > 0, tried.result.raw);
+    assert.equal(tried.asked[0], `${permission}/maintainer/permission`);
+    assert.ok(tried.tokens.every((token) => token === "token ghs_0123456789abcdef"));
   });
 
   it("in the folder whose commit was looked at, whichever the rehearsal names", async (t) => {

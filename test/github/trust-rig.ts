@@ -13,7 +13,6 @@ export interface Situation {
   readonly onRunner?: boolean;
   readonly onAct?: boolean;
   readonly rehearses?: boolean;
-  readonly hasToken?: boolean;
   readonly allowedBots?: readonly string[];
   readonly allowedUsers?: readonly string[];
   readonly triggeringActor?: string;
@@ -52,7 +51,6 @@ export async function decide(
       onRunner: situation.onRunner ?? true,
       onAct: situation.onAct ?? false,
       rehearses: situation.rehearses ?? false,
-      hasToken: situation.hasToken ?? true,
     },
     {
       permissionOf(login) {

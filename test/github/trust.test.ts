@@ -85,28 +85,25 @@ describe("who may start an agent", () => {
     }
   });
 
-  it("a rehearsal needs neither a token nor an event, and no permission where there are no secrets", async () => {
-    const down = { rehearses: true, permission: new Error("down") };
-    for (const given of [
-      { hasToken: false },
-      { hasToken: false, payload: {} },
-      { payload: undefined },
-      {},
-    ]) {
-      const { decision, asked } = await decide("pull-request", { ...down, ...given });
-      assert.deepEqual(decision, {
-        kind: "trusted",
-        reason: "a rehearsal plays the model",
-        baseRef: undefined,
-      });
+  it("a rehearsal asks GitHub nothing, whatever the event and its users", async () => {
+    const down = { rehearses: true, permission: new Error("down"), commented: new Error("down") };
+    for (const [fixture, more] of [
+      ["pull-request", {}],
+      ["pull-request", { payload: {} }],
+      ["pull-request", { payload: undefined }],
+      ["issues", {}],
+      ["issue-comment-stranger", {}],
+      ["pull-request-target", {}],
+      ["workflow-run-stranger", {}],
+    ] as const) {
+      const { decision, asked } = await decide(fixture, { ...down, ...more });
+      assert.ok(decision.kind === "trusted" && decision.baseRef === undefined, fixture);
+      assert.match(decision.reason, /^a rehearsal plays the model/);
       assert.deepEqual(asked, []);
     }
-    const noted = { ...down, hasToken: false };
-    assert.equal(await kindOf("issue-comment-stranger", noted), "trusted");
-    assert.equal(await kindOf("issue-comment-stranger", down), "refused");
-    assert.equal(await kindOf("pull-request-fork", noted), "skipped");
+    assert.equal(await kindOf("pull-request-fork", down), "skipped");
     // Files of a fork are files of a fork.
-    const elsewhere = { ...noted, checkedOut: ["2".repeat(40)] };
+    const elsewhere = { ...down, checkedOut: ["2".repeat(40)] };
     assert.equal(await kindOf("pull-request-target", elsewhere), "refused");
     assert.equal(await kindOf("workflow-run-fork", elsewhere), "refused");
     for (const fixture of ["pull-request-target", "issue-comment-stranger", "workflow-run"])

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isRecord } from "../../src/text/guards.ts";
 import { evalSchema } from "../../src/evals/eval-schema.ts";
-import { parseNumber, parsePort } from "../../src/run/options.ts";
+import { amount, port } from "../../src/run/option-kinds.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
 import { executeRun } from "../../src/run/execute.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
@@ -101,9 +101,9 @@ describe("a number in a document", () => {
 });
 
 it("a number or port of the command line is finite, and a port is one", () => {
-  assert.equal(parseNumber("9".repeat(400), "a number").kind, "wrong");
+  assert.equal(amount.parse("9".repeat(400)).kind, "wrong");
   for (const text of ["-1", "0.5", "1e3", "65536", ""])
-    assert.equal(parsePort(text).kind, "wrong", text);
+    assert.equal(port.parse(text).kind, "wrong", text);
 });
 
 it("a limit, count or time that is huge ends nothing early and allocates nothing", async (t) => {

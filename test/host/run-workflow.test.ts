@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { runWorkflow, type RunWorkflowOptions } from "../../src/host/run-workflow.ts";
-import { loadWorkflow } from "../../src/run/workflow-files.ts";
+import { loadWorkflow } from "../../src/run/workflow-run.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
 import { modelServer } from "../rig/model-server.ts";

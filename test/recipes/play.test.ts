@@ -124,6 +124,39 @@ describe("the other recipes", { timeout: 300_000 }, () => {
     assert.match(JSON.stringify(result.requests), /Prices are rounded/);
   });
 
+  it("approve-release.yml continues at its question as often as it asks", async (t) => {
+    const recipe = all.find(({ file }) => file === "examples/github/approve-release.yml");
+    assert.ok(recipe !== undefined);
+    const { path: artifacts } = await makeWorkspace(t);
+    const { baseUrl, requests } = await modelServer(t, ({ index }) => ({
+      text: `- Notes ${index}.`,
+    }));
+    const run = async (inputs: Readonly<Record<string, string>>): Promise<PlayedJob> => {
+      const given = { range: "HEAD", run: "", answer: "", ...inputs };
+      const { jobs } = await played(t, recipe, {
+        model: reviewers,
+        world: () => ({
+          artifacts,
+          payload: { inputs: given },
+          inputs: { "provider-base-url": baseUrl },
+        }),
+      });
+      assert.ok(jobs["notes"] !== undefined);
+      return jobs["notes"];
+    };
+    const asked = await run({});
+    const again = await run({ run: "99", answer: "Name the limit." });
+    for (const { result, agents } of [asked, again]) {
+      assert.equal(result, "failure");
+      assert.match(agents[0]?.outputs["reason"] ?? "", /ASK_APPROVE has (?:no|only one) answer/);
+    }
+    const approved = await run({ run: "100", answer: "yes" });
+    assert.equal(approved.result, "success", approved.agents[0]?.raw);
+    assert.equal(requests.length, 2);
+    assert.match(requests[1]?.prompt ?? "", /Name the limit\./);
+    assert.equal(approved.agents[0]?.outputs["report"], "- Notes 1.");
+  });
+
   const rehearsing = all.filter((recipe) =>
     agentSteps(recipe).some(({ rehearse }) => rehearse !== undefined),
   );

@@ -87,7 +87,8 @@ function copied(): Record<string, string> {
     ...templates.map((name) => `examples/${name}`),
   ])
     for (const name of readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" })) {
-      if (!/^[\w.-]+\.ya?ml$|^prompts\//.test(name) || name.startsWith("agent-")) continue;
+      if (!/^[\w.-]+\.(?:ya?ml|wf\.md)$|^prompts\//.test(name) || name.startsWith("agent-"))
+        continue;
       const text = read(`${folder}/${name}`);
       files[`${folder}/${name}`] = text;
       files[`.github/agent-jobs/${name}`] = text;

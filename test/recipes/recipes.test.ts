@@ -20,7 +20,7 @@ import { makeWorkspace } from "../rig/workspace.ts";
 const all = recipes();
 const folders = ["entries/", ...["recipes", ...templates].map((name) => `examples/${name}/`)];
 const examples = folders.flatMap((folder) =>
-  namesOf(folder, /\.ya?ml$/).map((name) => name.slice(folder.length)),
+  namesOf(folder, /\.(?:ya?ml|wf\.md)$/).map((name) => name.slice(folder.length)),
 );
 
 describe("the workflows that people copy", () => {
@@ -37,17 +37,19 @@ describe("the workflows that people copy", () => {
   });
 
   it("have entries with rehearsals", () => {
-    const named = examples.filter((name) => !/\.rehearsal\.|^agent-/.test(name));
+    const named = examples.filter((name) => !/\.rehearsal\.|^agent-|^files-left/.test(name));
     assert.ok(named.length >= 3);
     for (const name of named)
-      assert.ok(examples.includes(name.replace(".yml", ".rehearsal.yml")), name);
+      assert.ok(examples.includes(name.replace(/\.(?:yml|wf\.md)$/, ".rehearsal.yml")), name);
   });
 
   for (const recipe of all) {
     describe(recipe.title, () => {
       it("names an entry, and a rehearsal, that is in examples/ to copy", () => {
         const named = agentSteps(recipe).flatMap(({ entry, rehearse = "" }) =>
-          [entry, rehearse].flatMap((value) => String(value).match(/[\w./-]+\.ya?ml/g) ?? []),
+          [entry, rehearse].flatMap(
+            (value) => String(value).match(/[\w./-]+\.(?:ya?ml|wf\.md)/g) ?? [],
+          ),
         );
         assert.notEqual(named.length, 0);
         for (const path of named) {

@@ -2,6 +2,7 @@
 import { defined } from "../../src/text/guards.ts";
 import type { Script, ScriptRun } from "../../src/events/flow.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
+import type { PastRun, UnderWay } from "../../src/engine/past.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import type { SessionFactory } from "../../src/engine/ports.ts";
@@ -12,9 +13,11 @@ import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink, type Reporter } from "../../src/events/sink.ts";
 import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
 import { createJournalReporter } from "../../src/journal/write.ts";
+import { type EarlierJob, EarlierRun, interruptedCommand } from "../../src/run/past-run.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
-import { restoreRun, type Restorable, type Restored } from "../../src/workflow/run/restore.ts";
+import type { Answers } from "../../src/workflow/run/ask.ts";
+import { restoreRun, type Restorable } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult } from "../../src/workflow/run/run-flow.ts";
 import type { Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
 import { openGate } from "./engine.ts";
@@ -32,10 +35,11 @@ export interface FlowSetup {
   readonly secrets?: readonly string[];
   /** Gets the whole conversation, the prompt last. Undefined: the session crashes. */
   readonly model?: (conversation: readonly string[]) => string | undefined;
+  readonly answers?: Answers;
   /** Undefined: nobody answers. */
   readonly person?: (question: string) => string | undefined;
   readonly shell?: (script: Script, state: ShellState) => Shell;
-  readonly restored?: Restored | undefined;
+  readonly past?: PastRun | undefined;
   readonly signal?: AbortSignal;
   /** Beside a journal in memory. */
   readonly reporters?: readonly Reporter[];
@@ -58,7 +62,7 @@ export interface FlowPlayed {
 }
 
 export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
-  const { workflow, variables = {}, environment = {}, secrets = [], restored, person } = setup;
+  const { workflow, variables = {}, environment = {}, secrets = [], past, person } = setup;
   const { model = () => "", shell = (): Shell => ({}), reporters = [] } = setup;
   const clock = new FakeClock();
   const asked: string[] = [];
@@ -103,7 +107,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
     },
   };
   const fresh = { workingDirectory: "/", variables: {}, removed: [], functions: "" };
-  let state: ShellState = restored?.shell ?? fresh;
+  let state: ShellState = fresh;
   const scripts: Scripts = {
     tags: ["sh", "bash"],
     async execute(all): Promise<Executed> {
@@ -132,9 +136,11 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
     permissions: "read-only" as const,
     chart: flowChartOf(workflow),
     params: variables,
-    ...defined({ restoredSteps: restored?.ended.length }),
-    run: (context: Parameters<typeof runFlow>[1]) =>
-      runFlow(
+    run: (context: Parameters<typeof runFlow>[1]) => {
+      const found = context.past && restored(setup, context.past);
+      if (found?.kind === "refused") throw new Error(found.reason);
+      state = found?.restored.shell ?? fresh;
+      return runFlow(
         {
           workflow,
           modelId: "m",
@@ -142,7 +148,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
           limits,
           variables,
           environment,
-          answers: {},
+          answers: setup.answers ?? {},
           scripts,
           ask:
             person &&
@@ -154,13 +160,14 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
                 : { kind: "answered", text };
             }),
           read: () => ({ kind: "failed", reason: "There are no files." }),
-          restored,
+          restored: found?.restored,
           onResult: (end) => (result = end),
           // A turn of the event loop would be idle time for the clock.
           yielder: neverDue,
         },
         context,
-      ),
+      );
+    },
   };
   const work = { kind: "Flow", workIdInJob: 0, file: name } as const;
   const running = runJob(
@@ -173,6 +180,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
       limits,
       permissionsOf: () => "read-only",
       flows: { [name]: flow },
+      ...defined({ past }),
     },
     {
       sessions,
@@ -189,21 +197,35 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
   return { outcome, result, asked, journal, marks };
 }
 
-export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): Restorable {
-  const { workflow, variables = {}, environment = {}, limits, userInput = "" } = setup;
-  const started = events.find(({ type }) => type === "run.started");
-  const work = started?.type === "run.started" ? started.work : undefined;
+function restored(
+  { workflow, variables = {}, environment = {}, limits, userInput = "" }: FlowSetup,
+  underWay: UnderWay,
+): Restorable {
   return restoreRun(
     workflow,
     { environment, limits: resolveLimits(limits), tags: ["sh", "bash"] },
-    {
-      variables,
-      userInput,
-      events: stepsOf(events),
-      hasEnded: events.some(({ type }) => type === "work.ended"),
-      restoredSteps: work?.kind === "Flow" ? work.restoredSteps : undefined,
-    },
+    { ...underWay, variables, userInput },
   );
+}
+
+/** What `--resume` makes of a journal. */
+export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): FoundJournal {
+  let earlier = new EarlierRun();
+  for (const event of events) earlier = earlier.add(event);
+  const { past, isIncomplete } = earlier.job;
+  const [underWay] = past.underWay;
+  const found = underWay && restored(setup, underWay);
+  return {
+    past,
+    isIncomplete,
+    command: underWay && interruptedCommand(underWay, false),
+    refusal: found?.kind === "refused" ? found.reason : undefined,
+  };
+}
+
+export interface FoundJournal extends Pick<EarlierJob, "past" | "isIncomplete"> {
+  readonly command: ReturnType<typeof interruptedCommand>;
+  readonly refusal: string | undefined;
 }
 
 export function stepsOf(events: readonly RunEvent[]): readonly (StepStarted | StepEnded)[] {

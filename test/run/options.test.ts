@@ -1,68 +1,109 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import {
-  asFlag,
-  limitsOf,
-  parseAnswer,
-  parseChoice,
-  parseEnvName,
-  parseModel,
-  parseNumber,
-  parseParam,
-  readAssignments,
+  amount,
+  answers,
+  count,
+  envNames,
+  models,
+  params,
+  type Kind,
   type Parsed,
-} from "../../src/run/options.ts";
+  type Repeated,
+} from "../../src/run/option-kinds.ts";
+import { asFlag } from "../../src/run/options.ts";
 import { readProvider, type GivenProvider } from "../../src/run/options-provider.ts";
 
 const problem = (parsed: Parsed<unknown>): string =>
   parsed.kind === "wrong" ? parsed.problem : "";
 
-describe("the values of options and inputs", () => {
-  it("are numbers greater than 0 in decimal digits", () => {
-    assert.deepEqual(parseNumber("12", "a whole number"), { kind: "value", value: 12 });
-    assert.deepEqual(parseNumber(" 1.5 ", "a number"), { kind: "value", value: 1.5 });
-    const wrong = /^must be a number greater than 0, not "/;
-    for (const text of ["", "0", "-1", "1e3", "0x10", "Infinity", "NaN", "1_000", "soon", "."])
-      assert.match(problem(parseNumber(text, "a number")), wrong, text);
-    for (const text of ["1.5", "9007199254740993"]) {
-      assert.match(problem(parseNumber(text, "a whole number")), /^must be a whole number/, text);
-    }
+/** Parses one after the other, as a repeated option is. */
+function all<T>(kind: Repeated<T>, ...texts: string[]): unknown {
+  return texts.reduce<Parsed<T>>(
+    (earlier, text) => (earlier.kind === "wrong" ? earlier : kind.parse(text, earlier.value)),
+    { kind: "value", value: kind.several.none },
+  );
+}
+
+const valid: readonly (readonly [what: string, parsed: unknown, value: unknown])[] = [
+  ["a whole number", count.parse("12"), 12],
+  ["a number with a point", amount.parse(" 1.5 "), 1.5],
+  [
+    "models by category, and one for everything",
+    all(models, " driving = gpt-5-mini ", "work=a=b", "b/c:d", "__proto__=m"),
+    { driving: "gpt-5-mini", work: "a=b", "*": "b/c:d", ["__proto__"]: "m" },
+  ],
+  [
+    "parameters, whose values may be anything",
+    all(params, "A=b=c", " B = x ", "C=", "__proto__=d"),
+    { A: "b=c", B: " x ", C: "", ["__proto__"]: "d" },
+  ],
+  [
+    "answers to an ASK, in their order",
+    all(answers, "ASK_A=yes", "ASK_B=", "ASK_A=a=b"),
+    { ASK_A: ["yes", "a=b"], ASK_B: [""] },
+  ],
+  ["names of the environment", all(envNames, "CI", " HOME ", "CI"), ["HOME", "CI"]],
+];
+for (const [what, parsed, value] of valid)
+  test(`an option takes ${what}`, () => assert.deepEqual(parsed, { kind: "value", value }));
+
+const refused: readonly (readonly [what: string, Kind<unknown>, string[], RegExp])[] = [
+  [
+    "a number that isn't positive and decimal",
+    amount,
+    ["", "0", "-1", "1e3", "0x10", "Infinity", "NaN", "1_000", "soon", "."],
+    /^must be a number greater than 0, not "/,
+  ],
+  ["a fraction of a whole", count, ["1.5", "9007199254740993"], /^must be a whole number/],
+  ["half of a model", models, ["", "=id", "driving=", " = "], /or category=id, for example/],
+  ["a parameter without a name", params, ["", "A", "=x", " =x"], /form NAME=value, for example/],
+  [
+    "a name that no parameter has",
+    params,
+    ["A B=1", "1A=1", "A-B=1", "ä=1", `${"A".repeat(101)}=1`],
+    /has the name ".*\. A name consists of/,
+  ],
+  [
+    "a parameter that the run sets itself",
+    params,
+    ["STATUS=1", "RESULT=1", "CONTENT=1", "USER_INPUT=1"],
+    /can't be a parameter/,
+  ],
+  ["an answer to no ASK", answers, ["NAME=x", "ASK A=x", "ask_a=x"], /has the id of its ASK/],
+  ["the value of a variable", envNames, ["A=b"], /value is taken from the environment/],
+  [
+    "what is no name of a variable",
+    envNames,
+    ["", "A B", "*", "A-B"],
+    /must be the name of an environment/,
+  ],
+];
+for (const [what, kind, texts, reason] of refused)
+  test(`an option refuses ${what}`, () => {
+    for (const text of texts) assert.match(problem(kind.parse(text)), reason, text);
   });
 
-  it("are one of a list, with a suggestion for a misspelled one", () => {
-    const values = ["read-only", "workspace", "all"];
-    assert.deepEqual(parseChoice("all", values), { kind: "value", value: "all" });
-    assert.deepEqual(parseChoice("Workspace", values), {
-      kind: "wrong",
-      problem:
-        'must be one of read-only, workspace, all, not "Workspace" (did you mean "workspace"?)',
-    });
-  });
+test("a category or a parameter is named once", () => {
+  assert.match(JSON.stringify(all(models, "a=1", "a=2")), /names the category \\"a\\" twice/);
+  assert.match(JSON.stringify(all(params, "A=1", "A=1")), /names the parameter \\"A\\" twice/);
+});
 
-  it("are models by category, each named once", () => {
-    const first = parseModel(" driving = gpt-5-mini ");
-    assert.deepEqual(first, { kind: "value", value: { driving: "gpt-5-mini" } });
-    const models = first.kind === "value" ? first.value : {};
-    const both = { driving: "gpt-5-mini", work: "a=b" };
-    assert.deepEqual(parseModel("work=a=b", models), { kind: "value", value: both });
-    const twice = problem(parseModel("driving=other", models));
-    assert.equal(twice, 'names the category "driving" twice');
-    assert.deepEqual(parseModel("b/c:d"), { kind: "value", value: { "*": "b/c:d" } });
-    for (const text of ["", "=id", "driving=", " = "]) {
-      assert.match(problem(parseModel(text)), /or category=id, for example/, text);
-    }
-    assert.deepEqual(parseModel("__proto__=m"), {
-      kind: "value",
-      value: Object.fromEntries([["__proto__", "m"]]),
-    });
-  });
-
-  it("set limits in the name of the option", () => {
-    assert.deepEqual(limitsOf({ maxParallel: 2 }, asFlag), {
-      limits: { parallel: 2 },
-      limitNames: { parallel: "--max-parallel", jobMinutes: "--timeout-minutes" },
-    });
-  });
+test("an input has lines of NAME=value, or several lines between NAME<<END and END", () => {
+  const text = "\n A = b \r\nB=<<x\nC<<END\n  one\n\nD=no\nENDE\nEND\nD<<-\n-\nE=f<<g\n";
+  const read = (given: string): readonly Parsed<unknown>[] =>
+    params.several.lines(given).map((line) => line.add({}));
+  const values = ["b", "<<x", "  one\n\nD=no\nENDE", "", "f<<g"].map((value, at) => ({
+    kind: "value",
+    value: { ["ABCDE".charAt(at)]: value },
+  }));
+  assert.deepEqual(read(text), values);
+  for (const [wrong, why] of [
+    ["A=1\nB\nC=2", /form NAME=value, for example BRANCH=main/],
+    ["A=1\nB<<END\nC=2", /no line "END" ends it/],
+    ["A=1\nB<<\nC=2", /no line "" ends it/],
+  ] as const)
+    assert.match(read(wrong).map(problem).join(""), why);
 });
 
 describe("a provider", () => {
@@ -97,81 +138,6 @@ describe("a provider", () => {
       const [found = ""] = problems({ baseUrl });
       assert.match(found, said);
       assert.doesNotMatch(found, /hunter2/);
-    }
-  });
-});
-
-/** Parses one after the other, as a repeated option is; throws the first problem. */
-function all<T>(parse: (text: string, earlier?: T) => Parsed<T>, ...texts: string[]): T {
-  let value: T | undefined;
-  for (const text of texts) {
-    const parsed: Parsed<T> = value === undefined ? parse(text) : parse(text, value);
-    if (parsed.kind === "wrong") throw new Error(parsed.problem);
-    value = parsed.value;
-  }
-  assert.ok(value !== undefined);
-  return value;
-}
-
-describe("the options of workflows", () => {
-  it("are parameters by name, each given once, whose values may be anything", () => {
-    assert.deepEqual(all(parseParam, "A=b=c", " B = x ", "C=", "__proto__=d"), {
-      A: "b=c",
-      B: " x ",
-      C: "",
-      ["__proto__"]: "d",
-    });
-    assert.throws(() => all(parseParam, "A=1", "A=1"), /names the parameter "A" twice/);
-    for (const text of ["", "A", "=x", " =x"]) {
-      assert.match(problem(parseParam(text)), /form NAME=value, for example/, text);
-    }
-    for (const text of ["A B=1", "1A=1", "A-B=1", "ä=1", `${"A".repeat(101)}=1`]) {
-      assert.match(problem(parseParam(text)), /has the name ".*\. A name consists of/, text);
-    }
-    for (const name of ["STATUS", "RESULT", "CONTENT", "USER_INPUT"]) {
-      assert.match(problem(parseParam(`${name}=1`)), /can't be a parameter/);
-    }
-  });
-
-  it("are answers by the id of the ASK, in the order in which they are given", () => {
-    assert.deepEqual(all(parseAnswer, "ASK_A=yes", "ASK_B=", "ASK_A=a=b"), {
-      ASK_A: ["yes", "a=b"],
-      ASK_B: [""],
-    });
-    assert.match(problem(parseAnswer("ASK_A")), /form NAME=value, for example ASK_NAME=yes/);
-    for (const text of ["NAME=x", "ASK A=x", "ask_a=x"]) {
-      assert.match(problem(parseAnswer(text)), /has the id of its ASK/, text);
-    }
-  });
-
-  it("are names of the environment, never values", () => {
-    assert.deepEqual(all(parseEnvName, "CI", " HOME ", "CI"), ["HOME", "CI"]);
-    assert.match(problem(parseEnvName("A=b")), /value is taken from the environment/);
-    for (const text of ["", "A B", "*", "A-B"]) {
-      assert.match(problem(parseEnvName(text)), /must be the name of an environment/, text);
-    }
-  });
-
-  it("are lines of NAME=value, or several lines between NAME<<END and END", () => {
-    const text = "\n A = b \r\nB=<<x\nC<<END\n  one\n\nD=no\nENDE\nEND\nD<<-\n-\nE=f<<g\n";
-    assert.deepEqual(
-      readAssignments(text, "A=b").map((read) => (read.kind === "value" ? read.value : read)),
-      [
-        ["A", "b"],
-        ["B", "<<x"],
-        ["C", "  one\n\nD=no\nENDE"],
-        ["D", ""],
-        ["E", "f<<g"],
-      ],
-    );
-    for (const [wrong, why] of [
-      ["A=1\nB\nC=2", /form NAME=value, for example A=b/],
-      ["A=1\nB<<END\nC=2", /no line "END" ends it/],
-      ["A=1\nB<<\nC=2", /no line "" ends it/],
-    ] as const) {
-      const problems = readAssignments(wrong, "A=b").filter((read) => read.kind === "wrong");
-      assert.equal(problems.length, 1);
-      assert.match(problems[0]?.problem ?? "", why);
     }
   });
 });

@@ -9,7 +9,7 @@ import { makeRepository } from "../rig/workspace.ts";
 
 const task = { prompt: ["x"], model: { category: "driving" } } as const;
 
-/** What `job_propose` answers about a pull request, after a file of src and one of docs have changed. */
+/** Returns what `job_propose` answers about a pull request, after a file of src and one of docs have changed. */
 async function proposed(test: TestContext, entry: Partial<Entry>): Promise<string> {
   const workspace = await makeRepository(test, { "src/a.ts": "1\n", "docs/a.md": "1\n" });
   await workspace.write("src/a.ts", "2\n");

@@ -22,12 +22,11 @@ import { tell } from "../rig/tell.ts";
 test("if one record of a run can't be written, the others are left as they were", async (t) => {
   const workspace = await makeWorkspace(t, { "history/a.md": "x", "journal.jsonl": "earlier" });
   const at = (name: string): string => join(workspace.path, name);
-  assert.throws(
-    () =>
-      openRecords(
-        { journal: at("journal.jsonl"), htmlReport: at("report.html"), history: at("history") },
-        { redactor: createRedactor([]) },
-      ),
+  await assert.rejects(
+    openRecords(
+      { journal: at("journal.jsonl"), htmlReport: at("report.html"), history: at("history") },
+      { redactor: createRedactor([]) },
+    ),
     /^UsageError: .*history/,
   );
   assert.equal(await workspace.read("journal.jsonl"), "earlier");

@@ -1,4 +1,4 @@
-/** What a rehearsal reports of a failure: the script plays the model server, so no advice about one helps. */
+/** A rehearsal gives no advice about a model server, because the script plays it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withoutAdvice } from "../../src/run/rehearsal-verdict.ts";

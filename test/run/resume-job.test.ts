@@ -4,6 +4,8 @@ import { executeRun, type RunReport } from "../../src/run/execute.ts";
 import { UsageError } from "../../src/run/options.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
 import { asReal } from "../rig/journal.ts";
+import { parseJournal } from "../../src/journal/read.ts";
+import { workflowText } from "../workflow/rig.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const entry = `
@@ -82,6 +84,13 @@ async function setup(t: TestContext): Promise<Setup> {
       }
     },
   };
+}
+
+/** With a star: of the run before. */
+function stepsIn(journal: string): string {
+  const ended = parseJournal(journal).events.filter((event) => event.type === "step.ended");
+  const texts = ended.map(({ activity, restored = false }) => `${activity}${restored ? "*" : ""}`);
+  return texts.join(" ");
 }
 
 describe("a job that is resumed", () => {
@@ -182,6 +191,54 @@ describe("a job that is resumed", () => {
       await workspace.git(...command.split(" "));
     const said = /it is about the commit \w{40}, and the change now ends at \w{40}\./;
     assert.match(await refusal({ base: "HEAD" }), said);
+  });
+
+  it("continues a workflow after its last step, and reruns an interrupted command only if asked to", async (t) => {
+    const { workspace, run, refusal } = await setup(t);
+    const flow = "START --> EXECUTE_A[Execute: echo a >> log] --> ASK_A[Ask: who?] --> SUCCESS";
+    await workspace.write("flow.wf.md", workflowText(flow));
+    await workspace.write(
+      "jobs.yml",
+      `permissions: { preset: workspace, shell: true }
+models: { driving: m }
+tasks: {}
+jobs:
+  main:
+    work:
+      kind: Seq
+      works: [{ kind: Flow, file: flow.wf.md }, { kind: Run, name: last, run: echo last >> log }]
+`,
+    );
+    const inPlace = true;
+    const failed = await run(" []", { journal: "failed.jsonl", inPlace });
+    assert.equal(failed.outcome.kind, "failed");
+    const answers = { ASK_A: ["me"] };
+    const again = await run(" []", {
+      resume: "failed.jsonl",
+      journal: "whole.jsonl",
+      answers,
+      inPlace,
+    });
+    assert.equal(again.outcome.kind, "succeeded");
+    assert.equal(await workspace.read("log"), "a\nlast\n");
+    const steps = "START* EXECUTE_A* ASK_A SUCCESS";
+    assert.equal(stepsIn(await workspace.read("whole.jsonl")), steps);
+
+    await asReal(`${workspace.path}/whole.jsonl`);
+    const lines = (await workspace.read("whole.jsonl")).split(/(?<=\n)/);
+    const last = lines.findIndex((line) => /"work.started".*"taskId":"last"/.test(line));
+    await workspace.write("broken.jsonl", lines.slice(0, last + 1).join(""));
+    assert.equal(
+      await refusal(),
+      "--resume: last was running when broken.jsonl was interrupted. Pass --rerun to run it again.",
+    );
+    const more = { resume: "broken.jsonl", journal: "end.jsonl", rerun: true, inPlace };
+    assert.equal((await run(" []", more)).outcome.kind, "succeeded");
+    assert.equal(await workspace.read("log"), "a\nlast\nlast\n");
+    assert.equal(
+      stepsIn(await workspace.read("end.jsonl")),
+      steps.replaceAll(/(\w)(?= |$)/g, "$1*"),
+    );
   });
 
   it("lets shards of one machine continue from one plan at the same time", async (t) => {

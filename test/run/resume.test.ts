@@ -120,13 +120,13 @@ describe("a run that is resumed", () => {
     await workspace.write("flow.wf.md", flow.replace("Ask: who?", "Ask: whom?"));
     assert.match(
       (await refusal("cut.jsonl")) ?? "",
-      /can't resume cut\.jsonl: flow\.wf\.md, or a file that it uses, has changed since then\.$/,
+      /can't resume cut\.jsonl: "flow\.wf\.md" had already started in that run and has changed since\.$/,
     );
     await workspace.write("flow.wf.md", flow);
     await workspace.write("g.wf.md", flow.replace("Ask: who?", "Ask: whom?"));
     assert.match(
       (await refusal("cut.jsonl", { entryFile: path("g.wf.md") })) ?? "",
-      /it is of flow\.wf\.md, not of g\.wf\.md\.$/,
+      /it is of the job "flow\.wf\.md", not of "g\.wf\.md"\.$/,
     );
     assert.equal(await workspace.read("cut.jsonl"), before);
   });
@@ -136,7 +136,7 @@ describe("a run that is resumed", () => {
     const lines = await cutAfter("SET_B");
     const cases: Readonly<Record<string, readonly [string, RegExp]>> = {
       text: ["hello\nworld\n", /line 1: The file is not a journal\.$/],
-      header: [lines[0] ?? "", /it is not the journal of a run of a workflow\.$/],
+      header: [lines[0] ?? "", /it does not contain the start of a run\.$/],
       changed: [lines.join("").replace('"here it"', "5"), /line \d+: Invalid event: /],
       gap: [
         lines.filter((_line, index) => index !== 6).join(""),

@@ -1,4 +1,3 @@
-/** What a run makes of the declarations of its entry. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { isRecord } from "../../src/text/guards.ts";

@@ -58,7 +58,7 @@ async function share(
   };
 }
 
-/** As `share`, of a plan that succeeds and works that always do. */
+/** Like `share`, with a plan and works that always succeed. */
 async function shareAll(
   t: TestContext,
   work: Work,
@@ -201,7 +201,7 @@ describe("a job that is shared by several machines", () => {
     await workspace.write("leg-2.jsonl", await workspace.read(first));
     const second = await later("leg-2.jsonl", (started) => ({ ...started, origin: at(2) }));
     assert.deepEqual(await warningsOf([second, ...files]), []);
-    // As download-artifact names them: each in a folder of its own.
+    // download-artifact puts each in a folder of its own.
     await workspace.write("a/leg-2.jsonl", await workspace.read("leg-2.jsonl"));
     const [copy = ""] = await warningsOf([...files, "a/leg-2.jsonl"]);
     assert.match(

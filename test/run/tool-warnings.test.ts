@@ -1,4 +1,4 @@
-/** What `validate` warns about in tools, servers, relics and monuments, with the real permissions. */
+/** Warnings of `validate` about tools, servers, relics and monuments, with the real permissions. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";

@@ -4,7 +4,8 @@ import { rmSync, symlinkSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, it } from "node:test";
-import { filesAround, loadWorkflow } from "../../src/run/workflow-files.ts";
+import { filesAround } from "../../src/run/workflow-files.ts";
+import { loadWorkflow } from "../../src/run/workflow-run.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 

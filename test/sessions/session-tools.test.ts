@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import type { SessionTool, ToolAnswer } from "../../src/engine/ports.ts";
+import { guarded } from "../../src/sessions/session-tools.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
 import { completed, sharedRig, successes, turn } from "./rig.ts";
 
@@ -119,4 +121,34 @@ describe("a system prompt", () => {
     assert.ok(replaced.includes("You are a metronome."));
     assert.ok(replaced.length < 500, replaced);
   });
+});
+
+test("a job tool that is called wrongly says what follows, and only asks again where a second call helps", async (t) => {
+  const names = ["job_boolean_true", "job_prerequisite_failed", "job_prepare_document"];
+  const rig = await sharedRig(t, ({ toolResults }) =>
+    toolResults.length === 0
+      ? { toolCalls: names.map((name) => ({ name, arguments: { argument: 1 } })) }
+      : { text: "I see." },
+  );
+  completed(await turn(await rig.open(), "Go"));
+  const told = rig.server.requests[1]?.toolResults ?? [];
+  assert.deepEqual(
+    told.map((text) => /must be a string\. (.*\.)/.exec(text)?.[1]),
+    [
+      "A call that fails leaves the check of this turn without a verdict.",
+      "A call that fails leaves the check of this turn without a verdict.",
+      "Call it again, with the path or the title in the first line.",
+    ],
+  );
+});
+
+test("a result, as a text or as an object with one, is cut before it leaves the process", async () => {
+  const long = "x".repeat(60_000_000);
+  for (const result of [long, { resultType: "success" as const, textResultForLlm: long }]) {
+    const { handler } = guarded({ name: "floods", handler: () => result }, new FakeClock());
+    const call = { sessionId: "s", toolCallId: "1", toolName: "floods", arguments: {} };
+    const text = JSON.stringify(await handler?.({}, call));
+    assert.match(text.slice(-60), /cut, 60000000 characters in total\./);
+    assert.ok(text.length < 201_000, `${text.length} characters`);
+  }
 });

@@ -8,6 +8,7 @@ import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { within } from "../../src/platform/waiting.ts";
 import type { RuntimeLife } from "../../src/runtime/runtime-process.ts";
 import { runTurn } from "../../src/sessions/turn.ts";
+import type { CallQueue } from "../../src/sessions/call-queue.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { event, idle, message, PlayedSession, toolEnd, toolStart, userMessage } from "./events.ts";
 
@@ -37,10 +38,10 @@ async function settle(): Promise<void> {
 async function stage(
   options: Partial<TurnOptions> = {},
   prepare: (session: PlayedSession) => void = () => undefined,
+  { clock = new FakeClock(), queue }: { clock?: FakeClock; queue?: CallQueue } = {},
 ): Promise<Stage> {
   const session = new PlayedSession();
   prepare(session);
-  const clock = new FakeClock();
   const cancel = new AbortController();
   const activities: SessionActivity[] = [];
   const exitListeners = new Set<(reason: string) => void>();
@@ -61,7 +62,7 @@ async function stage(
       onActivity: (activity) => activities.push(activity),
       ...options,
     },
-    { clock, life, model: { modelId: "m", baseUrl: "http://localhost/v1" } },
+    { clock, life, model: { modelId: "m", baseUrl: "http://localhost/v1" }, queue },
   );
   void outcome.then(() => {
     assert.equal(exitListeners.size, 0, "unsubscribed from the runtime");
@@ -88,6 +89,29 @@ async function stage(
 const answer = { kind: "completed", toolCalls: [], text: "Hi" } as const;
 const begun = userMessage("message-1");
 const refused = () => event("session.error", { message: "Bad", errorType: "q" });
+
+describe("a turn whose call waits for others", () => {
+  it("says so once it has waited as long as it may be silent, also if a timer fires early", async () => {
+    const clock = new FakeClock();
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = (milliseconds, signal) =>
+      sleep(milliseconds === 6_000 ? 5_999 : milliseconds, signal);
+    const told: number[] = [];
+    const queue = { progressAt: 0, onWait: () => void told.push(clock.now()) };
+    const { session, outcome } = await stage({ idleMs: 6_000 }, undefined, { clock, queue });
+    session.play(begun);
+    const others = async (): Promise<void> => {
+      for (let second = 1; second <= 15; second += 1) {
+        await clock.sleep(1_000);
+        queue.progressAt = clock.now();
+      }
+      session.play(message("Hi"), idle());
+    };
+    void others();
+    assert.deepEqual(await clock.runUntil(outcome), answer);
+    assert.equal(told[0], 6_000);
+  });
+});
 
 describe("where a turn begins and ends", () => {
   it("ignores everything before its own message", async () => {

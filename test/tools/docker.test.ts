@@ -192,14 +192,14 @@ test("the Docker that was found is the one that is started", async (t) => {
 });
 
 test("an image that can't be built fails the call with the end of Docker's log", async (t) => {
-  const files = { "tools/a.mjs": "", "tools/build.tool.yml": "run: [FAIL]\n" };
+  const files = { "tools/a.mjs": "", "tools/build.tool.yml": `${recipe}run: [FAIL]\n` };
   const { call } = await dockerRig(t, files, { a: { command: ["node", "tools/a.mjs"] } });
   const { reason, tail } = failureOf((await call("a")).outcome);
   assert.match(reason, /The build of a failed\. docker exited with code 1/);
   assert.equal(tail, "no such package");
 });
 
-test("without Docker a recipe of lines runs here, before the first call", async (t) => {
+test("a recipe of lines and variables runs here, before the first call, whether or not there is Docker", async (t) => {
   const files = {
     "tools/show.mjs": `
       import { readFileSync } from "node:fs";
@@ -208,10 +208,13 @@ test("without Docker a recipe of lines runs here, before the first call", async 
     "tools/build.tool.yml": `run:\n  - printf %s "$GREETING" >> built\n  - printf '!' >> built\nenv: { GREETING: hello }\n`,
   };
   const command = ["node", "tools/show.mjs"];
-  const { call } = await dockerRig(t, files, { show: { command } }, { withDocker: false });
-  for (const _ of ["first", "second"]) {
-    const { outcome } = await call("show");
-    assert.deepEqual(outcome, { kind: "succeeded", value: ["hello!", "hello"] });
+  for (const withDocker of [true, false]) {
+    const { call, asked } = await dockerRig(t, files, { show: { command } }, { withDocker });
+    for (const _ of ["first", "second"]) {
+      const { outcome } = await call("show");
+      assert.deepEqual(outcome, { kind: "succeeded", value: ["hello!", "hello"] });
+    }
+    assert.deepEqual(asked(), []);
   }
 });
 

@@ -4,9 +4,9 @@ import * as fc from "fast-check";
 import type { RunEvent } from "../../src/events/event.ts";
 import { partOf, stateOf, targetOf, titleOf, turnTitle } from "../../web/model/places.ts";
 import { rowsOf } from "../../web/model/rows.ts";
-import { applyToModel, createRunModel } from "../../web/model/run-model.ts";
+import { applyToModel } from "../../web/model/run-model.ts";
 import { search } from "../../web/model/search.ts";
-import { barText, focusable, lanesOf, MAX_LANES } from "../../web/model/timeline.ts";
+import { barText, focusable, lanesOf } from "../../web/model/timeline.ts";
 import { hrefOf, parseRoute } from "../../web/routes.ts";
 import {
   actionEvent,
@@ -26,15 +26,16 @@ const [iteration = assert.fail()] = model.works.get(0)?.iterations.values() ?? [
 const start = told.events[0]?.at ?? 0;
 
 test("documents and their actions are rows below the turn that wrote them", () => {
-  const rows = rowsOf(iteration, undefined, () => false);
+  const rows = rowsOf(iteration);
   const texts = rows.flatMap((row) => {
-    switch (row.kind) {
+    const place = row.kind === "place" ? row.place : undefined;
+    switch (place?.kind) {
       case "turn":
-        return [turnTitle(row.turn)];
+        return [turnTitle(place)];
       case "document":
-        return [titleOf(row.document)];
+        return [titleOf(place)];
       case "action":
-        return [`${row.action.id} ${row.action.end?.status}`];
+        return [`${place.id} ${place.end?.status}`];
       default:
         return [];
     }
@@ -140,24 +141,6 @@ test("progress comes as it happens, and stays below its end", async () => {
   assert.equal(running.works.get(0)?.iterations.get(1)?.openActions.size, 0);
 });
 
-test("a thousand actions at once share some lanes", () => {
-  const many = createRunModel();
-  const acted = (n: number, type: "action.waiting" | "action.started"): RunEvent => {
-    const ref = { id: `a${n}`, iteration: 1 };
-    const kind = { action: "t", kind: "tool", execution: "ASYNC" } as const;
-    const action = type === "action.started" ? { type, ...ref } : { type, ...ref, ...kind };
-    return { at: n, runId: "run", type: "action", work, action };
-  };
-  for (let n = 1; n <= 1000; n += 1) {
-    applyToModel(many, acted(n, "action.waiting"));
-    applyToModel(many, acted(n, "action.started"));
-  }
-  const lanes = lanesOf(many, false).filter(({ isInner }) => isInner);
-  assert.equal(lanes.length, MAX_LANES);
-  const counts = lanes.map(({ bars }) => bars().length);
-  assert.ok(Math.max(...counts) <= Math.min(...counts) + 1, counts.join());
-});
-
 test("any events in any order make a page", async (t) => {
   await holds(
     t,
@@ -174,7 +157,7 @@ test("any events in any order make a page", async (t) => {
         );
         assert.equal(shown.unusable, 0);
         for (const one of shown.works.get(0)?.iterations.values() ?? []) {
-          const rows = rowsOf(one, undefined, () => false);
+          const rows = rowsOf(one);
           assert.equal(rows.length, shown.actions.length + shown.documents.length);
         }
         for (const { bars } of lanesOf(shown, true))

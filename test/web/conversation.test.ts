@@ -1,6 +1,6 @@
 /** A session as people read it: a fold over the responses of its feed. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { it } from "node:test";
 import * as fc from "fast-check";
 import {
   converse,
@@ -56,102 +56,76 @@ const lines = ({ entries }: Conversation): readonly string[] =>
     }
   });
 
-describe("a conversation", () => {
-  it("has every entry at the place where it began, with all of its text", () => {
-    assert.deepEqual(lines(after(hello)), [
-      "reasoning: They greet me.",
-      "tool shell succeeded: a.txt\nb.txt",
-      "message: Hello!",
-    ]);
-  });
+const prompt = (after: number, text: string): Note => ({ after, kind: "prompt", text });
+const message = hello.slice(7, 11);
+const answered = [
+  "reasoning: They greet me.",
+  "tool shell succeeded: a.txt\nb.txt",
+  "message: Hello!",
+];
+const ended = (error: { message: string; code?: string }): readonly SessionResponse[] => [
+  ...hello.slice(4, 6),
+  { callback: "onEndToolExecution", toolCallId: "t", error },
+];
 
-  it("shows a text while it is written", () => {
-    const conversation = after(hello.slice(0, 9));
-    assert.equal(lines(conversation).at(-1), "message: Hel …");
-    assert.equal(conversation.working, true);
-  });
-
-  it("is working from a prompt until the session is idle or reports an error", () => {
-    const prompt: Note = { after: 0, kind: "prompt", text: "Hello" };
-    assert.equal(after([], [prompt]).working, true);
-    assert.equal(after(hello, [prompt]).working, false);
-    const failed = after([{ sessionError: "The model is gone." }], [prompt]);
-    assert.equal(failed.working, false);
-    assert.deepEqual(lines(failed), ["you: Hello", "error: The model is gone."]);
-  });
-
-  it("has a prompt that it learns of later in its place, and none before its time", () => {
-    const again: Note = { after: hello.length, kind: "prompt", text: "Again" };
-    assert.deepEqual(lines(after([...hello, ...hello], [again])).slice(2, 5), [
-      "message: Hello!",
-      "you: Again",
-      "reasoning: They greet me.",
-    ]);
-    assert.ok(!lines(after(hello.slice(0, -1), [again])).includes("you: Again"));
-  });
-
-  it("counts the responses that the server has forgotten", () => {
-    const notes: readonly Note[] = [
-      { after: 3, kind: "prompt", text: "Hello" },
-      { after: 6, kind: "prompt", text: "Again" },
-    ];
-    const error: SessionResponse = { sessionError: "Busy." };
-    assert.deepEqual(lines(after([{ callback: "onResponsesDropped", count: 5 }, error], notes)), [
-      "you: Hello",
-      "dropped 5",
-      "error: Busy.",
-      "you: Again",
-    ]);
-  });
-
-  it("tells a denied call from a failed one", () => {
-    const ended = (error: { message: string; code?: string }) =>
-      after([...hello.slice(0, 6), { callback: "onEndToolExecution", toolCallId: "t", error }]);
-    const kindOf = ({ entries }: Conversation) => {
-      const last = entries.at(-1);
-      return last?.kind === "tool" ? last.state : undefined;
-    };
-    assert.deepEqual(kindOf(ended({ message: "No.", code: "denied" })), {
-      kind: "denied",
-      message: "No.",
-    });
-    assert.deepEqual(kindOf(ended({ message: "No." })), { kind: "failed", message: "No." });
-  });
-
-  it("leaves out a message that turns out to be empty", () => {
-    const empty = after([
-      { callback: "onStartMessage", messageId: "m" },
-      { callback: "onEndMessage", messageId: "m", completeContent: " " },
-    ]);
-    assert.deepEqual(empty.entries, []);
-  });
-
-  it("keeps apart two messages with the same id", () => {
-    const message = hello.slice(7, 11);
-    assert.deepEqual(lines(after([...message, ...message])), [
-      "message: Hello!",
-      "message: Hello!",
-    ]);
-  });
-
-  it("ignores what it doesn't know", () => {
-    const strange: readonly SessionResponse[] = JSON.parse(
+for (const [what, responses, notes, expected] of [
+  ["has every entry at the place where it began, with all of its text", hello, [], answered],
+  ["shows a text while it is written", hello.slice(7, 9), [], ["message: Hel …"]],
+  [
+    "has a prompt that it learns of later in its place",
+    [...hello, ...hello],
+    [prompt(hello.length, "Again")],
+    [...answered, "you: Again", ...answered],
+  ],
+  ["has no prompt before its time", hello.slice(7, -1), [prompt(9, "Again")], ["message: Hello!"]],
+  [
+    "counts the responses that the server has forgotten",
+    [{ callback: "onResponsesDropped", count: 5 }, { sessionError: "Busy." }],
+    [prompt(3, "Hello"), prompt(6, "Again")],
+    ["you: Hello", "dropped 5", "error: Busy.", "you: Again"],
+  ],
+  [
+    "names a denied call",
+    ended({ message: "No.", code: "denied" }),
+    [],
+    ["tool shell denied: a.txt"],
+  ],
+  ["names a failed call", ended({ message: "No." }), [], ["tool shell failed: a.txt"]],
+  [
+    "leaves out a message that turns out to be empty",
+    [message[0], { callback: "onEndMessage", messageId: "m", completeContent: " " }],
+    [],
+    [],
+  ],
+  [
+    "keeps apart two messages with the same id",
+    [...message, ...message],
+    [],
+    ["message: Hello!", "message: Hello!"],
+  ],
+  [
+    "ignores what it doesn't know",
+    JSON.parse(
       '[{"callback":"onSomethingNew"},{},{"sessionError":1},{"callback":"onToolExecution","toolCallId":"?","delta":"x"}]',
-    );
-    assert.deepEqual(after(strange).entries, []);
-  });
+    ),
+    [],
+    [],
+  ],
+  [
+    "has the reader's prompts and tasks where they were sent",
+    [...message, { callback: "onGeneratedUserPrompt", prompt: "Greet." }],
+    [prompt(0, "Hello"), { after: 4, kind: "task", taskId: "task-1", taskName: "greet" }],
+    ["you: Hello", "message: Hello!", "task greet", "task: Greet."],
+  ],
+] as readonly (readonly [string, readonly SessionResponse[], readonly Note[], readonly string[]])[])
+  it(`a conversation ${what}`, () => assert.deepEqual(lines(after(responses, notes)), expected));
 
-  it("has the reader's prompts and tasks where they were sent", () => {
-    const notes: readonly Note[] = [
-      { after: 0, kind: "prompt", text: "Hello" },
-      { after: hello.length, kind: "task", taskId: "task-1", taskName: "greet" },
-    ];
-    const generated: SessionResponse = { callback: "onGeneratedUserPrompt", prompt: "Greet." };
-    assert.deepEqual(
-      lines(after([...hello, generated], notes)).filter((line) => !/^(tool|reas)/.test(line)),
-      ["you: Hello", "message: Hello!", "task greet", "task: Greet."],
-    );
-  });
+it("a conversation is working from a prompt until the session is idle or reports an error", () => {
+  const hi = prompt(0, "Hello");
+  assert.equal(after([], [hi]).working, true);
+  assert.equal(after(hello.slice(0, 9)).working, true);
+  assert.equal(after(hello, [hi]).working, false);
+  assert.equal(after([{ sessionError: "The model is gone." }], [hi]).working, false);
 });
 
 it("a conversation is the same, in whatever batches the responses come", async (t) => {

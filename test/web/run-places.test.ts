@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Block, Place } from "../../web/model/model.ts";
 import { iterationOfPlace, partOf, targetOf, titleOf } from "../../web/model/places.ts";
-import { rowOf, rowsOf } from "../../web/model/rows.ts";
+import { rowOf, rowsOf, type Row } from "../../web/model/rows.ts";
 import type { RunModel } from "../../web/model/run-model.ts";
 import { parseRoute, runHref } from "../../web/routes.ts";
 import { story } from "../events/samples.ts";
 import { hostile, largeRun } from "./large-run.ts";
 import { fold } from "./fold.ts";
+
+const kindOf = (row: Row): string => (row.kind === "place" ? row.place.kind : row.kind);
 
 const blocksOf = (model: RunModel): Block[] => model.turns.flatMap(({ blocks }) => blocks);
 
@@ -71,7 +73,7 @@ test("rows are in the order of the run, below the session that they belong to", 
   const model = fold(largeRun({ events: 1500 }));
   const iteration = model.works.get(2)?.iterations.get(1);
   assert.ok(iteration !== undefined);
-  const rows = rowsOf(iteration, undefined, () => false);
+  const rows = rowsOf(iteration);
   const sessions = rows.flatMap((row) =>
     row.kind === "session" ? [[row.session.role, row.first]] : [],
   );
@@ -92,11 +94,11 @@ test("a closed session hides its turns, an attempt shows only what belongs to it
   const model = fold(largeRun({ events: 1500 }));
   const iteration = model.works.get(3)?.iterations.get(1);
   assert.ok(iteration !== undefined);
-  const closed = rowsOf(iteration, undefined, () => true);
-  assert.deepEqual([...new Set(closed.map(({ kind }) => kind))].sort(), ["decision", "session"]);
-  const all = rowsOf(iteration, undefined, () => false);
-  const parts = [1, 2].map((sending) => rowsOf(iteration, sending, () => false));
-  const turns = (rows: typeof all): number => rows.filter(({ kind }) => kind === "turn").length;
+  const closed = rowsOf(iteration, { isClosed: () => true });
+  assert.deepEqual([...new Set(closed.map(kindOf))].sort(), ["decision", "session"]);
+  const all = rowsOf(iteration);
+  const parts = [1, 2].map((sending) => rowsOf(iteration, { sending }));
+  const turns = (rows: typeof all): number => rows.filter((row) => kindOf(row) === "turn").length;
   assert.equal(iteration.sendings, 2);
   assert.deepEqual(parts.map(turns), [1, 2]);
   assert.equal(turns(all), 3);

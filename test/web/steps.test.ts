@@ -18,10 +18,12 @@ function folded(told: FlowTelling) {
 
 test("the steps of a workflow are rows with their status, and bars of its lane", () => {
   const { model, iteration } = folded(buildStory().finish());
-  const rows = rowsOf(iteration, undefined, () => false);
+  const rows = rowsOf(iteration);
   assert.deepEqual(
     rows.flatMap((row) =>
-      row.kind === "step" ? [`${row.step.step} ${row.step.activity} ${row.step.status}`] : [],
+      row.kind === "place" && row.place.kind === "step"
+        ? [`${row.place.step} ${row.place.activity} ${row.place.status}`]
+        : [],
     ),
     [
       "1 START succeeded",
@@ -68,9 +70,9 @@ test("an activity has an address, which lists its steps and what happened in the
   assert.deepEqual(parseRoute(address), { page: "run", runId: "r", part });
   const target = targetOf(model, part);
   assert.deepEqual(target.activity, { file: "flow.wf.md", activity: "PROMPT_PLAN" });
-  const rows = rowsOf(iteration, undefined, () => false, target.activity);
+  const rows = rowsOf(iteration, target);
   assert.deepEqual(
-    rows.map(({ kind }) => kind),
+    rows.map((row) => (row.kind === "place" ? row.place.kind : row.kind)),
     ["step", "session", "turn"],
   );
   assert.equal(targetOf(model, { ...part, node: 999 }).missing, true);

@@ -14,7 +14,7 @@ import {
   startedTask,
   type TaskResponse,
 } from "../../web/portal/task-progress.ts";
-import { prettyJson, summaryOf } from "../../web/portal/tool-text.ts";
+import { argumentText, parsed, summaryOf } from "../../web/parts/tool-text.ts";
 
 it("a task collects its decisions, its error, and how it ended", () => {
   const responses: readonly TaskResponse[] = [
@@ -47,20 +47,20 @@ describe("one line about a tool call", () => {
     '{"description":"List","command":"ls -l"}': "ls -l",
     '{"path":"src/a.ts","content":"…"}': "src/a.ts",
     '{"other":"first text"}': "first text",
-    '{"count":3}': '{"count":3}',
+    '{"count":3}': '{ "count": 3 }',
     '{"command":"a\\n  b"}': "a b",
     "{}": "",
     "not JSON": "not JSON",
   };
   for (const [text, line] of Object.entries(cases))
-    it(`is ${JSON.stringify(line)} for ${text}`, () => assert.equal(summaryOf(text), line));
+    it(`is ${JSON.stringify(line)} for ${text}`, () => assert.equal(summaryOf(parsed(text)), line));
 
-  it("is short", () => assert.equal(summaryOf(`{"command":"${"x".repeat(9_000)}"}`).length, 160));
+  it("is short", () => assert.equal(summaryOf({ command: "x".repeat(9_000) }).length, 300));
 });
 
 it("arguments are indented where they are JSON, and shown as they are where they aren't", () => {
-  assert.equal(prettyJson('{"a":1}'), '{\n  "a": 1\n}');
-  assert.equal(prettyJson("{a"), "{a");
+  assert.equal(argumentText(parsed('{"a":1}')), '{\n  "a": 1\n}');
+  assert.equal(argumentText(parsed("{a")), "{a");
 });
 
 describe("numbers and times", () => {

@@ -1,7 +1,7 @@
-/** What the routes of the server answer (docs/server.md). */
+/** The answers of the routes of the server (docs/server.md). */
 import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { GridRow, PreparedJob } from "../../src/entry/model.ts";
-import type { JournalInfo } from "../../src/reports/run-summary.ts";
+import type { JournalInfo as JournalSummary } from "../../src/reports/run-summary.ts";
 
 export interface ApiError {
   /** The name that the documents give it; `Unreachable` if there was no answer. */
@@ -31,7 +31,6 @@ export interface Jobs {
   readonly chart: Readonly<Record<string, ChartGraph>>;
   /** By the name of the job that is one. */
   readonly workflows?: Readonly<Record<string, WorkflowFacts>>;
-  /** Of the entry. */
   readonly inputs?: Readonly<Record<string, InputFacts>>;
 }
 
@@ -40,7 +39,7 @@ export interface WorkflowFacts {
   readonly parameters: readonly ParameterFacts[];
 }
 
-/** Without a default, it must be given, unless it is optional. */
+/** A parameter must be given if it has no default, unless it is optional. */
 export interface ParameterFacts {
   readonly name: string;
   readonly default?: string;
@@ -50,7 +49,7 @@ export interface ParameterFacts {
   readonly options?: readonly string[];
 }
 
-/** What an entry declares as input. */
+/** An input that an entry declares. */
 export interface InputFacts {
   readonly description: string;
   readonly required?: boolean;
@@ -73,14 +72,13 @@ export interface RunListItem {
   /** ISO 8601; absent while it runs. */
   readonly endTime?: string;
   readonly status: RunStatus;
-  /** As it was started. */
   readonly workingDirectory: string;
   readonly userInput: string;
-  /** Of a workflow. */
+  /** The parameters of a workflow. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Of the entry. */
+  /** The inputs of the entry. */
   readonly inputs?: Readonly<Record<string, string>>;
-  /** Those that wait for an answer. */
+  /** The questions that wait for an answer. */
   readonly questions?: readonly { readonly id: string }[];
   readonly tasks: readonly {
     readonly workIdInJob: number;
@@ -92,7 +90,6 @@ export interface RunListItem {
 export interface SessionListItem {
   readonly sessionId: string;
   readonly modelId: string;
-  /** As it was started. */
   readonly workingDirectory: string;
   /** ISO 8601. */
   readonly startTime: string;
@@ -107,5 +104,4 @@ export interface SessionListItem {
   }[];
 }
 
-/** A journal of the server's folder. */
-export type JournalSummary = JournalInfo;
+export type { JournalSummary };

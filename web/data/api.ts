@@ -1,25 +1,24 @@
 /** The routes of the server (docs/server.md), typed. What goes wrong is a value. */
 import type {
-  ApiError,
   Answer,
+  ApiError,
   Config,
-  Model,
   Jobs,
-  TaskListItem,
-  RunListItem,
   JournalSummary,
+  Model,
+  RunListItem,
   SessionListItem,
+  TaskListItem,
 } from "./api-types.ts";
-
 export type * from "./api-types.ts";
 
-/** What a job is started with. */
+/** The inputs that a job is started with. */
 export interface JobInputs {
   readonly workingDirectory: string;
   readonly userInput: string;
-  /** Of a workflow. */
+  /** The parameters of a workflow. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Of the entry. */
+  /** The inputs of the entry. */
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
@@ -107,7 +106,7 @@ async function request<T extends object>(path: string, options: RequestInit): Pr
   return { ok: true, value };
 }
 
-/** What a JSON answer reports instead of what was asked for. */
+/** The error that a JSON answer reports. */
 export function errorIn(text: string): ApiError | undefined {
   let value: unknown;
   try {

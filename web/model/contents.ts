@@ -1,4 +1,4 @@
-/** What happens in turns and in steps of workflows, as `run-model.ts` folds it. */
+/** The contents of turns, and the steps of workflows, as `run-model.ts` folds them. */
 import { UNKNOWN_TOOL, type SessionActivity } from "../../src/events/session-activity.ts";
 import type { StepEnded, StepStarted } from "../../src/events/step.ts";
 import { addUsage, hasFailed, Usage } from "../../src/events/view.ts";
@@ -143,7 +143,7 @@ export function usageOf(entries: readonly Entry[]): Usage {
   return usage;
 }
 
-/** Without an outcome, it was cut off. */
+/** A turn without an outcome was cut off. */
 export function endTurn(turn: TurnModel, at: number, outcome?: TurnModel["outcome"]): undefined {
   if (turn.endedAt !== undefined) return;
   turn.outcome = outcome;
@@ -187,7 +187,7 @@ export function endStep(
   const { openSteps } = iteration;
   const known = openSteps.findLast((one) => one.step === event.step);
   const step = known ?? addStep(model, iteration, event, undefined, at);
-  // What it contains is over too.
+  // The steps that it contains are over too.
   for (const one of openSteps.splice(openSteps.indexOf(step))) cancelStep(one, at);
   step.end = event;
   step.output = "";

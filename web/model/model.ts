@@ -137,7 +137,7 @@ export interface StepModel {
   endedAt: number | undefined;
   end: StepEnded | undefined;
   status: "running" | "succeeded" | "failed" | "answered-no" | "canceled";
-  /** What its scripts have printed so far. */
+  /** The output of its scripts so far. */
   output: string;
 }
 
@@ -214,7 +214,7 @@ export interface CallBlock extends InTurn {
   readonly toolName: string;
   /** Undefined: the journal lacks its start. */
   readonly arguments: unknown;
-  /** What the tool has written so far. */
+  /** The output of the tool so far. */
   output: string;
   end: ToolEnded | undefined;
   endedAt: number | undefined;
@@ -231,7 +231,7 @@ export interface DecisionItem extends Omit<InIteration, "iteration"> {
   readonly severity: DecisionTraits["severity"];
   /** The answer "no" of a condition. */
   readonly answer: boolean;
-  /** Without the category, and without the details of a crash. */
+  /** The message, which lacks the category and the details of a crash. */
   readonly text: string;
   /** It was derived from another event, and has no row of its own. */
   readonly derived: boolean;

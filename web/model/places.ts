@@ -14,15 +14,15 @@ import type {
   WorkModel,
 } from "./model.ts";
 
-/** What an address shows. */
+/** The part of a run that an address shows. */
 export interface Target {
   /** Undefined: the run has no works, or not this one. */
   readonly work: WorkModel | undefined;
   /** Undefined: the work has not started. */
   readonly iteration: IterationModel | undefined;
-  /** What is marked and brought into view. */
+  /** The place that is marked and brought into view. */
   readonly place: Place | undefined;
-  /** Of a workflow: only what happened in it is listed. */
+  /** An activity of a workflow: only its steps are listed. */
   readonly activity?: FlowPlace;
   /** The run has no such part; it may still come. */
   readonly missing: boolean;
@@ -107,7 +107,7 @@ function targetOfPlace(model: RunModel, place: Place | undefined): Target {
   return { work: iteration.work, iteration, place, missing: false };
 }
 
-/** What a reader wants to see first: what failed, or else what runs. */
+/** A reader wants to see first what failed, or else what runs. */
 function interesting({ view, works, running }: RunModel): WorkModel | undefined {
   if (view.endedAt === undefined) {
     const [first] = running;
@@ -140,34 +140,14 @@ function failureOf({ view }: RunModel, iteration: IterationModel | undefined): P
 }
 
 export function iterationOfPlace(place: Place): IterationModel | undefined {
-  switch (place.kind) {
-    case "iteration":
-      return place;
-    case "turn":
-    case "decision":
-    case "step":
-    case "document":
-    case "action":
-      return place.iteration;
-    default:
-      return place.turn.iteration;
-  }
+  if (place.kind === "iteration") return place;
+  return ("turn" in place ? place.turn : place).iteration;
 }
 
-/** The sending of the prompt that a place belongs to; undefined for a whole iteration. */
+/** The sending of the prompt that a place belongs to; undefined for a whole iteration, and for steps. */
 export function sendingOf(place: Place): number | undefined {
-  switch (place.kind) {
-    case "iteration":
-    case "step":
-      return undefined;
-    case "turn":
-    case "decision":
-    case "document":
-    case "action":
-      return place.sending;
-    default:
-      return place.turn.sending;
-  }
+  const owner = "turn" in place ? place.turn : place;
+  return "sending" in owner ? owner.sending : undefined;
 }
 
 /** The address of a place. The shortest one: `call/{id}` where the id leads there. */
@@ -234,7 +214,7 @@ const actionStates = {
   skipped: "skipped",
 } as const satisfies Record<ActionEnded["status"], Status>;
 
-/** What a place is, in words: `Tool call bash`. */
+/** Names a place in words: `Tool call bash`. */
 export function titleOf(place: Place): string {
   switch (place.kind) {
     case "iteration": {

@@ -215,7 +215,7 @@ function sessionOf(model: RunModel, ref: SessionRef, at: number): SessionModel {
   return session;
 }
 
-/** What places of an iteration have in common. */
+/** The facts that all places of an iteration have. */
 function placeIn(
   model: RunModel,
   list: readonly unknown[],

@@ -1,15 +1,7 @@
 /** Search over everything of a run: a scan without an index, which costs nothing while nobody searches. */
+import { argumentText } from "../parts/tool-text.ts";
 import { stepParts } from "../../src/reports/step-text.ts";
-import type {
-  ActionModel,
-  Block,
-  DecisionItem,
-  DocumentModel,
-  Place,
-  RunModel,
-  StepModel,
-  TurnModel,
-} from "./model.ts";
+import type { CallBlock, DocumentModel, Place, RunModel } from "./model.ts";
 
 export interface Hits {
   /** In the order of the run. */
@@ -20,37 +12,24 @@ export interface Hits {
 
 export const MAX_HITS = 2000;
 
-/** What contains `query`, without regard to case. Nothing contains an empty one. */
+/** Finds all places that contain `query`, without regard to case. An empty query finds nothing. */
 export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
-  const places: Place[] = [];
   const wanted = query.trim();
-  if (wanted === "") return { places, more: false };
-  const contains = finder(wanted);
-  const others = [
-    ...model.decisions.filter(
-      ({ block, text, category }) => block === undefined && (contains(text) || contains(category)),
-    ),
-    ...model.steps.filter((step) => textsOfStep(step).some(contains)),
-    ...model.documents.filter((document) => textsOfDocument(document).some(contains)),
-    ...model.actions.filter((action) => textsOfAction(action).some(contains)),
-  ].sort((a, b) => a.at - b.at);
-  let next = 0;
-  for (const turn of model.turns) {
-    for (let item = others[next]; item !== undefined && item.at <= turn.at;) {
-      places.push(item);
-      item = others[(next += 1)];
-    }
-    if (textsOfTurn(turn).some(contains)) places.push(turn);
-    for (const block of turn.blocks) if (blockContains(block, contains)) places.push(block);
-    if (places.length > max) return { places: places.slice(0, max), more: true };
-  }
-  const all = [...places, ...others.slice(next)];
-  return { places: all.slice(0, max), more: all.length > max };
-}
-
-function finder(wanted: string): (text: string) => boolean {
+  if (wanted === "") return { places: [], more: false };
   const pattern = patternOf(wanted);
-  return (text) => pattern.test(text);
+  const { decisions, steps, documents, actions, turns } = model;
+  const all: Place[] = [
+    ...turns.flatMap((turn) => [turn, ...turn.blocks]),
+    // A block shows what was derived from it.
+    ...decisions.filter(({ block }) => block === undefined),
+    ...steps,
+    ...documents,
+    ...actions,
+  ];
+  const places = all
+    .filter((place) => textsOf(place).some((text) => pattern.test(text)))
+    .sort((a, b) => a.at - b.at);
+  return { places: places.slice(0, max), more: places.length > max };
 }
 
 /** Finds without regard to case. A pattern that is only literal text needs no copy of what it searches. */
@@ -95,31 +74,46 @@ function textsOf(place: Place): readonly string[] {
     case "iteration":
       return [place.work.taskId];
     case "turn":
-      return textsOfTurn(place);
+      return [place.start?.prompt ?? "", place.turnId, place.session.sessionId];
     case "decision":
-      return textsOfDecision(place);
-    case "step":
-      return textsOfStep(place);
+      return [place.text, place.category];
+    case "step": {
+      const { activity, start, end, output } = place;
+      // Its turn shows a prompt, too, and is found.
+      const isPrompt = start?.input?.kind === "prompt";
+      const parts = isPrompt ? [] : stepParts({ ...end, input: start?.input, printed: output });
+      return [activity, end?.reason ?? "", ...parts.map(({ text }) => text)];
+    }
     case "document":
       return textsOfDocument(place);
-    case "action":
-      return textsOfAction(place);
-    default:
-      return textsOfBlock(place);
+    case "action": {
+      const { id, action = "", display, params = "", message = "", end } = place;
+      const { reason = "", output = "" } = end ?? {};
+      return [id, action, display?.label ?? "", params, message, reason, output];
+    }
+    case "reasoning":
+    case "message":
+      return [place.text];
+    case "usage":
+      return [place.used.modelId];
+    case "reply": {
+      const { text, reasoning = "", toolCalls } = place.reply;
+      const calls = toolCalls.flatMap(({ name, arguments: given }) => [name, argumentText(given)]);
+      return [reasoning, text, ...calls];
+    }
+    case "call": {
+      const { end, toolName, callId, output } = place;
+      const { content = "", detailedContent = "" } = end?.result ?? {};
+      const error = end?.error?.message ?? "";
+      return [toolName, argumentsOf(place), callId, detailedContent, content, error, output];
+    }
+    case "denial":
+      return [place.denial.operation, place.denial.target, place.denial.reason];
+    case "model-failure":
+      return [place.failure.message ?? "", String(place.failure.statusCode ?? "")];
+    case "agent-failure":
+      return [place.failure.error.message];
   }
-}
-
-function textsOfTurn({ start, turnId, session }: TurnModel): readonly string[] {
-  return start === undefined
-    ? [turnId, session.sessionId]
-    : [start.prompt, turnId, session.sessionId];
-}
-
-/** What its turn shows too is found there. */
-function textsOfStep({ activity, start, end, output }: StepModel): readonly string[] {
-  const isPrompt = start?.input?.kind === "prompt";
-  const parts = isPrompt ? [] : stepParts({ ...end, input: start?.input, printed: output });
-  return [activity, end?.reason ?? "", ...parts.map(({ text }) => text)];
 }
 
 function textsOfDocument({ event }: DocumentModel): readonly string[] {
@@ -138,75 +132,12 @@ function textsOfDocument({ event }: DocumentModel): readonly string[] {
   }
 }
 
-function textsOfAction(action: ActionModel): readonly string[] {
-  const { id, action: name = "", display, params = "", message = "", end } = action;
-  return [id, name, display?.label ?? "", params, message, end?.reason ?? "", end?.output ?? ""];
-}
-
-function textsOfDecision({ text, category }: DecisionItem): readonly string[] {
-  return [text, category];
-}
-
-function blockContains(block: Block, contains: (text: string) => boolean): boolean {
-  switch (block.kind) {
-    case "reasoning":
-    case "message":
-      return contains(block.text);
-    case "usage":
-      return contains(block.used.modelId);
-    default:
-      return textsOfBlock(block).some(contains);
-  }
-}
-
-function textsOfBlock(block: Block): readonly string[] {
-  switch (block.kind) {
-    case "reasoning":
-    case "message":
-      return [block.text];
-    case "usage":
-      return [block.used.modelId];
-    case "reply": {
-      const { text, reasoning = "", toolCalls } = block.reply;
-      const calls = toolCalls.flatMap(({ name, arguments: given }) => [name, argumentText(given)]);
-      return [reasoning, text, ...calls];
-    }
-    case "call": {
-      const { result, error } = block.end ?? {};
-      const texts = [block.toolName, argumentsOf(block), block.callId];
-      if (result !== undefined) texts.push(result.detailedContent ?? "", result.content);
-      if (error !== undefined) texts.push(error.message);
-      if (block.output !== "") texts.push(block.output);
-      return texts;
-    }
-    case "denial": {
-      const { operation, target, reason } = block.denial;
-      return [operation, target, reason];
-    }
-    case "model-failure":
-      return [block.failure.message ?? "", String(block.failure.statusCode ?? "")];
-    case "agent-failure":
-      return [block.failure.error.message];
-  }
-}
-
 const argumentTexts = new WeakMap<object, string>();
 
-function argumentsOf(block: Block & { readonly kind: "call" }): string {
+function argumentsOf(block: CallBlock): string {
   const known = argumentTexts.get(block);
   if (known !== undefined) return known;
   const text = argumentText(block.arguments);
   argumentTexts.set(block, text);
   return text;
-}
-
-/** The arguments of a tool call as readable text: what a model gave as text stays as it is. */
-export function argumentText(given: unknown): string {
-  if (given === undefined) return "";
-  if (typeof given === "string") return given;
-  try {
-    return JSON.stringify(given, null, 2) ?? "";
-  } catch {
-    return "(nested too deeply)";
-  }
 }

@@ -26,7 +26,7 @@ export interface Bar {
   readonly start: number;
   /** Undefined: it has not ended. */
   readonly end: number | undefined;
-  /** What it shows; undefined for the job itself. */
+  /** The place that it shows; undefined for the job itself. */
   readonly place: Place | undefined;
   /** By default, the state of its place. */
   readonly status?: Status | undefined;
@@ -116,7 +116,7 @@ interface Lasting {
   readonly endedAt: number | undefined;
 }
 
-/** What does not overlap shares a lane, after the first `fresh` ones; with too many lanes, the rest does too. */
+/** Puts things that don't overlap on one lane, after the first `fresh` ones. The last of too many share lanes. */
 function packed<T extends Lasting>(all: readonly T[], fresh: number): readonly (readonly T[])[] {
   const lanes: T[][] = [];
   for (const [index, one] of all.entries()) {
@@ -290,7 +290,7 @@ export function ticks({ from, to }: Range, start: number, count: number): readon
   return list;
 }
 
-export function isMark({ kind }: Bar): boolean {
+export function isMark({ kind }: Pick<Bar, "kind">): boolean {
   return markKinds.has(kind);
 }
 
@@ -305,7 +305,7 @@ const markKinds: ReadonlySet<Bar["kind"]> = new Set<MarkKind>([
 ]);
 
 /**
- * What is at `at` on a lane: a mark within `slack` milliseconds, or the shortest bar. `part`: 0 at the upper edge of
+ * Finds the mark within `slack` milliseconds of `at`, or else the shortest bar. `part`: 0 at the upper edge of
  * the lane, 1 at the lower one: model calls are above tool calls.
  */
 export function barAt(
@@ -330,7 +330,7 @@ export function barAt(
   return best;
 }
 
-/** What can be focused on a lane, by time. */
+/** The bars that the keyboard can focus, by time. */
 export function focusable(bars: readonly Bar[]): readonly Bar[] {
   return bars.filter(({ kind }) => kind !== "queue").toSorted((a, b) => a.start - b.start);
 }
@@ -368,7 +368,6 @@ export function barDetail(bar: Bar, now: number, over: boolean): string {
   return isPlain ? words.join(", ") : [...words, status.replace("-", " ")].join(", ");
 }
 
-/** What it calls, what it is for, and its progress while it runs. */
 function actionFacts(action: Extract<Entry, { kind: "action" }>): readonly string[] {
   const { action: name = "", id, display, percent, endedAt, execution } = action;
   return [

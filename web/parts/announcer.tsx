@@ -11,7 +11,7 @@ interface Message {
 
 const Announce = createContext<(text: string) => void>(() => {});
 
-/** What shows a message, from anywhere below the `Announcer`. */
+/** Returns the function that shows a message, from anywhere below the `Announcer`. */
 export function useAnnounce(): (text: string) => void {
   return useContext(Announce);
 }

@@ -29,7 +29,7 @@ export function Collapsible({
     <div class={`collapsible ${name}`} data-open={open}>
       <button type="button" class="collapsible-summary" aria-expanded={open} onClick={toggle}>
         <Icon name="chevron" size={14} />
-        <span class="collapsible-title">{summary}</span>
+        <span class="row grow">{summary}</span>
       </button>
       {open ? <div class="collapsible-content">{children}</div> : null}
     </div>

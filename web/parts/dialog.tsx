@@ -36,8 +36,8 @@ export function Dialog({
         if (event.target === element.current) onClose();
       }}
     >
-      <div class="dialog-body">
-        <header class="dialog-header">
+      <div>
+        <header class="row between dialog-header">
           <h2 id={heading}>{title}</h2>
           <button type="button" class="button button-icon" aria-label="Close" onClick={onClose}>
             <Icon name="close" />
@@ -70,8 +70,8 @@ export function Confirm({
 }) {
   return (
     <Dialog title={title} onClose={onClose}>
-      <div class="dialog-text">{children}</div>
-      <footer class="dialog-footer">
+      <div class="stack dialog-part">{children}</div>
+      <footer class="row dialog-footer">
         <button type="button" class="button" onClick={onClose}>
           {dismiss}
         </button>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
@@ -9,46 +9,64 @@ export function submitOnCtrlEnter(event: JSX.TargetedKeyboardEvent<HTMLFormEleme
   event.currentTarget.querySelector<HTMLElement>("[type=submit]")?.click();
 }
 
-/** What a control needs to belong to its label, hint and error. */
 export interface FieldProps {
-  readonly id: string;
-  readonly "aria-describedby": string | undefined;
-  readonly "aria-invalid": boolean;
+  readonly label: string;
+  readonly hint?: string | undefined;
+  /** Shown below the control, and read out with it. */
+  readonly error?: string | undefined;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly required?: boolean;
+  /** `code`: an area in the fixed-width font that begins with one line. `path`: a line in that font. */
+  readonly kind?: "text" | "code" | "path";
+  /** The only values, with their texts. */
+  readonly options?: readonly (readonly [value: string, text: string])[] | undefined;
 }
 
-/** A control with a label; `error` is shown below it and read out with it. */
-export function Field({
-  label,
-  hint,
-  error,
-  children,
-}: {
-  label: string;
-  hint?: ComponentChildren;
-  error?: string | undefined;
-  children: (props: FieldProps) => JSX.Element;
-}) {
+/** A control with a label. */
+export function Field({ label, hint = "", error, ...control }: FieldProps) {
+  const { value, onValue, required = true, kind = "text", options } = control;
   const id = useId();
-  const describedBy = [
-    ...(hint === undefined ? [] : [`${id}-hint`]),
+  const described = [
+    ...(hint === "" ? [] : [`${id}-hint`]),
     ...(error === undefined ? [] : [`${id}-error`]),
   ];
+  const shared = {
+    id,
+    "aria-describedby": described.length === 0 ? undefined : described.join(" "),
+    "aria-invalid": error !== undefined,
+    class: `input ${kind === "text" ? "" : "mono"} ${kind === "code" ? "input-short" : ""}`,
+    spellcheck: kind === "text",
+    required,
+    value,
+    onInput: ({ currentTarget }: { currentTarget: { value: string } }) =>
+      onValue(currentTarget.value),
+  };
   return (
-    <div class="field">
+    <div class="field lines">
       <label for={id}>{label}</label>
-      {children({
-        id,
-        "aria-describedby": describedBy.length === 0 ? undefined : describedBy.join(" "),
-        "aria-invalid": error !== undefined,
-      })}
+      {options !== undefined ? (
+        <select {...shared}>
+          {options.some(([one]) => one === value) ? null : <option value="">–</option>}
+          {options.map(([one, text]) => (
+            <option key={one} value={one}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : kind === "path" ? (
+        <input {...shared} type="text" autocomplete="off" />
+      ) : (
+        <textarea {...shared} rows={kind === "code" && !value.includes("\n") ? 1 : 4} />
+      )}
       {error === undefined ? null : (
-        <p class="field-error" id={`${id}-error`} role="alert">
+        <p class="row field-error small" id={`${id}-error`} role="alert">
           <Icon name="cross" />
           {error}
         </p>
       )}
-      {hint === undefined ? null : (
-        <p class="field-hint" id={`${id}-hint`}>
+      {hint === "" ? null : (
+        <p class="muted small" id={`${id}-hint`}>
           {hint}
         </p>
       )}

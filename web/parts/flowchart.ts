@@ -28,7 +28,7 @@ export async function drawFlowchart(
   return drawMermaid(renderMermaid({ nodes: nodes.map(withShortLabel) }, options));
 }
 
-/** The same for the flowcharts of a workflow. */
+/** Draws the flowcharts of a workflow likewise. */
 export async function drawFlowPath(
   drawing: FlowDrawing,
   textOf: FlowDrawingOptions["textOf"],
@@ -60,7 +60,7 @@ function withShortLabel(node: ChartNode): ChartNode {
   return label === undefined ? node : { ...node, label: truncate(label, MAX_LABEL, "…") };
 }
 
-/** Without HTML labels, Mermaid leaves the character references of `escapeLabel` in the text. */
+/** Mermaid leaves the character references of `escapeLabel` in the text where labels are no HTML. */
 function decodeLabels(drawn: SVGSVGElement): void {
   const texts = drawn.ownerDocument.createTreeWalker(drawn, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node !== null; node = texts.nextNode())

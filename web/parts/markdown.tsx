@@ -92,7 +92,7 @@ function markdownToNodes(text: string): DocumentFragment {
     ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,
   });
-  // What leads nowhere doesn't look like a link.
+  // A link that leads nowhere doesn't look like one.
   for (const link of fragment.querySelectorAll("a:not([href])"))
     link.replaceWith(...link.childNodes);
   for (const link of fragment.querySelectorAll("a")) {
@@ -112,7 +112,7 @@ function markdownToNodes(text: string): DocumentFragment {
 function htmlOf(text: string): string {
   const environment = {};
   const tokens = markdown.parse(text, environment);
-  // What is nested deeper would be left out.
+  // The renderer would leave out deeper parts.
   return tokens.some(({ level }) => level >= MAX_NESTING - 1)
     ? `<pre>${escapeHtml(text)}</pre>`
     : markdown.renderer.render(tokens, markdown.options, environment);

@@ -13,12 +13,12 @@ export function EmptyState({
   children?: ComponentChildren;
 }) {
   return (
-    <div class="empty">
-      <span class="empty-icon">
+    <div class="empty stack">
+      <span class="muted">
         <Icon name={icon} size={20} />
       </span>
-      <p class="empty-title">{title}</p>
-      {children === undefined ? null : <div class="empty-text">{children}</div>}
+      <p class="strong">{title}</p>
+      {children === undefined ? null : <div class="muted">{children}</div>}
     </div>
   );
 }
@@ -32,7 +32,7 @@ export function ErrorNote({
   children: ComponentChildren;
 }) {
   return (
-    <div class="error-note" role="alert">
+    <div class="note row" data-tone="fail" role="alert">
       <Icon name="cross" />
       <div>
         {title === undefined ? null : <strong>{title} </strong>}
@@ -44,7 +44,7 @@ export function ErrorNote({
 
 export function Loading({ what }: { what: string }) {
   return (
-    <p class="loading">
+    <p class="loading row muted">
       <Spinner /> Loading {what}…
     </p>
   );
@@ -61,7 +61,7 @@ export function PageHeading({
 }: {
   children: ComponentChildren;
   actions?: ComponentChildren;
-  /** What kind of thing this is, above the heading. */
+  /** The kind of thing that this is, above the heading. */
   eyebrow?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -76,13 +76,13 @@ export function PageHeading({
   }, [navigated]);
   return (
     <header class="page-heading">
-      <div class="page-heading-text">
+      <div>
         {eyebrow === undefined ? null : <p class="eyebrow">{eyebrow}</p>}
         <h1 ref={heading} tabIndex={-1}>
           {children}
         </h1>
       </div>
-      {actions === undefined ? null : <div class="page-actions">{actions}</div>}
+      {actions === undefined ? null : <div class="row wrap">{actions}</div>}
     </header>
   );
 }

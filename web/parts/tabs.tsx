@@ -40,7 +40,7 @@ export function Tabs<Id extends string>({
     list.current?.querySelectorAll<HTMLElement>("[role=tab]")[next ?? 0]?.focus();
   };
   return (
-    <div class="tabs">
+    <div class="tabs column">
       <div ref={list} class="tab-list" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
         {tabs.map(({ id, title }) => (
           <button
@@ -59,7 +59,7 @@ export function Tabs<Id extends string>({
         ))}
       </div>
       <div
-        class="tab-panel"
+        class="tab-panel column"
         role="tabpanel"
         id={`${prefix}-panel`}
         aria-labelledby={`${prefix}-tab-${selected}`}

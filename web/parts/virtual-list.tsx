@@ -12,7 +12,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact
 export interface VirtualRows {
   readonly virtualizer: Virtualizer<HTMLElement, HTMLElement>;
   readonly items: readonly VirtualItem[];
-  /** Of all rows, in pixels. */
+  /** The height of all rows, in pixels. */
   readonly totalSize: number;
 }
 

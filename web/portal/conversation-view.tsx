@@ -8,7 +8,7 @@ import { Markdown } from "../parts/markdown.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
 import { StatusBadge, type Status } from "../parts/status.tsx";
 import type { Entry, Streamed, ToolCall } from "./conversation.ts";
-import { prettyJson, summaryOf } from "./tool-text.ts";
+import { argumentText, parsed, summaryOf } from "../parts/tool-text.ts";
 
 export function ConversationView({
   entries,
@@ -20,16 +20,16 @@ export function ConversationView({
   return (
     <>
       {entries.length === 0 ? null : (
-        <ol class="conversation" aria-label="Conversation">
+        <ol class="stack" aria-label="Conversation">
           {entries.map((entry) => (
-            <li key={entry.key} class={`entry entry-${entry.kind}`}>
+            <li key={entry.key} class="entry">
               <EntryView entry={entry} />
             </li>
           ))}
         </ol>
       )}
       {working ? (
-        <p class="working" data-tone="run">
+        <p class="row working" data-tone="run">
           <Spinner size={14} /> Working…
         </p>
       ) : null}
@@ -44,7 +44,7 @@ const EntryView = memo(({ entry }: { entry: Entry }) => {
       return <PromptView text={entry.text} by={entry.by} />;
     case "task":
       return (
-        <p class="task-mark">
+        <p class="row muted">
           <Icon name="play" size={14} /> Task <strong>{entry.taskName}</strong> started
         </p>
       );
@@ -71,15 +71,15 @@ const LONG_PROMPT = 1_200;
 function PromptView({ text, by }: { text: string; by: "you" | "task" }) {
   const who = by === "you" ? "You" : "Prompt of the task";
   return (
-    <div class="chat-prompt">
-      <p class="chat-prompt-by">
+    <div class="prompt">
+      <p class="row muted small">
         <Icon name={by === "you" ? "person" : "list"} size={14} /> {who}
       </p>
       {text.length <= LONG_PROMPT ? (
-        <div class="chat-prompt-text">{text}</div>
+        <div class="pre">{text}</div>
       ) : (
         <>
-          <div class="chat-prompt-text">{text.slice(0, LONG_PROMPT)}…</div>
+          <div class="pre">{text.slice(0, LONG_PROMPT)}…</div>
           <Collapsible summary="The whole prompt">
             <CodeBlock text={text} label="prompt" />
           </Collapsible>
@@ -93,14 +93,14 @@ function ReasoningView({ entry: { text, done } }: { entry: Streamed }) {
   return (
     <Collapsible
       summary={
-        <span class="block-title">
+        <span class="row grow">
           {done ? <Icon name="thought" size={14} /> : <Spinner size={14} />}
           <span>{done ? "Reasoning" : "Reasoning…"}</span>
           {done ? <span class="muted small">{plural(wordsIn(text), "word")}</span> : null}
         </span>
       }
     >
-      <div class="chat-reasoning">
+      <div class="muted">
         <Markdown text={text} />
       </div>
     </Collapsible>
@@ -120,24 +120,27 @@ const toolStatus: Readonly<Record<ToolCall["state"]["kind"], readonly [Status, s
 
 function ToolView({ tool }: { tool: ToolCall }) {
   const [status, word] = toolStatus[tool.state.kind];
-  const summary = summaryOf(tool.arguments);
+  const summary = summaryOf(parsed(tool.arguments));
   return (
     <Collapsible
-      class={tool.nested ? "tool tool-nested" : "tool"}
+      class={tool.nested ? "nested" : ""}
       summary={
-        <span class="block-title">
+        <span class="row grow">
           <Icon name={tool.state.kind === "denied" ? "shield" : "tool"} size={14} />
-          <span class="tool-name">{tool.name}</span>
-          <span class="tool-summary truncate">{summary}</span>
+          <span class="mono strong">{tool.name}</span>
+          <span class="grow mono small muted wide-only truncate">{summary}</span>
           <StatusBadge status={status} word={word} quiet />
         </span>
       }
     >
-      <div class="tool-parts">
+      <div class="stack">
         {tool.arguments === "" || tool.arguments === "{}" ? null : (
           <div>
-            <p class="part-title">Arguments</p>
-            <CodeBlock text={prettyJson(tool.arguments)} label={`arguments of ${tool.name}`} />
+            <p class="muted small">Arguments</p>
+            <CodeBlock
+              text={argumentText(parsed(tool.arguments))}
+              label={`arguments of ${tool.name}`}
+            />
           </div>
         )}
         {tool.state.kind === "failed" || tool.state.kind === "denied" ? (
@@ -151,7 +154,7 @@ function ToolView({ tool }: { tool: ToolCall }) {
           ) : null
         ) : (
           <div>
-            <p class="part-title">{tool.state.kind === "running" ? "Output" : "Result"}</p>
+            <p class="muted small">{tool.state.kind === "running" ? "Output" : "Result"}</p>
             <CodeBlock text={tool.output} label={`result of ${tool.name}`} />
           </div>
         )}

@@ -7,7 +7,7 @@
  */
 import type { SessionListItem } from "../data/api-types.ts";
 
-/** What a session's feed sends (docs/server.md). Others are ignored. */
+/** A response of a session's feed (docs/server.md). Others are ignored. */
 export type SessionResponse =
   | { readonly callback: "onStartReasoning"; readonly reasoningId: string }
   | { readonly callback: "onReasoning"; readonly reasoningId: string; readonly delta: string }
@@ -51,48 +51,34 @@ export type Note = { readonly after: number } & (
 );
 
 /** `at`: the number of the response with which it began. */
-export type Entry = { readonly at: number } & EntryBody;
+export type Entry = { readonly at: number; readonly key: string } & EntryBody;
 
 type EntryBody =
-  | {
-      readonly kind: "prompt";
-      readonly key: string;
-      readonly text: string;
-      readonly by: "you" | "task";
-    }
-  | {
-      readonly kind: "task";
-      readonly key: string;
-      readonly taskId: string;
-      readonly taskName: string;
-    }
+  | { readonly kind: "prompt"; readonly text: string; readonly by: "you" | "task" }
+  | { readonly kind: "task"; readonly taskId: string; readonly taskName: string }
   | Streamed
   | ToolCall
-  | { readonly kind: "error"; readonly key: string; readonly text: string }
+  | { readonly kind: "error"; readonly text: string }
   /** The server forgot so many responses here. */
-  | { readonly kind: "dropped"; readonly key: string; readonly count: number };
+  | { readonly kind: "dropped"; readonly count: number };
 
 /** `done`: nothing is added to it any more. */
 export interface Streamed {
-  readonly at: number;
   readonly kind: "reasoning" | "message";
-  readonly key: string;
   readonly id: string;
   readonly text: string;
   readonly done: boolean;
 }
 
 export interface ToolCall {
-  readonly at: number;
   readonly kind: "tool";
-  readonly key: string;
   readonly id: string;
   readonly name: string;
   /** JSON. */
   readonly arguments: string;
-  /** Of a sub-agent. */
+  /** A sub-agent made the call. */
   readonly nested: boolean;
-  /** What it has printed so far, then its result. */
+  /** The output so far, then the result. */
   readonly output: string;
   readonly state:
     | { readonly kind: "running" }
@@ -113,11 +99,101 @@ export const emptyConversation: Conversation = { entries: [], working: false, re
 /** With further responses. */
 export function converse(
   conversation: Conversation,
-  responses: readonly SessionResponse[],
+  further: readonly SessionResponse[],
 ): Conversation {
-  const draft = new Draft(conversation);
-  for (const response of responses) draft.respond(response);
-  return draft.conversation();
+  const entries = [...conversation.entries];
+  let { working, responses } = conversation;
+  const add = (body: EntryBody): void =>
+    void entries.push({ ...body, at: responses, key: `response-${responses}` });
+  /** Ids of ended texts may come again. */
+  const stream = (kind: Streamed["kind"], id: string, change: (text: string) => string): void => {
+    const index = entries.findLastIndex((one) => one.kind === kind && one.id === id && !one.done);
+    const before = entries[index];
+    if (before?.kind === kind) entries[index] = { ...before, text: change(before.text) };
+    else add({ kind, id, text: change(""), done: false });
+  };
+  const endStream = (kind: Streamed["kind"], id: string, text: string): void => {
+    stream(kind, id, () => text);
+    const index = entries.findLastIndex((one) => one.kind === kind && one.id === id);
+    const ended = entries[index];
+    // A text that turns out to be empty was the start of something else, such as a tool call.
+    if (text.trim() === "") entries.splice(index, 1);
+    else if (ended?.kind === kind) entries[index] = { ...ended, done: true };
+  };
+  const changeTool = (id: string, change: (tool: ToolCall) => Partial<ToolCall>): void => {
+    const index = entries.findLastIndex((one) => one.kind === "tool" && one.id === id);
+    const before = entries[index];
+    if (before?.kind === "tool") entries[index] = { ...before, ...change(before) };
+  };
+  for (const response of further) {
+    responses += 1;
+    if (response.callback === undefined) {
+      if (typeof response.sessionError !== "string") continue;
+      working = false;
+      add({ kind: "error", text: response.sessionError });
+      continue;
+    }
+    switch (response.callback) {
+      case "onGeneratedUserPrompt":
+        working = true;
+        add({ kind: "prompt", text: response.prompt, by: "task" });
+        break;
+      case "onStartReasoning":
+        stream("reasoning", response.reasoningId, (text) => text);
+        break;
+      case "onReasoning":
+        stream("reasoning", response.reasoningId, (text) => text + response.delta);
+        break;
+      case "onEndReasoning":
+        endStream("reasoning", response.reasoningId, response.completeContent);
+        break;
+      case "onStartMessage":
+        stream("message", response.messageId, (text) => text);
+        break;
+      case "onMessage":
+        stream("message", response.messageId, (text) => text + response.delta);
+        break;
+      case "onEndMessage":
+        endStream("message", response.messageId, response.completeContent);
+        break;
+      case "onStartToolExecution":
+        add({
+          kind: "tool",
+          id: response.toolCallId,
+          name: response.toolName,
+          arguments: response.toolArguments,
+          nested: response.parentToolCallId !== undefined,
+          output: "",
+          state: { kind: "running" },
+        });
+        break;
+      case "onToolExecution":
+        changeTool(response.toolCallId, ({ output }) => ({ output: output + response.delta }));
+        break;
+      case "onEndToolExecution": {
+        const { result } = response;
+        changeTool(response.toolCallId, ({ output }) => ({
+          output: result?.detailedContent ?? result?.content ?? output,
+          state: stateOf(response),
+        }));
+        break;
+      }
+      case "onAgentStart":
+        working = true;
+        break;
+      case "onIdle":
+        working = false;
+        break;
+      case "onResponsesDropped":
+        // It has the number of the last one of them.
+        responses += Math.max(0, response.count - 1);
+        add({ kind: "dropped", count: response.count });
+        break;
+      case "onAgentEnd":
+        break;
+    }
+  }
+  return { entries, working, responses };
 }
 
 /** `notes`: all of the session, in order. Those that are after responses yet to come wait for them. */
@@ -140,7 +216,7 @@ export function withNotes(conversation: Conversation, notes: readonly Note[]): C
   return { entries, working: conversation.working || unanswered, responses };
 }
 
-/** What a session was asked, in order. */
+/** Prompts and tasks that the session was asked, in order. */
 export function notesOf({ prompts, tasks }: SessionListItem): readonly Note[] {
   const notes: readonly Note[] = [
     ...prompts.map((prompt) => ({ kind: "prompt" as const, ...prompt })),
@@ -154,129 +230,6 @@ function entryOf(note: Note, number: number): Entry {
   if (note.kind === "prompt") return { kind: "prompt", ...place, text: note.text, by: "you" };
   const { taskId, taskName } = note;
   return { kind: "task", ...place, taskId, taskName };
-}
-
-class Draft {
-  readonly #entries: Entry[];
-  #working: boolean;
-  #responses: number;
-
-  constructor({ entries, working, responses }: Conversation) {
-    this.#entries = [...entries];
-    this.#working = working;
-    this.#responses = responses;
-  }
-
-  conversation(): Conversation {
-    return { entries: this.#entries, working: this.#working, responses: this.#responses };
-  }
-
-  respond(response: SessionResponse): void {
-    this.#responses++;
-    if (response.callback === undefined) {
-      if (typeof response.sessionError !== "string") return;
-      this.#working = false;
-      this.#entries.push({ kind: "error", ...this.#place(), text: response.sessionError });
-      return;
-    }
-    switch (response.callback) {
-      case "onGeneratedUserPrompt":
-        this.#working = true;
-        this.#entries.push({ kind: "prompt", ...this.#place(), text: response.prompt, by: "task" });
-        break;
-      case "onStartReasoning":
-        this.#stream("reasoning", response.reasoningId, "");
-        break;
-      case "onReasoning":
-        this.#stream("reasoning", response.reasoningId, response.delta);
-        break;
-      case "onEndReasoning":
-        this.#endStream("reasoning", response.reasoningId, response.completeContent);
-        break;
-      case "onStartMessage":
-        this.#stream("message", response.messageId, "");
-        break;
-      case "onMessage":
-        this.#stream("message", response.messageId, response.delta);
-        break;
-      case "onEndMessage":
-        this.#endStream("message", response.messageId, response.completeContent);
-        break;
-      case "onStartToolExecution":
-        this.#entries.push({
-          kind: "tool",
-          ...this.#place(),
-          id: response.toolCallId,
-          name: response.toolName,
-          arguments: response.toolArguments,
-          nested: response.parentToolCallId !== undefined,
-          output: "",
-          state: { kind: "running" },
-        });
-        break;
-      case "onToolExecution":
-        this.#changeTool(response.toolCallId, (tool) => ({
-          ...tool,
-          output: tool.output + response.delta,
-        }));
-        break;
-      case "onEndToolExecution":
-        this.#changeTool(response.toolCallId, (tool) => ({
-          ...tool,
-          output: response.result?.detailedContent ?? response.result?.content ?? tool.output,
-          state: stateOf(response),
-        }));
-        break;
-      case "onAgentStart":
-        this.#working = true;
-        break;
-      case "onIdle":
-        this.#working = false;
-        break;
-      case "onResponsesDropped":
-        // It has the number of the last one of them.
-        this.#responses += Math.max(0, response.count - 1);
-        this.#entries.push({ kind: "dropped", ...this.#place(), count: response.count });
-        break;
-      case "onAgentEnd":
-        break;
-    }
-  }
-
-  #place(): { readonly at: number; readonly key: string } {
-    return { at: this.#responses, key: `response-${this.#responses}` };
-  }
-
-  /** The text that is open under this id; ids of ended ones may come again. */
-  #openStream(kind: Streamed["kind"], id: string): number {
-    return this.#entries.findLastIndex(
-      (entry) => entry.kind === kind && entry.id === id && !entry.done,
-    );
-  }
-
-  #stream(kind: Streamed["kind"], id: string, delta: string): void {
-    const index = this.#openStream(kind, id);
-    const before = this.#entries[index];
-    if (before?.kind !== kind)
-      this.#entries.push({ kind, ...this.#place(), id, text: delta, done: false });
-    else this.#entries[index] = { ...before, text: before.text + delta };
-  }
-
-  /** A text that turns out to be empty was the start of something else, such as a tool call. */
-  #endStream(kind: Streamed["kind"], id: string, text: string): void {
-    const index = this.#openStream(kind, id);
-    const before = this.#entries[index];
-    if (text.trim() === "") {
-      if (before !== undefined) this.#entries.splice(index, 1);
-    } else if (before?.kind === kind) this.#entries[index] = { ...before, text, done: true };
-    else this.#entries.push({ kind, ...this.#place(), id, text, done: true });
-  }
-
-  #changeTool(id: string, change: (tool: ToolCall) => ToolCall): void {
-    const index = this.#entries.findLastIndex((entry) => entry.kind === "tool" && entry.id === id);
-    const tool = this.#entries[index];
-    if (tool?.kind === "tool") this.#entries[index] = change(tool);
-  }
 }
 
 function stateOf({

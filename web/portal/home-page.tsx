@@ -49,7 +49,7 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
           ) : null}
         </section>
         <section class="home-runs" aria-labelledby="recent-runs">
-          <div class="section-heading">
+          <div class="section-heading row">
             <h2 id="recent-runs">Recent runs</h2>
             <span class="muted small">of the last hour</span>
           </div>
@@ -94,7 +94,7 @@ function useRunAnnouncements(runs: readonly RunListItem[] | undefined): void {
   }, [runs]);
 }
 
-/** What a job does, as a flowchart; the reader chooses which. */
+/** The flowchart of a job; the reader chooses which. */
 function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
   const names = useMemo(() => {
     const placed = grid.flatMap((row) => row.jobs.map((cell) => cell?.jobName ?? ""));
@@ -110,13 +110,13 @@ function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
   if (chosen === undefined || graph === undefined) return null;
   return (
     <section class="card job-chart" aria-labelledby="job-chart">
-      <header class="job-chart-head">
+      <header class="pane-bar">
         <h2 id="job-chart">Flowchart</h2>
         {names.length === 1 ? (
           <span class="muted">{chosen}</span>
         ) : (
           <select
-            class="input"
+            class="input input-small"
             aria-label="Job"
             value={chosen}
             onChange={({ currentTarget }) => setChosen(currentTarget.value)}

@@ -63,7 +63,7 @@ export function JobGrid({ jobs: { grid, jobs, workflows = {} }, runs, onStart }:
         </div>
       )}
       {others.length === 0 ? null : (
-        <div class="other-jobs">
+        <div class="other-jobs stack">
           {grid.length === 0 ? null : <h2>Other jobs</h2>}
           <ul class="job-list">
             {others.map((name) => (
@@ -102,11 +102,11 @@ function JobButton({
       <span class="job-button-icon">
         <Icon name="play" size={14} />
       </span>
-      <span class="job-button-text">
+      <span class="lines grow">
         <span class="hidden-text">Start </span>
-        <span class="job-button-name">{name}</span>
-        {name === jobName ? null : <span class="job-button-job">{jobName}</span>}
-        <span class="job-button-facts">
+        <span class="strong">{name}</span>
+        {name === jobName ? null : <span class="muted small mono">{jobName}</span>}
+        <span class="muted small">
           {parameters === undefined ? facts : `workflow · ${plural(parameters, "parameter")}`}
         </span>
         {withTasks && works.length > 0 ? (
@@ -123,7 +123,7 @@ const MAX_TAGS = 8;
 function TaskTags({ names }: { names: readonly string[] }) {
   const unique = [...new Set(names)];
   return (
-    <span class="job-button-tags">
+    <span class="row wrap tight">
       {unique.slice(0, MAX_TAGS).map((name) => (
         <span key={name} class="tag" title={name}>
           {name}
@@ -135,17 +135,17 @@ function TaskTags({ names }: { names: readonly string[] }) {
 }
 
 function JobState({ runs }: { runs: JobRuns | undefined }) {
-  if (runs === undefined) return <span class="job-button-state">Not run yet</span>;
+  if (runs === undefined) return <span class="muted small">Not run yet</span>;
   const { running, last } = runs;
   if (running > 0)
     return (
-      <span class="job-button-state">
+      <span class="row wrap muted small">
         <StatusBadge status="running" word={`${formatCount(running)} running`} quiet />
       </span>
     );
   return last === undefined ? null : (
-    <span class="job-button-state">
-      <StatusBadge status={statusOf(last.status)} quiet />{" "}
+    <span class="row wrap muted small">
+      <StatusBadge status={statusOf(last.status)} quiet />
       <RelativeTime at={Date.parse(last.endTime ?? last.startTime)} />
     </span>
   );

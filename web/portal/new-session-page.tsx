@@ -7,7 +7,6 @@ import { formatCost } from "../parts/format.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { hrefOf, proposedDirectory } from "../routes.ts";
-import { DirectoryField } from "./fields.tsx";
 import { RehearsalNote } from "./rehearsal.tsx";
 import { OpenSessions } from "./open-sessions.tsx";
 
@@ -30,7 +29,7 @@ export function NewSessionPage() {
       {failed === undefined && (config.kind === "loading" || models.kind === "loading") ? (
         <Loading what="the models" />
       ) : null}
-      <div class="session-others">
+      <div class="narrow">
         <OpenSessions />
       </div>
     </>
@@ -55,30 +54,24 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
   const field = fieldOf(error);
   return (
     <form
-      class="card session-form"
+      class="card stack box narrow"
       onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
       }}
     >
-      <Field label="Model" error={field === "model" ? error?.reason : undefined}>
-        {(props) => (
-          <select
-            {...props}
-            class="input"
-            value={modelId}
-            onChange={({ currentTarget }) => setModelId(currentTarget.value)}
-          >
-            {models.map((model) => (
-              <option key={model.id} value={model.id}>
-                {modelText(model)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <DirectoryField
+      <Field
+        label="Model"
+        error={field === "model" ? error?.reason : undefined}
+        options={models.map((model) => [model.id, modelText(model)])}
+        value={modelId}
+        onValue={setModelId}
+      />
+      <Field
+        label="Working directory"
+        hint="An absolute path on the server."
+        kind="path"
         error={field === "directory" ? error?.reason : undefined}
         value={workingDirectory}
         onValue={setWorkingDirectory}

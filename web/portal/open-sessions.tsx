@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { api, type SessionListItem } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { RelativeTime } from "../parts/time.tsx";
 import { hrefOf } from "../routes.ts";
+import { RecentItem } from "./recent-runs.tsx";
 import { StopSession } from "./stop-dialog.tsx";
 
 const SESSIONS_MS = 5_000;
@@ -22,14 +22,28 @@ export function OpenSessions() {
     <>
       {open.length === 0 ? null : (
         <section class="earlier" aria-labelledby="open-sessions">
-          <div class="section-heading">
+          <div class="section-heading row">
             <h2 id="open-sessions">Open sessions</h2>
           </div>
-          <ul class="recent-list card">
+          <ul class="list card">
             {open.map((session) => (
-              <li key={session.sessionId} class="recent-item">
-                <SessionRow session={session} onStop={() => setStopping(session)} />
-              </li>
+              <RecentItem
+                key={session.sessionId}
+                href={hrefOf({ page: "session", sessionId: session.sessionId })}
+                name={(session.prompts[0]?.text ?? session.modelId).slice(0, LONGEST_TITLE)}
+                facts={
+                  <>
+                    {session.prompts.length === 0 ? null : <span>{session.modelId}</span>}
+                    <span class="mono truncate">{session.workingDirectory}</span>
+                  </>
+                }
+                time={<RelativeTime at={Date.parse(session.startTime)} />}
+                action={{
+                  icon: "stop",
+                  title: `Stop the session with ${session.modelId}`,
+                  onClick: () => setStopping(session),
+                }}
+              />
             ))}
           </ul>
         </section>
@@ -44,34 +58,6 @@ export function OpenSessions() {
           onClose={() => setStopping(undefined)}
         />
       )}
-    </>
-  );
-}
-
-function SessionRow({ session, onStop }: { session: SessionListItem; onStop: () => void }) {
-  const { sessionId, modelId, workingDirectory, startTime, prompts } = session;
-  const title = prompts[0]?.text ?? modelId;
-  return (
-    <>
-      <a class="recent-link" href={hrefOf({ page: "session", sessionId })}>
-        <span class="recent-name">{title.slice(0, LONGEST_TITLE)}</span>
-        <span class="recent-facts session-facts">
-          {prompts.length === 0 ? null : <span>{modelId}</span>}
-          <span class="mono truncate">{workingDirectory}</span>
-        </span>
-      </a>
-      <span class="recent-duration">
-        <RelativeTime at={Date.parse(startTime)} />
-      </span>
-      <button
-        type="button"
-        class="button button-icon button-small recent-action"
-        aria-label={`Stop the session with ${modelId}`}
-        title="Stop"
-        onClick={onStop}
-      >
-        <Icon name="stop" />
-      </button>
     </>
   );
 }

@@ -1,6 +1,6 @@
 /** The pages of a server. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { PortalBoot } from "../data/boot.ts";
+import type { PortalBoot } from "../../src/reports/html/boot.ts";
 import { api, type JournalSummary } from "../data/api.ts";
 import { useApi, type Loaded } from "../data/use-api.ts";
 import { Frame } from "../frame.tsx";

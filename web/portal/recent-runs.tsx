@@ -1,10 +1,11 @@
 /** The runs that the server knows, the newest first. */
+import type { ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
 import type { RunSummary } from "../../src/reports/run-summary.ts";
 import type { RunListItem } from "../data/api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { plural } from "../parts/format.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
 import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { Duration, RelativeTime, RunningDuration } from "../parts/time.tsx";
@@ -38,19 +39,18 @@ export function RecentRuns({
   const hidden = sorted.length - shown.length;
   return (
     <>
-      <ul class="recent-list card">
+      <ul class="list card">
         {shown.map((run) => (
-          <li key={run.jobId} class="recent-item">
-            <RunRow
-              run={run}
-              onStop={() => setStopping(run)}
-              onStartAgain={() => onStartAgain(run)}
-            />
-          </li>
+          <RunItem
+            key={run.jobId}
+            run={run}
+            onStop={() => setStopping(run)}
+            onStartAgain={() => onStartAgain(run)}
+          />
         ))}
       </ul>
       {hidden === 0 ? null : (
-        <button type="button" class="button recent-list-more" onClick={() => setAll(true)}>
+        <button type="button" class="button show-more" onClick={() => setAll(true)}>
           Show {hidden} more
         </button>
       )}
@@ -69,7 +69,49 @@ export function RecentRuns({
   );
 }
 
-function RunRow({
+/** A row of a list whose link covers all of it but its button. */
+export function RecentItem({
+  href,
+  name,
+  facts,
+  time,
+  action,
+  progress,
+}: {
+  href: string;
+  name: string;
+  facts: ComponentChildren;
+  time: ComponentChildren;
+  action?: { readonly icon: IconName; readonly title: string; readonly onClick: () => void };
+  /** 0 to 1. */
+  progress?: number | undefined;
+}) {
+  return (
+    <li class="recent-item row">
+      <a class="recent-link lines grow" href={href}>
+        <span class="strong truncate">{name}</span>
+        <span class="row muted small">{facts}</span>
+      </a>
+      <span class="muted small">{time}</span>
+      {action === undefined ? null : (
+        <button
+          type="button"
+          class="button button-icon button-small recent-action"
+          aria-label={action.title}
+          title={action.title}
+          onClick={action.onClick}
+        >
+          <Icon name={action.icon} />
+        </button>
+      )}
+      {progress === undefined ? null : (
+        <span class="recent-progress" aria-hidden="true" style={{ width: `${100 * progress}%` }} />
+      )}
+    </li>
+  );
+}
+
+function RunItem({
   run,
   onStop,
   onStartAgain,
@@ -80,50 +122,44 @@ function RunRow({
 }) {
   // A server that rehearses does so in each of its runs.
   const rehearsed = useContext(Rehearsal) !== undefined;
-  const from = Date.parse(run.startTime);
-  const isRunning = run.status === "Running";
-  const asks = isRunning && (run.questions ?? []).length > 0;
-  const done = run.tasks.filter(({ status }) => !["Waiting", "Running"].includes(status)).length;
+  const { jobId, jobName, status, startTime, endTime, questions = [], tasks } = run;
+  const from = Date.parse(startTime);
+  const isRunning = status === "Running";
+  const done = tasks.filter((task) => !["Waiting", "Running"].includes(task.status)).length;
   return (
-    <>
-      <a class="recent-link" href={runHref(run.jobId)}>
-        <span class="recent-name">{run.jobName}</span>
-        <span class="recent-facts">
-          <StatusBadge status={asks ? "asking" : statusOf(run.status)} quiet />
+    <RecentItem
+      href={runHref(jobId)}
+      name={jobName}
+      facts={
+        <>
+          <StatusBadge
+            status={isRunning && questions.length > 0 ? "asking" : statusOf(status)}
+            quiet
+          />
           <RehearsalMark rehearsed={rehearsed} />
           {isRunning ? (
             <span class="number">
-              {done} of {plural(run.tasks.length, "task")}
+              {done} of {plural(tasks.length, "task")}
             </span>
           ) : (
-            <RelativeTime at={Date.parse(run.endTime ?? run.startTime)} />
+            <RelativeTime at={Date.parse(endTime ?? startTime)} />
           )}
-        </span>
-      </a>
-      <span class="recent-duration">
-        {run.endTime === undefined ? (
+        </>
+      }
+      time={
+        endTime === undefined ? (
           <RunningDuration from={from} />
         ) : (
-          <Duration ms={Date.parse(run.endTime) - from} />
-        )}
-      </span>
-      <button
-        type="button"
-        class="button button-icon button-small recent-action"
-        aria-label={isRunning ? `Stop ${run.jobName}` : `Start ${run.jobName} again`}
-        title={isRunning ? "Stop" : "Start again"}
-        onClick={isRunning ? onStop : onStartAgain}
-      >
-        <Icon name={isRunning ? "stop" : "retry"} />
-      </button>
-      {isRunning ? (
-        <span
-          class="recent-progress"
-          aria-hidden="true"
-          style={{ width: `${(100 * done) / Math.max(1, run.tasks.length)}%` }}
-        />
-      ) : null}
-    </>
+          <Duration ms={Date.parse(endTime) - from} />
+        )
+      }
+      action={
+        isRunning
+          ? { icon: "stop", title: `Stop ${jobName}`, onClick: onStop }
+          : { icon: "retry", title: `Start ${jobName} again`, onClick: onStartAgain }
+      }
+      progress={isRunning ? done / Math.max(1, tasks.length) : undefined}
+    />
   );
 }
 
@@ -134,27 +170,27 @@ export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
   if (runs.length === 0) return null;
   return (
     <section class="earlier" aria-labelledby="earlier-runs">
-      <div class="section-heading">
+      <div class="section-heading row">
         <h2 id="earlier-runs">Earlier runs</h2>
         <a class="small" href="#/journals">
           All journals
         </a>
       </div>
-      <ul class="recent-list card">
+      <ul class="list card">
         {runs.slice(0, EARLIER_SHOWN).map((run) => (
-          <li key={run.runId} class="recent-item">
-            <a class="recent-link" href={runHref(run.runId)}>
-              <span class="recent-name">{run.jobName}</span>
-              <span class="recent-facts">
+          <RecentItem
+            key={run.runId}
+            href={runHref(run.runId)}
+            name={run.jobName}
+            facts={
+              <>
                 <StatusBadge status={run.status === "running" ? "incomplete" : run.status} quiet />
                 <RehearsalMark rehearsed={run.rehearsed} />
                 <RelativeTime at={Date.parse(run.startTime ?? "")} />
-              </span>
-            </a>
-            <span class="recent-duration">
-              <Duration ms={run.durationMs} />
-            </span>
-          </li>
+              </>
+            }
+            time={<Duration ms={run.durationMs} />}
+          />
         ))}
       </ul>
     </section>

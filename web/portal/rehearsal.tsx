@@ -1,7 +1,7 @@
 /** A server on which a script plays the models: the reader must know, and what it expects is filled in. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { PortalBoot } from "../data/boot.ts";
+import type { PortalBoot } from "../../src/reports/html/boot.ts";
 import { Icon } from "../parts/icon.tsx";
 
 export const Rehearsal = createContext<PortalBoot["rehearsal"]>(undefined);
@@ -18,7 +18,7 @@ export function RehearsalNote() {
   if (rehearsal === undefined) return null;
   const { file, userInput } = rehearsal;
   return (
-    <p class="rehearsal-note" data-tone="warn">
+    <p class="note row" data-tone="warn">
       <Icon name="alert" size={16} />
       <span>
         This is a rehearsal: the script <code>{file}</code> plays the models, and anew for each run

@@ -1,8 +1,7 @@
 /** A run in the portal: its page, and what can be done with it. */
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../data/api.ts";
-import { keptRun } from "../data/journal-source.ts";
-import type { RunSource } from "../data/run-source.ts";
+import { keptRun, type RunSource } from "../data/run-source.ts";
 import type { RunPart } from "../routes.ts";
 import { RunPage, type RunActions } from "../run/run-page.tsx";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
@@ -51,7 +50,7 @@ interface Start {
   readonly params?: Readonly<Record<string, string>>;
 }
 
-/** What a run was started with: as the server knows it, else as its first event says, else a rejection. */
+/** The inputs of a run: as the server knows them, else as its first event says, else a rejection. */
 async function startOf(source: RunSource): Promise<Start> {
   const runs = await api.runs();
   const known = runs.ok ? runs.value.find(({ jobId }) => jobId === source.runId) : undefined;

@@ -88,7 +88,7 @@ function SessionBadge({ session: { conversation, state } }: { session: OpenSessi
 
 function SessionNotes({ session: { state } }: { session: OpenSession }) {
   if (state.kind === "failed") return <ErrorNote>{state.reason}</ErrorNote>;
-  if (state.kind === "ended") return <p class="session-end">The session has ended.</p>;
+  if (state.kind === "ended") return <p class="session-end muted">The session has ended.</p>;
   if (state.connection === "lost") return <ErrorNote>Connection lost. Reconnecting…</ErrorNote>;
   return null;
 }
@@ -135,7 +135,7 @@ function Composer({
   };
   return (
     <form
-      class="composer"
+      class="composer stack"
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -159,7 +159,7 @@ function Composer({
             void send();
           }}
         />
-        <div class="composer-foot">
+        <div class="row between composer-foot">
           <span id="prompt-hint" class="muted small">
             Enter or Ctrl+Enter sends, Shift+Enter starts a new line.
           </span>

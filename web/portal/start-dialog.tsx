@@ -9,16 +9,15 @@ import {
   type ParameterFacts,
 } from "../data/api.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { submitOnCtrlEnter } from "../parts/field.tsx";
+import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { proposedDirectory, runHref } from "../routes.ts";
-import { DirectoryField, ParameterField, UserInputField } from "./fields.tsx";
 import { useRehearsedInput } from "./rehearsal.tsx";
 
 export interface StartRequest {
   readonly jobName: string;
-  /** Of an earlier run; the defaults otherwise. */
+  /** The inputs of an earlier run; the defaults otherwise. */
   readonly again: Inputs | undefined;
 }
 
@@ -32,7 +31,7 @@ interface Prepared {
 interface Needs {
   /** `optional`: a workflow may have it as USER_INPUT. */
   readonly input: "required" | "optional" | "none";
-  /** Of a workflow, or the inputs of the entry. */
+  /** The parameters of a workflow, or the inputs of the entry. */
   readonly parameters: readonly ParameterFacts[];
   readonly given: "params" | "inputs";
   readonly title?: string | undefined;
@@ -66,7 +65,7 @@ export function StartDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       {prepared === undefined ? (
-        <div class="dialog-fields">
+        <div class="stack dialog-part">
           <Loading what="the defaults" />
         </div>
       ) : (
@@ -113,7 +112,7 @@ function needsOf({ jobs, workflows = {}, inputs = {} }: Jobs, jobName: string): 
   return { input: declared ? "none" : "optional", parameters, given: "params", title };
 }
 
-/** What the fields begin with: as in the earlier run, else the defaults. */
+/** The fields begin with the values of the earlier run, else with the defaults. */
 function valuesOf({ parameters, given }: Needs, first: Inputs): Record<string, string> {
   const { [given]: before = {} } = first;
   return Object.fromEntries(
@@ -190,11 +189,14 @@ function StartForm({
         void start();
       }}
     >
-      <div class="dialog-fields">
+      <div class="stack dialog-part">
         {needs.parameters.map((one) => (
-          <ParameterField
+          <Field
             key={one.name}
-            {...one}
+            label={one.name}
+            hint={[one.description ?? "", isRequired(one) ? "Required." : ""].join(" ").trim()}
+            kind="code"
+            options={one.options?.map((option) => [option, option])}
             required={isRequired(one)}
             error={error?.parameters?.includes(one.name) === true ? "Enter a value." : undefined}
             value={values[one.name] ?? ""}
@@ -202,7 +204,8 @@ function StartForm({
           />
         ))}
         {needs.input === "none" ? null : (
-          <UserInputField
+          <Field
+            label="Input"
             required={needs.input === "required"}
             hint={
               needs.input === "required"
@@ -214,15 +217,17 @@ function StartForm({
             onValue={setUserInput}
           />
         )}
-        <DirectoryField
-          hint="The agents work in this folder."
+        <Field
+          label="Working directory"
+          hint="An absolute path on the server. The agents work in this folder."
+          kind="path"
           error={field === "directory" ? error?.reason : undefined}
           value={workingDirectory}
           onValue={setWorkingDirectory}
         />
         {error !== undefined && field === undefined ? <ErrorNote>{error.reason}</ErrorNote> : null}
       </div>
-      <footer class="dialog-footer">
+      <footer class="row dialog-footer">
         <button type="button" class="button" onClick={onClose}>
           Cancel
         </button>

@@ -7,7 +7,6 @@ import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
-import { UserInputField } from "./fields.tsx";
 import type { OpenSession } from "./use-session.ts";
 import {
   progress,
@@ -21,11 +20,11 @@ export function TaskPanel({ session }: { session: OpenSession }) {
   const started = session.known?.tasks ?? [];
   if (started.length === 0 && session.state.kind !== "open") return null;
   return (
-    <section aria-labelledby="tasks-heading" class="task-panel">
+    <section aria-labelledby="tasks-heading" class="stack">
       <h2 id="tasks-heading">Tasks</h2>
       {session.state.kind === "open" ? <StartTask session={session} /> : null}
       {started.length === 0 ? null : (
-        <ol class="task-runs">
+        <ol class="stack">
           {started.toReversed().map(({ taskId, taskName }) => (
             <li key={taskId}>
               <TaskRun taskId={taskId} taskName={taskName} />
@@ -54,31 +53,27 @@ function StartTask({ session }: { session: OpenSession }) {
   };
   return (
     <form
-      class="card task-form"
+      class="card stack box"
       onKeyDown={submitOnCtrlEnter}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
       }}
     >
-      <Field label="Task" hint="Runs in this conversation. Its availability is not checked.">
-        {(props) => (
-          <select
-            {...props}
-            class="input"
-            value={task.name}
-            onChange={({ currentTarget }) => setChosen(currentTarget.value)}
-          >
-            {tasks.value.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Field
+        label="Task"
+        hint="Runs in this conversation. Its availability is not checked."
+        options={tasks.value.map(({ name }) => [name, name])}
+        value={task.name}
+        onValue={setChosen}
+      />
       {task.requireUserInput ? (
-        <UserInputField hint="Ctrl+Enter runs the task." value={userInput} onValue={setUserInput} />
+        <Field
+          label="Input"
+          hint="Ctrl+Enter runs the task."
+          value={userInput}
+          onValue={setUserInput}
+        />
       ) : null}
       <div>
         <button type="submit" class="button" disabled={busy || session.conversation.working}>
@@ -106,8 +101,8 @@ function TaskRun({ taskId, taskName }: { taskId: string; taskName: string }) {
     [taskId],
   );
   return (
-    <article class="card task-run">
-      <h3 class="task-run-name">
+    <article class="card box">
+      <h3 class="row between">
         <span class="truncate">{taskName}</span>
         {task.status === "unknown" ? null : <StatusBadge status={task.status} />}
       </h3>
@@ -116,7 +111,7 @@ function TaskRun({ taskId, taskName }: { taskId: string; taskName: string }) {
       ) : (
         <>
           {task.decisions.length === 0 ? null : (
-            <ol class="chat-decisions" aria-label={`Decisions of ${taskName}`}>
+            <ol class="task-decisions stack muted small" aria-label={`Decisions of ${taskName}`}>
               {task.decisions.map((reason, index) => (
                 // Decisions are only added.
                 <li key={index}>
@@ -136,7 +131,7 @@ function DecisionText({ reason }: { reason: string }) {
   const { kind, text } = splitDecision(reason);
   return (
     <>
-      {kind === "" ? null : <strong class="decision-kind">{kind}</strong>} {text}
+      {kind === "" ? null : <strong>{kind}</strong>} {text}
     </>
   );
 }

@@ -21,7 +21,7 @@ export interface OpenSession {
   readonly state: SessionState;
   /** How it was started and what it was asked. Undefined until the server has told, and for a session of a task. */
   readonly known: SessionListItem | undefined;
-  /** What went wrong with the last thing that was asked for. */
+  /** The error of the last request. */
   readonly problem: ApiError | undefined;
   /** Whether the server took it. */
   readonly send: (prompt: string) => Promise<boolean>;
@@ -66,7 +66,7 @@ export function useSession(sessionId: string): OpenSession {
   return { conversation, state, known, problem, send, startTask };
 }
 
-/** What the server knows of the session beyond its feed, asked for again whenever `changed` does. */
+/** The server's record of the session, beyond its feed, requested again whenever `changed` does. */
 function useKnown(
   sessionId: string,
   changed: unknown,

@@ -1,7 +1,7 @@
 /** The pages of a report: everything is in the file. */
 import { useMemo } from "preact/hooks";
-import type { ReportBoot } from "../data/boot.ts";
-import { embeddedRun } from "../data/embedded.ts";
+import type { ReportBoot } from "../../src/reports/html/boot.ts";
+import { embeddedRun } from "../data/run-source.ts";
 import { Frame } from "../frame.tsx";
 import { ClockTime } from "../parts/time.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";

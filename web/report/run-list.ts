@@ -1,4 +1,4 @@
-/** What a list of runs shows: filtered, sorted, summed up. Pure. */
+/** Filters, sorts and compares listed runs. Pure. */
 import type { RunSummary } from "../../src/reports/run-summary.ts";
 import { formatCost, formatCount, formatDuration } from "../parts/format.ts";
 

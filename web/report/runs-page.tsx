@@ -255,7 +255,7 @@ function RunRow({
       </td>
       <td class="runs-job">
         <a href={runHref(runId)}>{name}</a>
-        {reason === undefined ? null : <div class="muted small two-lines">{reason}</div>}
+        {reason === undefined ? null : <div class="muted small clamp">{reason}</div>}
       </td>
       <td class="number">
         <time dateTime={run.startTime}>{formatMoment(start)}</time>
@@ -331,14 +331,14 @@ function lookOf(status: ListedRun["status"]): Status {
   return status === "running" ? "incomplete" : status;
 }
 
-/** What is wrong with the journals; nothing if they are intact. */
+/** The problems of the journals; nothing if they are intact. */
 export function Problems({ journals }: { journals: readonly ReportJournal[] }) {
   const countOf = ({ problems, moreProblems }: ReportJournal) => problems.length + moreProblems;
   const damaged = journals.filter((journal) => countOf(journal) > 0);
   if (damaged.length === 0) return null;
   const count = damaged.reduce((sum, journal) => sum + countOf(journal), 0);
   return (
-    <section class="note journal-problems" data-tone="warn" aria-label="Problems of the journals">
+    <section class="note" data-tone="warn" aria-label="Problems of the journals">
       <Collapsible
         open={damaged.length === 1 && count <= 3}
         summary={`${plural(count, "problem")} in ${plural(damaged.length, "journal")}. What is readable is shown.`}

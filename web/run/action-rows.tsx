@@ -6,8 +6,8 @@ import { formatCount, formatDuration, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { StatusMark, type Status } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
-import { PlaceLink } from "./place-link.tsx";
-import { Heading, Cut, oneLine, Prose, type Opened } from "./row-parts.tsx";
+import { PlaceLink, FoldRow, Detail, Prose, type Opened } from "./row-parts.tsx";
+import { oneLine } from "../parts/tool-text.ts";
 
 type EventOf<Type extends DocumentModel["event"]["type"]> = Extract<
   DocumentModel["event"],
@@ -51,11 +51,11 @@ function Note({
   children: ComponentChildren;
 }) {
   return (
-    <div class="row-entry row-note" data-tone={tone ?? "skip"}>
+    <div class="row-entry note" data-tone={tone ?? "skip"}>
       <span class="row-icon">
         <Icon name={tone === undefined ? "dot" : "alert"} size={14} />
       </span>
-      <div class="row-body">{children}</div>
+      <div class="grow">{children}</div>
       <PlaceLink place={document} />
     </div>
   );
@@ -71,54 +71,54 @@ function AcceptedRow({
   opened: Opened;
 }) {
   const { thoughts, response = "", actions, stop, variables } = event;
-  const open = opened.isOpen(document, false);
   const changed = [
     ...variables.set.map((name) => `${name} set`),
     ...variables.deleted.map((name) => `${name} deleted`),
   ];
   const isEmpty = thoughts.length === 0 && changed.length === 0;
   const [first] = thoughts;
-  const heading = (
-    <>
-      <Icon name="list" size={14} />
-      <strong class="document-title">{documentTitle(document)}</strong>
-      <span class="tag">{plural(actions, "action")}</span>
-      {stop ? <span class="tag">stop</span> : null}
-      {first === undefined ? null : (
+  return (
+    <FoldRow
+      place={document}
+      opened={opened}
+      heading={(isOpen) => (
         <>
-          <span class="muted small document-thoughts">{plural(thoughts.length, "thought")}</span>
-          {open ? null : (
-            <span class="muted truncate preview document-preview">{oneLine(first.content)}</span>
+          <Icon name="list" size={14} />
+          <strong>{documentTitle(document)}</strong>
+          <span class="tag">{plural(actions, "action")}</span>
+          {stop ? <span class="tag">stop</span> : null}
+          {first === undefined ? null : (
+            <>
+              <span class="muted small">{plural(thoughts.length, "thought")}</span>
+              {isOpen ? null : (
+                <span class="muted truncate grow wide-only">{oneLine(first.content)}</span>
+              )}
+            </>
           )}
         </>
       )}
-    </>
-  );
-  return (
-    <div class="row-entry row-document">
-      <div class="row-body">
-        <Heading thing={document} opened={opened} isOpen={open} isEmpty={isEmpty}>
-          {heading}
-        </Heading>
-        {open ? (
-          <div class="reasoning">
-            {thoughts.map(({ type, content }, index) => (
-              <div key={index} class="thought">
-                <h4>{type}</h4>
-                <Prose text={content} />
+      details={
+        isEmpty
+          ? undefined
+          : () => (
+              <div class="muted">
+                {thoughts.map(({ type, content }, index) => (
+                  <div key={index}>
+                    <h4>{type}</h4>
+                    <Prose text={content} />
+                  </div>
+                ))}
+                {changed.length === 0 ? null : <p class="small">Variables: {changed.join(", ")}</p>}
               </div>
-            ))}
-            {changed.length === 0 ? null : <p class="small">Variables: {changed.join(", ")}</p>}
-          </div>
-        ) : null}
-        {response.trim() === "" ? null : (
-          <div class="document-response">
-            <Prose text={response} />
-          </div>
-        )}
-      </div>
-      <PlaceLink place={document} />
-    </div>
+            )
+      }
+    >
+      {response.trim() === "" ? null : (
+        <div class="indented">
+          <Prose text={response} />
+        </div>
+      )}
+    </FoldRow>
   );
 }
 
@@ -136,7 +136,7 @@ function RejectedRow({
       <p>
         {documentTitle(document)}: {plural(problems.length, "problem")}
       </p>
-      <ul class="problems small">
+      <ul class="small">
         {problems.slice(0, MAX_PROBLEMS).map(({ path, message }, index) => (
           <li key={index}>
             {path === "" ? null : <code>{path}</code>} {message}
@@ -165,73 +165,67 @@ export function ActionRow({ action, opened }: { action: ActionModel; opened: Ope
     requires = [],
   } = action;
   const label = display?.label;
-  const open = opened.isOpen(action, false);
   const status = stateOf(action, over);
   const { output, outputCharacters = output?.length ?? 0, reason, replayed } = end ?? {};
   const isEmpty = params === undefined && output === undefined && requires.length === 0;
-  const heading = (
-    <>
-      <StatusMark status={status} />
-      <span class="mono call-name truncate">{id}</span>
-      {name === undefined || name === id ? null : (
-        <span class="tag">{of === "group" ? `group ${name}` : name}</span>
-      )}
-      {action.execution === "ASYNC" ? <span class="tag action-detail">background</span> : null}
-      {action.inThought === true ? <span class="tag action-detail">in a thought</span> : null}
-      {replayed === true ? <span class="tag action-detail">earlier result</span> : null}
-      {label === undefined ? (
-        <span class="muted mono truncate preview">{oneLine(params ?? "")}</span>
-      ) : (
-        <span class="muted truncate preview">{label}</span>
-      )}
-      <span class="hidden-text">{wordOf(action, status)}</span>
-      {status === "succeeded" || status === "running" ? null : (
-        <span class="muted small action-word" aria-hidden="true">
-          {wordOf(action, status)}
-        </span>
-      )}
-      {since === undefined || endedAt === undefined ? null : (
-        <span class="muted small number">{formatDuration(endedAt - since)}</span>
-      )}
-    </>
-  );
   return (
-    <div class={`row-entry row-call row-action ${group === undefined ? "" : "row-nested"}`}>
-      <div class="row-body">
-        <Heading thing={action} opened={opened} isOpen={open} isEmpty={isEmpty}>
-          {heading}
-        </Heading>
-        {status === "running" ? <ActionProgress action={action} /> : null}
-        {reason === undefined ? null : (
-          <p class="call-error small" data-tone={status === "failed" ? "fail" : "skip"}>
-            {reason}
-          </p>
-        )}
-        {open && !isEmpty ? (
-          <div class="call-details">
-            {requires.length === 0 ? null : <p class="small">Needs {requires.join(", ")}</p>}
-            {params === undefined ? null : (
+    <FoldRow
+      place={action}
+      opened={opened}
+      nested={group !== undefined}
+      heading={() => (
+        <>
+          <StatusMark status={status} />
+          <span class="mono strong truncate">{id}</span>
+          {name === undefined || name === id ? null : (
+            <span class="tag">{of === "group" ? `group ${name}` : name}</span>
+          )}
+          {action.execution === "ASYNC" ? <span class="tag wide-only">background</span> : null}
+          {action.inThought === true ? <span class="tag wide-only">in a thought</span> : null}
+          {replayed === true ? <span class="tag wide-only">earlier result</span> : null}
+          {label === undefined ? (
+            <span class="muted mono truncate grow">{oneLine(params ?? "")}</span>
+          ) : (
+            <span class="muted truncate grow">{label}</span>
+          )}
+          <span class="hidden-text">{wordOf(action, status)}</span>
+          {status === "succeeded" || status === "running" ? null : (
+            <span class="muted small" aria-hidden="true">
+              {wordOf(action, status)}
+            </span>
+          )}
+          {since === undefined || endedAt === undefined ? null : (
+            <span class="muted small number">{formatDuration(endedAt - since)}</span>
+          )}
+        </>
+      )}
+      details={
+        isEmpty
+          ? undefined
+          : () => (
               <>
-                <h4>Params</h4>
-                <Cut text={params} label={`params of ${id}`} />
+                {requires.length === 0 ? null : <p class="small">Needs {requires.join(", ")}</p>}
+                <Detail title="Params" text={params} label={`params of ${id}`} />
+                <Detail
+                  title={
+                    outputCharacters > (output?.length ?? 0)
+                      ? `Result, the beginning of ${formatCount(outputCharacters)} characters`
+                      : "Result"
+                  }
+                  text={output}
+                  label={`result of ${id}`}
+                />
               </>
-            )}
-            {output === undefined ? null : (
-              <>
-                <h4>
-                  Result
-                  {outputCharacters > output.length
-                    ? `, the beginning of ${formatCount(outputCharacters)} characters`
-                    : ""}
-                </h4>
-                <Cut text={output} label={`result of ${id}`} />
-              </>
-            )}
-          </div>
-        ) : null}
-      </div>
-      <PlaceLink place={action} />
-    </div>
+            )
+      }
+    >
+      {status === "running" ? <ActionProgress action={action} /> : null}
+      {reason === undefined ? null : (
+        <p class="indented call-error small" data-tone={status === "failed" ? "fail" : "skip"}>
+          {reason}
+        </p>
+      )}
+    </FoldRow>
   );
 }
 
@@ -240,7 +234,7 @@ export function ActionProgress({ action }: { action: ActionModel }) {
   const { percent, message, display, id } = action;
   if (percent === undefined && message === undefined) return null;
   return (
-    <div class="action-progress small">
+    <div class="row indented action-progress small">
       {percent === undefined ? null : (
         <>
           <progress max={100} value={percent} aria-label={`Progress of ${display?.label ?? id}`} />

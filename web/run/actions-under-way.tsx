@@ -20,7 +20,7 @@ export function ActionsUnderWay({
     ({ since, of }) => since !== undefined && of !== "group",
   );
   if (!live || running.length === 0) return null;
-  // Those that tell their progress are worth the most.
+  // Actions that report progress come first.
   const shown = running
     .toSorted((a, b) => Number(b.percent !== undefined) - Number(a.percent !== undefined))
     .slice(0, MAX_SHOWN);
@@ -28,13 +28,13 @@ export function ActionsUnderWay({
     <section class="under-way" aria-label="Actions under way">
       <ul>
         {shown.map((action) => (
-          <li key={action.number}>
+          <li key={action.number} class="row wrap">
             <StatusMark status="running" />
             <a class="truncate" href={placeHref(runId, action)}>
               {action.display?.label ?? action.id}
             </a>
             <ActionProgress action={action} />
-            <span class="muted small number under-way-time">
+            <span class="muted small number push">
               {formatDuration(Math.max(0, now - (action.since ?? now)))}
             </span>
           </li>

@@ -7,7 +7,6 @@ import { roleName } from "../../src/events/decision.ts";
 import { usageOf } from "../model/contents.ts";
 import { turnTitle } from "../model/places.ts";
 import type { Row } from "../model/rows.ts";
-import { argumentText } from "../model/search.ts";
 import { formatCost, formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { looks, StatusBadge, type Status } from "../parts/status.tsx";
@@ -15,28 +14,37 @@ import { ClockTime } from "../parts/time.tsx";
 import { ActionRow, DocumentRow } from "./action-rows.tsx";
 import { CallRow } from "./call-row.tsx";
 import { CategoryLabel, DecisionMark } from "./decisions.tsx";
-import { PlaceLink } from "./place-link.tsx";
+import {
+  PlaceLink,
+  Heading,
+  Cut,
+  Entry,
+  FoldRow,
+  Prose,
+  Writing,
+  type Opened,
+} from "./row-parts.tsx";
 import { StepRow } from "./step-row.tsx";
-import { Heading, Cut, Entry, oneLine, Plain, Prose, Writing, type Opened } from "./row-parts.tsx";
+import { argumentText, oneLine, parsed } from "../parts/tool-text.ts";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
-  switch (row.kind) {
-    case "session":
-      return <SessionRow session={row.session} first={row.first} opened={opened} />;
+  if (row.kind === "session")
+    return <SessionRow session={row.session} first={row.first} opened={opened} />;
+  if (row.kind === "end") return <EndRow turn={row.turn} />;
+  const { place } = row;
+  switch (place.kind) {
     case "turn":
-      return <TurnRow turn={row.turn} opened={opened} />;
-    case "block":
-      return <BlockRow block={row.block} opened={opened} />;
-    case "end":
-      return <EndRow turn={row.turn} />;
+      return <TurnRow turn={place} opened={opened} />;
     case "decision":
-      return <DecisionRow decision={row.decision} />;
+      return <DecisionRow decision={place} />;
     case "step":
-      return <StepRow step={row.step} opened={opened} />;
+      return <StepRow step={place} opened={opened} />;
     case "document":
-      return <DocumentRow document={row.document} opened={opened} />;
+      return <DocumentRow document={place} opened={opened} />;
     case "action":
-      return <ActionRow action={row.action} opened={opened} />;
+      return <ActionRow action={place} opened={opened} />;
+    default:
+      return <BlockRow block={place} opened={opened} />;
   }
 }
 
@@ -60,7 +68,7 @@ function SessionRow({
         {first ? null : <span class="muted">continued</span>}
         {modelId === "" ? null : <span class="tag">{modelId}</span>}
         {attempt > 1 ? <span class="tag">attempt {attempt}</span> : null}
-        <span class="muted small mono truncate session-id">{sessionId}</span>
+        <span class="muted small mono truncate push wide-only">{sessionId}</span>
         {endedAt === undefined ? <span class="muted small">open</span> : null}
       </Heading>
     </div>
@@ -76,7 +84,7 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
   const open = opened.isOpen(turn, !isLong);
   return (
     <div class="row-turn">
-      <div class="row-heading">
+      <div class="row">
         <Icon name="person" size={14} />
         <h3>{turnTitle(turn)}</h3>
         {turn.start === undefined ? null : <span class="muted small">{turn.start.modelId}</span>}
@@ -92,7 +100,7 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
           {open && prompt.length > MAX_PLAIN ? (
             <Cut text={prompt} label="prompt" />
           ) : (
-            <Plain text={open ? prompt : prompt.slice(0, LONG_PROMPT)} />
+            <div class="pre">{open ? prompt : prompt.slice(0, LONG_PROMPT)}</div>
           )}
           {isLong ? (
             <button
@@ -116,7 +124,7 @@ function EndRow({ turn }: { turn: TurnModel }) {
   const status: Status =
     outcome === undefined ? "incomplete" : outcome === "completed" ? "succeeded" : outcome;
   return (
-    <div class="row-end">
+    <div class="row wrap row-line">
       <StatusBadge
         status={status}
         word={outcome === "completed" ? "Completed" : looks[status].word}
@@ -172,7 +180,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     case "denial": {
       const { operation, target, reason } = block.denial;
       return (
-        <Entry icon="shield" block={block} class="row-note" tone="warn">
+        <Entry icon="shield" block={block} class="note" tone="warn">
           <p>
             Denied {operation} <code>{target}</code>
           </p>
@@ -183,7 +191,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     case "model-failure": {
       const { statusCode, message, modelId } = block.failure;
       return (
-        <Entry icon="bolt" block={block} class="row-note" tone="fail">
+        <Entry icon="bolt" block={block} class="note" tone="fail">
           <p>
             Model call failed{statusCode === undefined ? "" : ` (${statusCode})`}
             {modelId === undefined ? "" : `: ${modelId}`}
@@ -194,7 +202,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     }
     case "agent-failure":
       return (
-        <Entry icon="cross" block={block} class="row-note" tone="warn">
+        <Entry icon="cross" block={block} class="note" tone="warn">
           <p>A tool call of a sub-agent failed</p>
           <Cut text={block.failure.error.message} label="the error" />
         </Entry>
@@ -204,46 +212,43 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
 
 /** A document of the action protocol as the model wrote it. Its own row says what is in it. */
 function AnswerRow({ block, opened }: { block: TextBlock; opened: Opened }) {
-  const open = opened.isOpen(block, false);
   return (
-    <div class="row-entry row-reasoning">
-      <div class="row-body">
-        <Heading thing={block} opened={opened} isOpen={open}>
+    <FoldRow
+      place={block}
+      opened={opened}
+      heading={(isOpen) => (
+        <>
           <Icon name="spark" size={14} />
           <span class="muted">Answer</span>
-          {open ? null : <span class="muted mono truncate preview">{oneLine(block.text)}</span>}
-        </Heading>
-        {open ? (
-          <div class="call-details">
-            <Cut text={pretty(block.text)} label="the answer" />
-          </div>
-        ) : null}
-        {block.complete ? null : <Writing block={block} />}
-      </div>
-      <PlaceLink place={block} />
-    </div>
+          {isOpen ? null : <span class="muted mono truncate grow">{oneLine(block.text)}</span>}
+        </>
+      )}
+      details={() => <Cut text={argumentText(parsed(block.text))} label="the answer" />}
+    >
+      {block.complete ? null : <Writing block={block} />}
+    </FoldRow>
   );
 }
 
 function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
-  const open = opened.isOpen(block, false);
   return (
-    <div class="row-entry row-reasoning">
-      <div class="row-body">
-        <Heading thing={block} opened={opened} isOpen={open}>
+    <FoldRow
+      place={block}
+      opened={opened}
+      heading={(isOpen) => (
+        <>
           <Icon name="thought" size={14} />
           <span class="muted">Reasoning</span>
-          {open ? null : <span class="muted truncate preview">{oneLine(block.text)}</span>}
-        </Heading>
-        {open ? (
-          <div class="reasoning">
-            <Prose text={block.text} />
-            {block.complete ? null : <Writing block={block} />}
-          </div>
-        ) : null}
-      </div>
-      <PlaceLink place={block} />
-    </div>
+          {isOpen ? null : <span class="muted truncate grow">{oneLine(block.text)}</span>}
+        </>
+      )}
+      details={() => (
+        <div class="muted">
+          <Prose text={block.text} />
+          {block.complete ? null : <Writing block={block} />}
+        </div>
+      )}
+    />
   );
 }
 
@@ -260,8 +265,8 @@ function UsageRow({ used }: { used: ModelUsed }) {
     ...(used.subAgent ? ["sub-agent"] : []),
   ];
   return (
-    <p class="row-usage small muted" title={title}>
-      <span class="key key-model" aria-hidden="true" /> {words.join(" · ")}
+    <p class="row wrap row-line small muted" title={title}>
+      {words.join(" · ")}
       {used.finish === undefined ? null : (
         <span class="tag" data-tone="warn">
           {finishText[used.finish]}
@@ -281,10 +286,10 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
   const { decision: made } = decision;
   const detail = made.kind === "session-crashed" ? made.crash.detail : undefined;
   return (
-    <div class="row-decision">
+    <div class="row-entry row-decision row-line">
       <DecisionMark decision={decision} />
       <CategoryLabel decision={decision} />
-      <span class="decision-message">
+      <span class="grow">
         {decision.text}
         {detail === undefined ? null : <Details text={detail} />}
       </span>
@@ -301,15 +306,7 @@ function Details({ text }: { text: string }) {
       <button type="button" class="text-button" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? "Hide details" : "Details"}
       </button>
-      {open ? <Cut text={pretty(text)} label="details of the crash" /> : null}
+      {open ? <Cut text={argumentText(parsed(text))} label="details of the crash" /> : null}
     </>
   );
-}
-
-function pretty(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    return json;
-  }
 }

@@ -5,20 +5,19 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
-import { Loading } from "../parts/notes.tsx";
+import { Loading, EmptyState } from "../parts/notes.tsx";
 import { MANY_NODES } from "../parts/flowchart.ts";
-import { EmptyState } from "../parts/notes.tsx";
 import { runHref, type RunPart } from "../routes.ts";
 import { useRunContext } from "./context.ts";
 
-/** As wide as the last line of a node gets; one word, so that it stays a line. */
+/** This is as wide as the last line of a node gets; one word, so that it stays a line. */
 export const WIDEST_DETAIL = "0".repeat(17);
 const DETAIL = /^0+$/;
 /** Smaller only to show all branches of a run beside one another while it runs, and never smaller than the second. */
 const READABLE_SCALE = 0.55;
 const LEAST_SCALE = 0.4;
 
-/** What is drawn, and what its nodes mean. */
+/** A flowchart, and the meaning of its nodes. */
 export interface Picture {
   /** Another one is drawn anew. */
   readonly source: object;
@@ -37,7 +36,7 @@ export interface Picture {
 
 export interface PictureNode {
   readonly look: () => Look;
-  /** What choosing it shows. Choosing it again shows the run. */
+  /** Choosing the node shows this part. Choosing it again shows the run. */
   readonly part: RunPart;
 }
 
@@ -259,7 +258,7 @@ function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean, isLive: 
 }
 
 /**
- * As `scrollIntoView` does, but the page stays where it is. The others are brought into view, too, where there is room
+ * Scrolls the box to an element, but not the page. The others are brought into view, too, where there is room
  * for all of them.
  */
 function bringIntoView(

@@ -1,6 +1,9 @@
-/** What the parts of the run page have in common. */
+/** The context that the parts of the run page share. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import { wasRetried, type RunView, type WorkView } from "../../src/events/view.ts";
+import { looks, type Status } from "../parts/status.tsx";
+import type { Feed } from "./use-run.ts";
 import type { Place, RunModel } from "../model/model.ts";
 import { partOf } from "../model/places.ts";
 import { useNow } from "../parts/time.tsx";
@@ -13,7 +16,7 @@ export interface RunContext {
   /** Whether no more events can come: what has not ended never will. */
   readonly over: boolean;
   readonly open: (part: RunPart) => void;
-  /** What the reader searches for. */
+  /** The text that the reader searches for. */
   readonly query: string;
 }
 
@@ -38,4 +41,26 @@ export function useRunTime({ view, lastAt }: RunModel): number {
 
 export function placeHref(runId: string, place: Place): string {
   return runHref(runId, partOf(place));
+}
+
+/** `over`: what has not ended by now never will. */
+export function workStatus(work: WorkView | undefined, over: boolean): Status {
+  if (work === undefined) return "pending";
+  if (over && work.status === "running") return "incomplete";
+  return wasRetried(work) ? "retried" : work.status;
+}
+
+export interface RunState {
+  readonly status: Status;
+  readonly word: string;
+}
+
+/** A journal that ends before its run has not seen how that ended. */
+export function runState(view: RunView, feed: Feed): RunState {
+  const { status } = view;
+  if (view.endedAt === undefined) {
+    if (feed.kind === "reading") return { status: "pending", word: "Loading" };
+    if (feed.kind !== "open") return { status: "incomplete", word: looks.incomplete.word };
+  }
+  return { status, word: status === "pending" ? "Starting" : looks[status].word };
 }

@@ -1,4 +1,4 @@
-/** What the runner decided, as it comes. */
+/** The decisions of the runner, as they come. */
 import { useMemo, useState } from "preact/hooks";
 import { decisionCategories } from "../../src/events/decision.ts";
 import type { DecisionItem, RunModel } from "../model/model.ts";
@@ -83,8 +83,8 @@ export function Decisions({ model, version }: { model: RunModel; version: number
     [model, version, filter],
   );
   return (
-    <div class="decisions">
-      <div class="decisions-bar">
+    <div class="column">
+      <div class="pane-bar">
         <label>
           <span class="hidden-text">Category</span>
           <select
@@ -114,23 +114,23 @@ export function Decisions({ model, version }: { model: RunModel; version: number
       ) : (
         <VirtualList
           label="Decisions"
-          class="decisions-list"
+          class="fill"
           items={shown}
           keyOf={({ number }) => number}
           estimate={44}
           follow={live}
           render={(decision) => (
-            <a class="decision" href={placeHref(runId, decision)}>
+            <a class="list-link" href={placeHref(runId, decision)}>
               <DecisionMark decision={decision} />
-              <span class="decision-text">
-                <span class="decision-meta">
+              <span class="lines grow">
+                <span class="row muted small">
                   <CategoryLabel decision={decision} />
                   <span class="truncate">
                     {decision.iteration === undefined ? "job" : titleOf(decision.iteration)}
                   </span>
                   <ClockTime at={decision.at} />
                 </span>
-                <span class="decision-message">{decision.text}</span>
+                <span class="clamp">{decision.text}</span>
               </span>
             </a>
           )}

@@ -86,7 +86,7 @@ export function FlowPath({
   );
 }
 
-/** As wide as the numbers of some steps. */
+/** This is as wide as the numbers of some steps. */
 const WIDEST_VISITS = "0".repeat(11);
 const NAMED_VISITS = 3;
 

@@ -11,9 +11,8 @@ import { formatDuration } from "../parts/format.ts";
 import { EmptyState, Loading } from "../parts/notes.tsx";
 import { looks } from "../parts/status.tsx";
 import { ChartView, WIDEST_DETAIL, type Look, type Picture } from "./chart-view.tsx";
-import { useRunContext, useRunTime } from "./context.ts";
+import { useRunContext, useRunTime, workStatus } from "./context.ts";
 import { FlowPath } from "./flow-path.tsx";
-import { workStatus } from "./status-of.ts";
 
 export function Flowchart({
   model,
@@ -97,9 +96,9 @@ function JobChart({
         },
       ]),
     ),
-    what: "works",
-    elsewhere: "The list of works has all of it.",
-    label: "Flowchart of the job. The arrow keys move between its works.",
+    what: "steps",
+    elsewhere: "The list of steps has all of it.",
+    label: "Flowchart of the job. The arrow keys move between its steps.",
   };
   return (
     <ChartView

@@ -1,4 +1,4 @@
-/** What the agents of a run have handed in for people: a verdict, findings, reports, results and proposals. */
+/** The outputs of the agents for people: a verdict, findings, reports, results and proposals. */
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import type { GivenView } from "../../src/events/view.ts";
@@ -11,7 +11,7 @@ import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { formatCount, plural } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
-import type { Tone } from "../parts/status.tsx";
+import { RehearsalMark, type Tone } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { useMarkedText } from "./marked-text.ts";
 
@@ -43,8 +43,10 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
   return (
     <section class="card handed-in" aria-label="What the agents handed in">
       {verdict === undefined ? null : (
-        <div class="run-reason" data-tone={verdictTones[verdict.verdict]}>
-          <h2>{verdictTitle(verdict)}</h2>
+        <div class="note reason" data-tone={verdictTones[verdict.verdict]}>
+          <h2 class="row">
+            {verdictTitle(verdict)} <RehearsalMark rehearsed={view.rehearsed} />
+          </h2>
           <p>{verdict.reason}</p>
         </div>
       )}
@@ -118,7 +120,7 @@ function Findings({
       <h2 role={wanted === "" ? undefined : "status"}>
         {wanted === "" ? all : `${formatCount(found.length)} of ${all} match the search`}
       </h2>
-      <ul ref={list} class="findings" aria-label="Findings">
+      <ul ref={list} class="findings stack" aria-label="Findings">
         {shown.map((finding) => (
           <FindingRow
             key={finding.fingerprint + finding.rule}
@@ -160,7 +162,7 @@ function FindingRow({ finding, href }: { finding: Finding; href: string | undefi
   const place = `${path}:${line}${endLine > line ? `–${endLine}` : ""}`;
   return (
     <li data-tone={tone}>
-      <p class="finding-head">
+      <p class="row wrap">
         <span class="badge" data-tone={tone}>
           {word}
         </span>
@@ -187,11 +189,7 @@ function FindingRow({ finding, href }: { finding: Finding; href: string | undefi
 const LONG = 1_000;
 
 function Text({ text }: { text: string }) {
-  return text.length > LONG ? (
-    <CodeBlock text={text} label="message" />
-  ) : (
-    <p class="handed-text">{text}</p>
-  );
+  return text.length > LONG ? <CodeBlock text={text} label="message" /> : <p class="pre">{text}</p>;
 }
 
 function Proposals({
@@ -202,10 +200,10 @@ function Proposals({
   return (
     <>
       <h2>{plural(proposals.length, "proposal")}</h2>
-      <ul class="findings" aria-label="Proposals">
+      <ul class="findings stack" aria-label="Proposals">
         {proposals.slice(0, STEP).map(({ task, proposal }, index) => (
           <li key={index}>
-            <p class="finding-head">
+            <p class="row wrap">
               <span class="badge" data-tone="skip">
                 {kinds[proposal.kind]}
               </span>

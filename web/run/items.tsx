@@ -1,4 +1,4 @@
-/** What became of the items of an `Each` in one work. */
+/** The results of the items of an `Each` in one step. */
 import type { WorkView } from "../../src/events/view.ts";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { formatCount, formatDuration, plural } from "../parts/format.ts";
@@ -8,10 +8,10 @@ import { useRunContext } from "./context.ts";
 export function Items({ view: { items, itemCount } }: { view: WorkView }) {
   const { over } = useRunContext();
   return (
-    <Collapsible summary={plural(itemCount, "item")} class="work-result">
-      <ul class="item-list" aria-label="Items" tabIndex={0}>
+    <Collapsible summary={plural(itemCount, "item")} class="work-part">
+      <ul class="item-list stack" aria-label="Items" tabIndex={0}>
         {[...items.values()].map(({ name, status, reason, elapsedMs: took }) => (
-          <li key={name}>
+          <li key={name} class="row wrap">
             <StatusBadge status={status === "running" && over ? "incomplete" : status} quiet />
             <code>{name}</code>
             {took === undefined ? null : <span class="muted small">{formatDuration(took)}</span>}

@@ -2,7 +2,7 @@
  * The lanes of the timeline, as rows of bars. Only rows in view are rendered, and of bars that look alike and share a
  * pixel only the first. Screen readers get the focused bar as text.
  */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { iterationOfPlace, partOf, titleOf } from "../model/places.ts";
 import {
   barAt,
@@ -17,7 +17,7 @@ import {
   type Lane,
   type Range,
 } from "../model/timeline.ts";
-import { looks } from "../parts/status.tsx";
+import { looks, type Tone } from "../parts/status.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { useRunContext } from "./context.ts";
 
@@ -53,8 +53,8 @@ export function Lanes({
   onWhole: () => void;
 }) {
   const { live, over, open } = useRunContext();
-  const [hovered, setHovered] = useState<{ bar: Bar; x: number; y: number }>();
-  const [focused, setFocused] = useState<Bar>();
+  const [hovered, setHovered] = useState<{ bar: Bar; lane: Lane; x: number; y: number }>();
+  const [focused, setFocused] = useState<{ bar: Bar; key: string }>();
   const scroller = useRef<HTMLDivElement>(null);
   const dragged = useRef<{ x: number; y: number }>();
   const moved = useRef(0);
@@ -88,8 +88,8 @@ export function Lanes({
   const onPointerMove = (event: PointerEvent) => {
     const drag = dragged.current;
     if (drag === undefined) {
-      const { bar, x, y } = pointed(event);
-      setHovered(bar && { bar, x, y });
+      const { bar, lane, x, y } = pointed(event);
+      setHovered(bar && lane && { bar, lane, x, y });
       return;
     }
     const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
@@ -103,8 +103,8 @@ export function Lanes({
   const onClick = (event: MouseEvent) => {
     if (moved.current > CLICK_PIXELS) return;
     const { bar, lane, isLabel } = pointed(event);
-    if (bar !== undefined) {
-      setFocused(bar);
+    if (bar !== undefined && lane !== undefined) {
+      setFocused({ bar, key: lane.key });
       openBar(bar);
     } else if (isLabel && lane?.work !== undefined)
       open({ kind: "work", workId: lane.work.workId, iteration: undefined });
@@ -128,7 +128,7 @@ export function Lanes({
   }, []);
 
   const focus = ({ bar, index }: { bar: Bar; index: number }) => {
-    setFocused(bar);
+    setFocused({ bar, key: lanes[index]?.key ?? "" });
     if (bar.start < shown.from || bar.start > shown.to)
       onPan(bar.start - (shown.from + shown.to) / 2);
     virtualizer.scrollToIndex(index);
@@ -139,17 +139,17 @@ export function Lanes({
     if (key === "+" || key === "=") onZoom(1 / ZOOM);
     else if (key === "-") onZoom(ZOOM);
     else if (key === "0") onWhole();
-    else if (key === "Enter" || key === " ") openBar(focused);
+    else if (key === "Enter" || key === " ") openBar(focused?.bar);
     else if (shiftKey && (key === "ArrowLeft" || key === "ArrowRight"))
       onPan((key === "ArrowLeft" ? -80 : 80) * perPixel);
     else if (key.startsWith("Arrow") || key === "Home" || key === "End") {
-      const next = nextBar(lanes, focused, key);
+      const next = nextBar(lanes, focused?.bar, key);
       if (next !== undefined) focus(next);
     } else return;
     event.preventDefault();
   };
   return (
-    <div class="lanes-place">
+    <div class="lanes-place column">
       <div
         ref={scroller}
         class="lanes fill"
@@ -199,9 +199,9 @@ export function Lanes({
                   />
                   <Bars
                     bars={lane.bars()}
-                    {...{ x, width, height: size, now, over }}
-                    focused={focused}
-                    hovered={hovered?.bar}
+                    {...{ shown, width, height: size, now, over }}
+                    focused={focused?.key === lane.key ? focused.bar : undefined}
+                    hovered={hovered?.lane === lane ? hovered.bar : undefined}
                   />
                   {live ? <path class="lane-now" d={`M${x(now)} 0v${size}`} /> : null}
                 </svg>
@@ -212,7 +212,7 @@ export function Lanes({
       </div>
       {hovered === undefined ? null : <Tip {...hovered} width={width + labels} now={now} />}
       <p class="hidden-text" role="status">
-        {focused === undefined ? "" : barText(focused, now, over)}
+        {focused === undefined ? "" : barText(focused.bar, now, over)}
       </p>
     </div>
   );
@@ -234,59 +234,87 @@ function useWidth(box: { readonly current: HTMLElement | null }) {
   return { width: Math.max(1, all - labels), labels };
 }
 
+/** What the shape of a bar depends on, beside the bar itself. */
+interface Scale {
+  readonly shown: Range;
+  readonly width: number;
+  readonly height: number;
+  readonly now: number;
+  readonly over: boolean;
+}
+
+/** The shape of a bar; undefined where it is out of view. */
+function shapeOf(bar: Bar, { shown: { from, to }, width, height, now, over }: Scale) {
+  const x = (at: number): number => ((at - from) / (to - from)) * width;
+  const [left, right] = [Math.max(-4, x(bar.start)), x(bar.end ?? now)];
+  if (right < 0 || left > width) return undefined;
+  const { tone } = looks[barState(bar, over)];
+  const end = Math.max(left + LEAST_WIDTH, Math.min(width + 4, right));
+  return { kind: bar.kind, tone, from: left, to: end, height };
+}
+
 function Bars({
   bars,
-  x,
-  width,
-  height,
-  now,
-  over,
   focused,
   hovered,
-}: {
-  bars: readonly Bar[];
-  x: (at: number) => number;
-  width: number;
-  height: number;
-  now: number;
-  over: boolean;
-  focused: Bar | undefined;
-  hovered: Bar | undefined;
-}) {
-  /** Where the last bar of each look ends: what would be drawn over it is not drawn. */
-  const drawn = new Map<string, number>();
+  ...scale
+}: Scale & { bars: readonly Bar[]; focused: Bar | undefined; hovered: Bar | undefined }) {
+  const { shown, width, height, now, over } = scale;
+  // The same nodes, as long as only the pointer moves: Preact skips them.
+  const drawn = useMemo(() => {
+    /** Where the last bar of each look ends: bars that add less than a pixel to it are not drawn. */
+    const ends = new Map<string, number>();
+    return bars.flatMap((bar, index) => {
+      const shape = shapeOf(bar, scale);
+      if (shape === undefined) return [];
+      const { from, to, kind, tone } = shape;
+      const look = `${kind} ${tone}`;
+      const end = ends.get(look) ?? -Infinity;
+      if (from < end && to < end + 1) return [];
+      ends.set(look, Math.max(to, end));
+      return [<BarShape key={index} {...shape} />];
+    });
+  }, [bars, shown.from, shown.to, width, height, now, over]);
+  const strong = (bar: Bar | undefined, state: "focused" | "hovered") => {
+    const shape = bar && shapeOf(bar, scale);
+    return shape && <BarShape {...shape} state={state} />;
+  };
   return (
     <>
-      {bars.map((bar, index) => {
-        const left = Math.max(-4, x(bar.start));
-        const end = x(bar.end ?? now);
-        if (end < 0 || left > width) return null;
-        const right = Math.max(left + LEAST_WIDTH, Math.min(width + 4, end));
-        const { tone } = looks[barState(bar, over)];
-        const isFocused = isSame(bar, focused);
-        const isStrong = isFocused || isSame(bar, hovered);
-        const look = `${bar.kind} ${tone}`;
-        const before = drawn.get(look) ?? -Infinity;
-        if (!isStrong && right <= before) return null;
-        drawn.set(look, Math.max(right, before));
-        const shared = {
-          class: `bar bar-${bar.kind}`,
-          "data-tone": tone,
-          "data-state": isFocused ? "focused" : isStrong ? "hovered" : undefined,
-        };
-        const middle = height / 2;
-        if (isMark(bar)) {
-          const d = shapes[bar.kind] ?? circle;
-          return <path key={index} {...shared} d={d} transform={`translate(${left} ${middle})`} />;
-        }
-        if (bar.kind === "queue" || bar.kind === "wait")
-          return <path key={index} {...shared} d={`M${left} ${middle}H${right}`} />;
-        const [top, bottom] = edges[bar.kind]?.(height) ?? [5, height - 5];
-        const size = { x: left, y: top, width: right - left, height: bottom - top };
-        return <rect key={index} {...shared} {...size} rx={right - left < 4 ? 0 : 2} />;
-      })}
+      {drawn}
+      {strong(hovered, "hovered")}
+      {strong(focused, "focused")}
     </>
   );
+}
+
+/** In a lane of that height. */
+export function BarShape({
+  kind,
+  tone,
+  from,
+  to,
+  height,
+  state,
+}: {
+  kind: Bar["kind"];
+  tone: Tone;
+  from: number;
+  to: number;
+  height: number;
+  state?: "focused" | "hovered" | undefined;
+}) {
+  const shared = { class: `bar bar-${kind}`, "data-tone": tone, "data-state": state };
+  const middle = height / 2;
+  if (isMark({ kind }))
+    return (
+      <path {...shared} d={shapes[kind] ?? circle} transform={`translate(${from} ${middle})`} />
+    );
+  if (kind === "queue" || kind === "wait")
+    return <path {...shared} d={`M${from} ${middle}H${to}`} />;
+  const [top, bottom] = edges[kind]?.(height) ?? [5, height - 5];
+  const size = { x: from, y: top, width: to - from, height: bottom - top };
+  return <rect {...shared} {...size} rx={to - from < 4 ? 0 : 2} />;
 }
 
 const diamond = "M0 -5L5 0L0 5L-5 0Z";

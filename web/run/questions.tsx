@@ -7,7 +7,7 @@ import { ErrorNote } from "../parts/notes.tsx";
 import type { RunActions } from "./run-head.tsx";
 
 interface Question {
-  /** As the server calls it. */
+  /** The server's id of it. */
   readonly id: string;
   readonly activity: string;
   readonly text: string;
@@ -55,7 +55,7 @@ function QuestionCard({
   };
   return (
     <form
-      class="card question"
+      class="card question box stack"
       aria-labelledby={`${field}-title`}
       onSubmit={(event) => {
         event.preventDefault();
@@ -63,12 +63,12 @@ function QuestionCard({
       }}
       onKeyDown={submitOnCtrlEnter}
     >
-      <h2 class="question-title" id={`${field}-title`}>
+      <h2 class="row" id={`${field}-title`}>
         <Icon name="alert" size={16} /> The workflow asks{" "}
         <span class="mono muted small">{activity}</span>
       </h2>
       {text === "" ? null : (
-        <p class="question-text" id={`${field}-text`}>
+        <p class="question-text pre" id={`${field}-text`}>
           {text}
         </p>
       )}
@@ -86,7 +86,7 @@ function QuestionCard({
         readOnly={state !== "open"}
         onInput={({ currentTarget }) => setAnswer(currentTarget.value)}
       />
-      <div class="question-foot">
+      <div class="row wrap between">
         <span id={`${field}-hint`} class="muted small">
           The run waits for it. Ctrl+Enter answers.
         </span>

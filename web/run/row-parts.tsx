@@ -1,42 +1,32 @@
-/** What the rows of a work are made of. */
+/** The parts of the rows of a step. */
 import type { ComponentChildren } from "preact";
-import type { Block, TextBlock } from "../model/model.ts";
+import type { Block, Place, TextBlock } from "../model/model.ts";
+import { titleOf } from "../model/places.ts";
+import { useAnnounce } from "../parts/announcer.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Icon, Spinner, type IconName } from "../parts/icon.tsx";
 import { Markdown } from "../parts/markdown.tsx";
-import { useRunContext } from "./context.ts";
-import { PlaceLink } from "./place-link.tsx";
+import { placeHref, useRunContext } from "./context.ts";
 
-/** What the reader has opened and closed. Rows that are not visible are not rendered, so they can't keep it. */
+/** Keeps which rows the reader has opened and closed, because rows out of view are not rendered. */
 export interface Opened {
   /** Whether it is open; `normally`: if the reader has not touched it. */
   readonly isOpen: (thing: object, normally: boolean) => boolean;
   readonly toggle: (thing: object, open: boolean) => void;
 }
 
-function Chevron() {
-  return (
-    <span class="chevron">
-      <Icon name="chevron" size={14} />
-    </span>
-  );
-}
-
-/** The line of a row, which opens and closes what is below it. With nothing below it, it is only a line. */
+/** The line of a row, which opens and closes what is below it. */
 export function Heading({
   thing,
   opened,
   isOpen,
-  isEmpty = false,
   children,
 }: {
   thing: object;
   opened: Opened;
   isOpen: boolean;
-  isEmpty?: boolean;
   children: ComponentChildren;
 }) {
-  if (isEmpty) return <div class="row-toggle row-plain">{children}</div>;
   return (
     <button
       type="button"
@@ -44,9 +34,68 @@ export function Heading({
       aria-expanded={isOpen}
       onClick={() => opened.toggle(thing, !isOpen)}
     >
-      <Chevron />
+      <Icon name="chevron" size={14} />
       {children}
     </button>
+  );
+}
+
+/** A row with a line that opens and closes its details; without any, it is only a line. */
+export function FoldRow({
+  place,
+  opened,
+  normally = false,
+  nested = false,
+  heading,
+  details,
+  children,
+}: {
+  place: Place;
+  opened: Opened;
+  /** Whether it is open until the reader touches it. */
+  normally?: boolean;
+  nested?: boolean;
+  heading: (isOpen: boolean) => ComponentChildren;
+  details: (() => ComponentChildren) | undefined;
+  /** Shown in any case, below the line. */
+  children?: ComponentChildren;
+}) {
+  const isOpen = details !== undefined && opened.isOpen(place, normally);
+  return (
+    <div class={`row-entry ${nested ? "nested" : ""}`}>
+      <div class="grow">
+        {details === undefined ? (
+          <div class="row-toggle">{heading(false)}</div>
+        ) : (
+          <Heading thing={place} opened={opened} isOpen={isOpen}>
+            {heading(isOpen)}
+          </Heading>
+        )}
+        {children}
+        {isOpen ? <div class="indented details">{details()}</div> : null}
+      </div>
+      <PlaceLink place={place} />
+    </div>
+  );
+}
+
+/** A text of the details of a row, with its title; nothing if there is none. */
+export function Detail({
+  title,
+  text = "",
+  ...others
+}: {
+  title: string;
+  text: string | undefined;
+  label: string;
+  atEnd?: boolean;
+}) {
+  if (text === "") return null;
+  return (
+    <>
+      <h4>{title}</h4>
+      <Cut text={text} {...others} />
+    </>
   );
 }
 
@@ -68,20 +117,16 @@ export function Entry({
       <span class="row-icon">
         <Icon name={icon} size={14} />
       </span>
-      <div class="row-body">{children}</div>
+      <div class="grow">{children}</div>
       <PlaceLink place={block} />
     </div>
   );
 }
 
-export function Plain({ text }: { text: string }) {
-  return <div class="plain">{text}</div>;
-}
-
 export function Writing({ block }: { block: TextBlock }) {
   const { live } = useRunContext();
   return live && block.turn.endedAt === undefined ? (
-    <span class="muted small writing">
+    <span class="muted small row">
       <Spinner size={12} /> writing
     </span>
   ) : (
@@ -98,8 +143,28 @@ export function Prose({ text }: { text: string }) {
   return <Markdown text={text} find={useRunContext().query} />;
 }
 
-const LINE = 300;
-
-export function oneLine(text: string): string {
-  return text.slice(0, LINE).replace(/\s+/g, " ");
+/** Leads to a place of the run, and copies its address. */
+export function PlaceLink({ place }: { place: Place }) {
+  const { runId } = useRunContext();
+  const announce = useAnnounce();
+  const href = placeHref(runId, place);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(new URL(href, location.href).href);
+      announce("Link copied.");
+    } catch {
+      // The address bar has it.
+    }
+  };
+  return (
+    <a
+      class="place-link"
+      href={href}
+      aria-label={`Link to this: ${titleOf(place)}`}
+      title="Link to this"
+      onClick={() => void copy()}
+    >
+      <Icon name="link" size={14} />
+    </a>
+  );
 }

@@ -1,4 +1,4 @@
-/** What a run is and how it ended, and what can be done with it. */
+/** The head of a run: its name, its outcome, its figures and its plan. */
 import { changeText } from "../../src/events/change-text.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -15,11 +15,10 @@ import { PageHeading } from "../parts/notes.tsx";
 import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { RelativeTime } from "../parts/time.tsx";
 import { targetOf } from "../model/places.ts";
-import { placeHref, useRunContext, useRunTime } from "./context.ts";
-import { runState } from "./status-of.ts";
+import { placeHref, useRunContext, useRunTime, runState } from "./context.ts";
 import type { Feed } from "./use-run.ts";
 
-/** What can be done with a run. A rejection is shown. */
+/** The actions of a reader on a run. A rejection is shown. */
 export interface RunActions {
   stop(): Promise<void>;
   startAgain(): Promise<void>;
@@ -41,12 +40,12 @@ export function RunHead({
   const isLost = feed.kind === "open" && feed.connection === "lost";
   const state = runState(view, feed);
   return (
-    <div class="run-head">
+    <div>
       <PageHeading
         eyebrow={<Origin view={view} />}
         actions={actions === undefined ? undefined : <Actions live={live} actions={actions} />}
       >
-        <span class="run-name">{view.jobName === "" ? "Run" : view.jobName}</span>
+        <span>{view.jobName === "" ? "Run" : view.jobName}</span>
         <StatusBadge status={state.status} word={state.word} />
         <RehearsalMark rehearsed={view.rehearsed} />
         {live && !isLost ? <span class="live-badge">live</span> : null}
@@ -72,7 +71,7 @@ function Origin({ view }: { view: RunView }) {
     view.plan?.change && changeText(view.plan.change),
   ].filter((part) => part !== undefined);
   return (
-    <span class="run-origin">
+    <span class="row wrap">
       {parts.map((part) => (
         <span key={part} class="mono">
           {part}
@@ -129,9 +128,9 @@ function Reason({ model, feed }: { model: RunModel; feed: Feed }) {
   return (
     <>
       {reason === undefined ? null : (
-        <div class="run-reason" data-tone={status === "failed" ? "fail" : "skip"}>
+        <div class="note reason" data-tone={status === "failed" ? "fail" : "skip"}>
           <p>{reason}</p>
-          {advice === undefined ? null : <p class="run-advice">{advice}</p>}
+          {advice === undefined ? null : <p>{advice}</p>}
           {work === undefined || place === undefined ? null : (
             <a href={placeHref(runId, place)}>
               {work.taskId} #{work.workId}, where it failed
@@ -142,18 +141,18 @@ function Reason({ model, feed }: { model: RunModel; feed: Feed }) {
       {jobOutcome === undefined ||
       jobOutcome.kind === "succeeded" ||
       reason?.includes(jobOutcome.reason) === true ? null : (
-        <p class="run-reason" data-tone="skip">
+        <p class="note reason" data-tone="skip">
           The job itself {jobOutcome.kind === "failed" ? "failed" : `was ${jobOutcome.kind}`}:{" "}
           {jobOutcome.reason}
         </p>
       )}
       {feed.kind === "failed" ? (
-        <p class="run-reason" data-tone="fail" role="alert">
+        <p class="note reason" data-tone="fail" role="alert">
           No further events: {feed.reason}
         </p>
       ) : null}
       {feed.kind === "ended" && view.endedAt === undefined ? (
-        <p class="run-reason" data-tone="warn">
+        <p class="note reason" data-tone="warn">
           The journal ends before the run does: the run was killed, or it was still running.
         </p>
       ) : null}
@@ -161,11 +160,11 @@ function Reason({ model, feed }: { model: RunModel; feed: Feed }) {
   );
 }
 
-/** What the run went on without. */
+/** Warnings: the run continued without something. */
 function Omissions({ view: { omissions } }: { view: RunView }) {
   if (omissions.length === 0) return null;
   return (
-    <ul class="run-reason" data-tone="warn" aria-label="Warnings">
+    <ul class="note reason" data-tone="warn" aria-label="Warnings">
       {omissions.map(({ workId, taskId, text }) => (
         <li key={`${workId} ${text}`}>
           {taskId} #{workId}: {text}
@@ -179,7 +178,7 @@ function Facts({ model }: { model: RunModel }) {
   const { totals, startedAt } = model.view;
   const end = useRunTime(model);
   return (
-    <dl class="run-facts">
+    <dl class="facts">
       <Fact name="Duration">{startedAt === undefined ? "–" : formatDuration(end - startedAt)}</Fact>
       <Fact name="Tokens" detail={tokensDetail(totals)}>
         {formatCount(totals.inputTokens + totals.outputTokens)}
@@ -222,7 +221,7 @@ function Fact({
   children: ComponentChildren;
 }) {
   return (
-    <div class="run-fact" title={detail} data-tone={tone}>
+    <div title={detail} data-tone={tone}>
       <dt>{name}</dt>
       <dd class="number">{children}</dd>
     </div>
@@ -232,7 +231,7 @@ function Fact({
 function Plan({ plan }: { plan: RunPlan }) {
   const { userInput, models, limits, permissions, version, entryFingerprint } = plan;
   return (
-    <div class="run-plan">
+    <div class="run-plan row wrap">
       {userInput === "" ? null : (
         <Collapsible summary="User input">
           <CodeBlock text={userInput} label="user input" />
@@ -243,7 +242,7 @@ function Plan({ plan }: { plan: RunPlan }) {
           <div>
             <h2>Models</h2>
             <Pairs pairs={Object.entries(models)} />
-            <p class="small muted plan-version">
+            <p class="small muted">
               agent-jobs {version}, entry{" "}
               <span class="mono" title={entryFingerprint}>
                 {entryFingerprint.slice(0, 12)}

@@ -11,7 +11,7 @@ import { looks, StatusMark } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { navigate } from "../router.ts";
 import { runHref, type RunPart } from "../routes.ts";
-import { RunContext, useRunContext, useRunTime } from "./context.ts";
+import { RunContext, useRunContext, useRunTime, workStatus } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
 import { HandedIn } from "./handed-in.tsx";
@@ -19,11 +19,10 @@ import { Questions } from "./questions.tsx";
 import { RunHead, type RunActions } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { Timeline } from "./timeline.tsx";
-import { workStatus } from "./status-of.ts";
 import { useRun, type Run } from "./use-run.ts";
 import { WorkDetail } from "./work-detail.tsx";
 
-/** As in run.css. */
+/** The same width is in run.css. */
 const narrow = "(max-width: 640px)";
 
 export type { RunActions } from "./run-head.tsx";
@@ -96,12 +95,12 @@ function RunParts({
       </div>
       <div class="run-pictures">
         {isNarrow ? null : (
-          <section class="card run-flowchart" aria-label="Flowchart">
+          <section class="card" aria-label="Flowchart">
             <h2 class="card-title">Flowchart</h2>
             {flowchart}
           </section>
         )}
-        <section class="card run-time" aria-label="Timeline and decisions">
+        <section class="card" aria-label="Timeline and decisions">
           <Pictures
             model={model}
             version={version}
@@ -110,9 +109,9 @@ function RunParts({
           />
         </section>
       </div>
-      <section ref={detail} class="card run-work" aria-label="Works">
+      <section ref={detail} class="card run-work" aria-label="Steps">
         <WorksList model={model} selected={selected} />
-        <div class="run-detail">
+        <div class="column run-detail">
           {target.missing ? <Missing route={route} target={target} /> : null}
           <WithoutRow place={target.place} />
           {target.missing && target.work === undefined ? null : (
@@ -162,7 +161,7 @@ function Pictures({
 function WithoutRow({ place }: { place: Place | undefined }) {
   if (place?.kind !== "decision" || place.iteration?.entries.includes(place)) return null;
   return (
-    <p class="run-reason" data-tone="skip">
+    <p class="note reason" data-tone="skip">
       {place.category}: {place.text}
     </p>
   );
@@ -171,7 +170,7 @@ function WithoutRow({ place }: { place: Place | undefined }) {
 function Missing({ route, target }: { route: RunPart; target: Target }) {
   const what = {
     overview: "part",
-    work: target.work === undefined ? "work" : "iteration",
+    work: target.work === undefined ? "step" : "iteration",
     turn: "turn",
     call: "tool call",
     decision: "decision",
@@ -181,7 +180,7 @@ function Missing({ route, target }: { route: RunPart; target: Target }) {
     activity: "activity",
   };
   return (
-    <p class="run-reason" data-tone="warn" role="status">
+    <p class="note reason" data-tone="warn" role="status">
       The run has no such {what[route.kind]}.
     </p>
   );
@@ -228,7 +227,7 @@ function WorksList({ model, selected }: { model: RunModel; selected: number | un
       box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
   }, [selected]);
   return (
-    <nav ref={list} class="works" aria-label="Works">
+    <nav ref={list} class="works" aria-label="Steps">
       <ul>
         {[...model.works.values()].map(({ workId, taskId, iterations }) => {
           const view = model.view.works.get(workId);
@@ -244,15 +243,16 @@ function WorksList({ model, selected }: { model: RunModel; selected: number | un
           return (
             <li key={workId}>
               <a
+                class="list-link"
                 href={runHref(runId, { kind: "work", workId, iteration: undefined })}
                 aria-current={workId === selected ? "true" : undefined}
               >
                 <StatusMark status={status} />
-                <span class="works-text">
+                <span class="lines grow">
                   <span class="truncate">
                     {taskId} <span class="muted number">#{workId}</span>
                   </span>
-                  <span class="works-facts truncate">{facts.join(" · ")}</span>
+                  <span class="muted small truncate">{facts.join(" · ")}</span>
                 </span>
               </a>
             </li>

@@ -68,14 +68,14 @@ export function SearchBar({
   return (
     <div
       ref={box}
-      class="search"
+      class="search row"
       role="search"
       onFocusOut={({ relatedTarget }) => {
         if (!(relatedTarget instanceof Node && box.current?.contains(relatedTarget)))
           setListed(false);
       }}
     >
-      <div class="search-field">
+      <div class="icon-field grow">
         <Icon name="search" size={14} />
         <input
           ref={input}
@@ -95,7 +95,7 @@ export function SearchBar({
         />
         {isSearching ? null : <kbd aria-hidden="true">/</kbd>}
       </div>
-      <span class="search-count small muted number" role="status">
+      <span class="small muted number" role="status">
         {isSearching
           ? index < 0
             ? count
@@ -135,7 +135,7 @@ export function SearchBar({
           estimate={48}
           render={(place) => (
             <a
-              class="search-hit"
+              class="list-link lines"
               href={placeHref(runId, place)}
               onClick={() => {
                 setAt(place);

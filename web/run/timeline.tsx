@@ -4,10 +4,12 @@ import type { RunModel } from "../model/model.ts";
 import {
   barText,
   focusable,
+  isMark,
   lanesOf,
   panned,
   wholeRange,
   zoomed,
+  type Bar,
   type Lane,
   type Range,
 } from "../model/timeline.ts";
@@ -16,7 +18,7 @@ import { EmptyState } from "../parts/notes.tsx";
 import { ClockTime, useNow } from "../parts/time.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { placeHref, useRunContext } from "./context.ts";
-import { Lanes, ZOOM } from "./lanes.tsx";
+import { BarShape, Lanes, ZOOM } from "./lanes.tsx";
 
 export function Timeline({
   model,
@@ -49,10 +51,10 @@ export function Timeline({
     ["fit", "Show the whole run", () => setRange(undefined)],
   ] as const;
   return (
-    <div class="timeline column">
+    <div class="column">
       <div class="pane-bar">
         <Legend model={model} />
-        <div class="toolbar">
+        <div class="row tight">
           <button
             type="button"
             class="button button-small"
@@ -104,27 +106,30 @@ export function Timeline({
   );
 }
 
-const keys = [
-  "work",
-  "step",
-  "action",
-  "model call",
-  "tool call",
-  "wait",
-  "crash",
-  "retry",
-  "denial",
+const legend: readonly (readonly [kind: Bar["kind"], text: string])[] = [
+  ["iteration", "step"],
+  ["step", "activity"],
+  ["action", "action"],
+  ["model", "model call"],
+  ["tool", "tool call"],
+  ["wait", "wait"],
+  ["crash", "crash"],
+  ["retry", "retry"],
+  ["denial", "denial"],
 ];
 
 function Legend({ model: { steps, actions } }: { model: RunModel }) {
-  const shown = keys.filter(
-    (key) => (key !== "step" || steps.length > 0) && (key !== "action" || actions.length > 0),
+  const shown = legend.filter(
+    ([kind]) => (kind !== "step" || steps.length > 0) && (kind !== "action" || actions.length > 0),
   );
   return (
     <ul class="legend" aria-label="What the colors mean">
-      {shown.map((key) => (
-        <li key={key}>
-          <span class={`key key-${key.replace(" call", "")}`} aria-hidden="true" /> {key}
+      {shown.map(([kind, text]) => (
+        <li key={kind}>
+          <svg width={14} height={22} aria-hidden="true">
+            <BarShape kind={kind} tone="ok" from={isMark({ kind }) ? 7 : 1} to={13} height={22} />
+          </svg>
+          {text}
         </li>
       ))}
     </ul>
@@ -149,7 +154,7 @@ function TimelineTable({ lanes, now }: { lanes: readonly Lane[]; now: number }) 
       keyOf={(_item, index) => index}
       estimate={28}
       render={({ bar, place }) => (
-        <a class="list-link timeline-item" href={placeHref(runId, place)}>
+        <a class="list-link" href={placeHref(runId, place)}>
           <ClockTime at={bar.start} />
           <span class="truncate">{barText(bar, now, over)}</span>
         </a>

@@ -5,7 +5,7 @@ import { applyToModel, createRunModel, type RunModel } from "../model/run-model.
 
 /** Whether there may be more events. */
 export type Feed =
-  /** What there is already is being read, from a file or from the server. */
+  /** The events up to now are being read, from a file or from the server. */
   | { readonly kind: "reading" }
   /** They come as they happen. */
   | { readonly kind: "open"; readonly connection: "open" | "lost" }

@@ -2,7 +2,13 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { outcomeReason, type WorkView } from "../../src/events/view.ts";
-import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/model.ts";
+import type {
+  IterationModel,
+  RunModel,
+  SessionModel,
+  TurnModel,
+  WorkModel,
+} from "../model/model.ts";
 import { sendingOf, stateOf, type Target } from "../model/places.ts";
 import { usageOf } from "../model/contents.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
@@ -17,8 +23,7 @@ import { Cut, type Opened } from "./row-parts.tsx";
 import { ActionsUnderWay } from "./actions-under-way.tsx";
 import { Items } from "./items.tsx";
 import { FlowPath } from "./flow-path.tsx";
-import { useRunContext } from "./context.ts";
-import { workStatus } from "./status-of.ts";
+import { useRunContext, workStatus } from "./context.ts";
 import { revealHit, useMarkedText } from "./marked-text.ts";
 
 export function WorkDetail({
@@ -32,15 +37,15 @@ export function WorkDetail({
 }) {
   const { open, over } = useRunContext();
   const { work, iteration } = target;
-  if (work === undefined) return <EmptyState title="No work has started" />;
+  if (work === undefined) return <EmptyState title="No step has started" />;
   const view = model.view.works.get(work.workId);
-  // Of the iteration that is shown; the work has that of its last one.
+  // The iteration that is shown has its own reason; the work has that of its last one.
   const outcome = iteration?.outcome;
   const usage = usageOf(iteration?.entries ?? []);
   const reason = outcome === undefined ? view?.reason : outcomeReason(outcome);
   return (
-    <div class="work-detail">
-      <header class="work-heading">
+    <div class="column">
+      <header class="row wrap work-part">
         <h2>
           {work.taskId} <span class="muted number">#{work.workId}</span>
         </h2>
@@ -50,9 +55,9 @@ export function WorkDetail({
         )}
         {usage.modelCalls === 0 ? null : <span class="muted small">{usageText(usage)}</span>}
       </header>
-      {reason === undefined ? null : <p class="work-reason">{reason}</p>}
+      {reason === undefined ? null : <p class="work-part muted work-reason">{reason}</p>}
       {target.activity === undefined ? null : (
-        <p class="work-filter">
+        <p class="row wrap work-part">
           <span>
             Only <code>{target.activity.activity}</code>
           </span>
@@ -66,7 +71,7 @@ export function WorkDetail({
         </p>
       )}
       {view?.flow === undefined || model.view.plan?.work.kind === "Flow" ? null : (
-        <Collapsible summary="Flowchart" class="work-result">
+        <Collapsible summary="Flowchart" class="work-part">
           <FlowPath
             model={model}
             workId={work.workId}
@@ -77,7 +82,7 @@ export function WorkDetail({
       )}
       {view === undefined || view.items.size === 0 ? null : <Items view={view} />}
       {view?.report === undefined ? null : (
-        <Collapsible summary={reportTitle(view)} class="work-result">
+        <Collapsible summary={reportTitle(view)} class="work-part">
           <Cut text={view.report} label={reportTitle(view)} />
         </Collapsible>
       )}
@@ -229,10 +234,10 @@ function Rows({
   const grows = live && iteration.endedAt === undefined;
   const scroller = useRef<HTMLDivElement>(null);
   const { opened, changes } = useOpened();
-  const rows = useMemo(
-    () => rowsOf(iteration, sending, (session) => !opened.isOpen(session, true), activity),
-    [iteration, sending, version, changes, activity?.file, activity?.activity],
-  );
+  const rows = useMemo(() => {
+    const isClosed = (session: SessionModel) => !opened.isOpen(session, true);
+    return rowsOf(iteration, { sending, activity, isClosed });
+  }, [iteration, sending, version, changes, activity?.file, activity?.activity]);
   // While only the scroll position changes, a row stays what it is, and Preact skips it.
   const viewOf = useMemo(() => {
     const views = new WeakMap<Row, VNode>();
@@ -250,7 +255,7 @@ function Rows({
   const { virtualizer, items, totalSize } = useVirtualRows({
     scroller,
     count: rows.length,
-    estimate: (index) => estimates[rows[index]?.kind ?? "block"],
+    estimate: (index) => estimateOf(rows[index]),
     keyOf: (index) => rows[index]?.key ?? index,
     overscan: 6,
   });
@@ -350,16 +355,10 @@ function Rows({
   );
 }
 
-const estimates = {
-  session: 40,
-  turn: 110,
-  block: 44,
-  end: 36,
-  decision: 36,
-  step: 36,
-  document: 44,
-  action: 36,
-} as const;
+/** Pixels, before the row was measured. */
+function estimateOf(row: Row | undefined): number {
+  return row?.kind === "place" && row.place.kind === "turn" ? 110 : 40;
+}
 
 function useOpened(): { readonly opened: Opened; readonly changes: number } {
   const touched = useRef(new WeakMap<object, boolean>());

@@ -1,4 +1,4 @@
-/** What a report tells its page at its start, as JSON in the element `boot`. The events follow in the element `events`. */
+/** The facts that a report gives its page at its start, as JSON in the element `boot`. The element `events` follows. */
 import type { JournalProblem } from "../../journal/read.ts";
 import type { RunSummary } from "../run-summary.ts";
 
@@ -12,7 +12,7 @@ export interface PortalBoot {
 }
 
 export interface PortalRehearsal {
-  /** As the user named it. */
+  /** The user's name of the file. */
   readonly file: string;
   readonly job?: string;
   readonly userInput?: string;
@@ -28,7 +28,7 @@ export interface ReportBoot {
 }
 
 export interface ReportJournal {
-  /** As the user named the file. */
+  /** The user's name of the file. */
   readonly name: string;
   readonly problems: readonly JournalProblem[];
   readonly moreProblems: number;

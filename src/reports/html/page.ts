@@ -117,7 +117,7 @@ export function jsonInHtml(value: unknown): string {
   return JSON.stringify(value).replace(/[<>&#\u2028\u2029]/g, unicodeEscape);
 }
 
-/** Of the log that a report may be printed to, no line begins with foreign text, and none holds a workflow command. */
+/** A report may be printed to a log: no line begins with foreign text, and none holds a workflow command. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"'#\r\n]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

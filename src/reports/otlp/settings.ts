@@ -30,7 +30,7 @@ const TIMEOUT_MS = 1_500;
 const MAX_TIMEOUT_MS = 60_000;
 const samplers = ["always_on", "always_off", "traceidratio"];
 
-export function isCollector(address: string): boolean {
+function isCollector(address: string): boolean {
   return urlOf(address) !== undefined && /^https?:\/\//i.test(address);
 }
 

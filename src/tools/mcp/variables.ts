@@ -1,8 +1,5 @@
 import { resolve } from "node:path";
 import type { McpServer } from "../../entry/model.ts";
-import { isUnder } from "../../permissions/paths.ts";
-import { isBareName } from "../../platform/search-path.ts";
-import { fileIn } from "../preparation.ts";
 
 export type ServerAddress =
   | {
@@ -31,23 +28,7 @@ export function variablesOf(declaration: McpServer): readonly string[] {
 }
 
 /** Another word of a command may be a name that means something else, such as that of a package. */
-const relativePath = /^((?:--?[\w-]+=)?)(\.\.?(?:[\\/].*)?)$/s;
-
-/**
- * Whether the server is a program of the folder: its command or its first argument is a path there. Asked before an
- * agent can have made a file of such a name. A name with a version or without an ending may be that of a package, and
- * a proposed change can add a file of that name.
- */
-export function isLocal(declaration: McpServer, folder: string): boolean {
-  if (!("command" in declaration)) return false;
-  const { command, args: [script = ""] = [] } = declaration;
-  const isThere = (word: string): boolean => isUnder(resolve(folder, word), folder);
-  return (
-    (!isBareName(command) && isThere(command)) ||
-    (relativePath.test(script) && isThere(script)) ||
-    (/^[^@]*\.[a-z]+$/i.test(script) && fileIn(folder, script) !== undefined)
-  );
-}
+export const relativePath = /^((?:--?[\w-]+=)?)(\.\.?(?:[\\/].*)?)$/s;
 
 /**
  * `missing`: a variable that isn't set or is empty, or that the caller hasn't allowed. `folder`: what relative paths lead

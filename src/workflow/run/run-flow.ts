@@ -94,6 +94,8 @@ class FlowRunner {
   readonly #usage: UsageBudget;
   readonly #agents: Agents;
   readonly #recorded: Recorded;
+  /** By ASK: the answers of the run that is resumed. */
+  readonly #answered = new Map<string, string[]>();
   /** As JSON. */
   #shell: string;
 
@@ -122,6 +124,11 @@ class FlowRunner {
     for (;;) {
       await yielder.yieldIfDue();
       const known = this.#recorded.result(effect);
+      if (effect.kind === "ask" && known?.kind === "answered")
+        this.#answered.set(effect.activity, [
+          ...(this.#answered.get(effect.activity) ?? []),
+          known.text,
+        ]);
       const result = known ?? (await this.#perform(effect, state));
       const step = machine.step(result, known === undefined ? this.#shellAfter(effect) : undefined);
       for (const event of step.events) this.#tell(event);
@@ -231,7 +238,11 @@ class FlowRunner {
 
   async #ask({ step, activity, question, times }: EffectOf<"ask">): Promise<EffectResult> {
     const { answers, ask } = this.#run;
-    const given = Object.hasOwn(answers, activity) ? answers[activity]?.[times] : undefined;
+    const all = Object.hasOwn(answers, activity) ? (answers[activity] ?? []) : [];
+    // A resumed run is given the answers of the earlier run again, or only those that it lacked.
+    const earlier = this.#answered.get(activity) ?? [];
+    const repeats = earlier.every((text, index) => all[index] === text);
+    const given = all[repeats ? times : times - earlier.length];
     if (given !== undefined) return { kind: "answered", text: given };
     if (ask === undefined) return failed(missingAnswer(activity, times));
     const asked = { activity, question, times, step, work: this.#context.work };

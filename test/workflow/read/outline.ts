@@ -1,7 +1,7 @@
 /** A workflow in few words: what each file must mean, for the tests that read whole files. */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { loadWorkflow } from "../../../src/run/workflow-files.ts";
+import { loadWorkflow } from "../../../src/run/workflow-run.ts";
 import type { LoadedWorkflow } from "../../../src/workflow/read/load-workflow.ts";
 import type { Activity, WorkflowFile } from "../../../src/workflow/model.ts";
 

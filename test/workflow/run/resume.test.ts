@@ -91,14 +91,10 @@ async function resumed(
   const lines = full.journal.slice(0, kept);
   const torn = full.journal[kept]?.slice(0, kept % 2 === 0 ? 0 : 40) ?? "";
   const found = restoreFrom(setup, eventsOf(lines, torn));
-  if (found.kind === "refused") return assert.fail(`${what}: ${found.reason}`);
-  const last: unknown = JSON.parse(lines.at(-1) ?? "{}");
-  const wasExecuting =
-    typeof last === "object" &&
-    last !== null &&
-    JSON.stringify(last).includes('"input":{"kind":"execute"');
-  assert.equal(found.kind === "interrupted", wasExecuting, what);
-  return playFlow({ ...setup, restored: found.restored });
+  assert.deepEqual([found.refusal, found.isIncomplete], [undefined, false], what);
+  const wasExecuting = lines.at(-1)?.includes('"input":{"kind":"execute"');
+  assert.equal(found.command !== undefined, wasExecuting, what);
+  return playFlow({ ...setup, past: found.past });
 }
 
 function isTheSame(before: FlowPlayed, kept: number, after: FlowPlayed, what: string): void {
@@ -110,12 +106,6 @@ function isTheSame(before: FlowPlayed, kept: number, after: FlowPlayed, what: st
   );
   assert.deepEqual(after.asked, before.asked.slice(before.marks[step] ?? 0), what);
   assert.deepEqual(pathOf(after.journal), pathOf(before.journal), what);
-}
-
-function isRefused(setup: FlowSetup, lines: readonly string[], reason: RegExp, what = ""): void {
-  const found = restoreFrom(setup, eventsOf(lines));
-  assert.ok(found.kind === "refused", what);
-  assert.match(found.reason, reason);
 }
 
 describe("a run that is killed and resumed", () => {
@@ -136,15 +126,14 @@ describe("a run that is killed and resumed", () => {
         const more = `${what}\nthen after line ${second}: ${again.journal[second - 1]?.slice(0, 300)}`;
         const left = again.journal.slice(second);
         if (left.some((line) => /"type":"step.ended".*"restored":true/.test(line))) {
-          const reason = /^It ends before that run had taken over all \d+ steps/;
-          isRefused(setup, again.journal.slice(0, second), reason, more);
+          assert.ok(
+            restoreFrom(setup, eventsOf(again.journal.slice(0, second))).isIncomplete,
+            more,
+          );
         } else isTheSame(again, second, await resumed(setup, again, second, more), more);
       }
-      isRefused(
-        setup,
-        full.journal,
-        /^The run has ended: (SUCCESS|FAILED)\. There is nothing to resume\.$/,
-      );
+      const { past } = restoreFrom(setup, eventsOf(full.journal));
+      assert.deepEqual(past.underWay, []);
     });
   }
 });
@@ -165,13 +154,26 @@ async function ofFailed(
   return {
     found,
     again: () => {
-      assert.ok(found.kind !== "refused", JSON.stringify(found).slice(0, 500));
-      return playFlow({ ...setup, ...then, restored: found.restored });
+      assert.equal(found.refusal, undefined);
+      return playFlow({ ...setup, ...then, past: found.past });
     },
   };
 }
 
 describe("a run that failed", () => {
+  it("goes on at a question, with the answers that it lacked or with all of them", async () => {
+    const flowchart = `START --> ASK_A[Ask: what?] --> SET_B[B={{B}}{{RESULT}}] --> CHECK_A{B == onetwo}
+CHECK_A -->|no| ASK_A`;
+    const variables = { B: "" };
+    const first = { variables, answers: { ASK_A: ["one"] }, person: () => undefined };
+    for (const answers of [["two"], ["one", "two"]]) {
+      const { again } = await ofFailed(flowchart, first, { answers: { ASK_A: answers } });
+      assert.equal((await again()).outcome.kind, "succeeded", answers.join());
+    }
+    const { again } = await ofFailed(flowchart, first);
+    assert.match(JSON.stringify((await again()).outcome), /Nobody answers/);
+  });
+
   it("goes on at the prompt that crashed, in a called file too", async () => {
     const crashes = { model: () => undefined };
     const flowchart =
@@ -185,16 +187,6 @@ describe("a run that failed", () => {
   it("goes on where a limit ended it, if the limit is higher", async () => {
     const flowchart = "START --> CALL_L[[l.wf.md]]\nCALL_L --> SUCCESS";
     const first = { limits: { activityHits: 3 }, variables: { A: "" } };
-    const same = await ofFailed(flowchart, first);
-    assert.ok(same.found.kind === "refused");
-    assert.match(
-      same.found.reason,
-      /limits\.activityHits .*EXECUTE_A.* Raise the limit to go on\.$/,
-    );
-    const output = { limits: { outputCharacters: 1 } };
-    const long = await ofFailed("START --> EXECUTE_A[Execute: a]", output);
-    assert.ok(long.found.kind === "refused");
-    assert.match(long.found.reason, /limits\.outputCharacters .* Raise the limit to go on\.$/);
     const { again } = await ofFailed(flowchart, first, { limits: { activityHits: 4 } });
     const { outcome, asked } = await again();
     assert.deepEqual([outcome.kind, asked], ["succeeded", ["execute a"]]);
@@ -210,7 +202,8 @@ describe("a run that failed", () => {
       "START --> PROMPT_A[Prompt: User A] --> SUCCESS\nPROMPT_A -->|no| FAILED",
     ]) {
       const { found } = await ofFailed(flowchart, crashes);
-      assert.match(found.kind === "refused" ? found.reason : "", ended, flowchart);
+      const { refusal = "", past } = found;
+      if (past.underWay.length > 0) assert.match(refusal, ended, flowchart);
     }
   });
 
@@ -220,9 +213,8 @@ describe("a run that failed", () => {
       shell: () => ({ failed: { reason: "Not done.", because } }),
     });
     const late = await ofFailed(flowchart, fails("limit"));
-    assert.equal(late.found.kind, "interrupted");
-    assert.equal(late.found.failed, "Not done.");
-    assert.equal((await ofFailed(flowchart, fails("denied"))).found.kind, "restored");
+    assert.deepEqual(late.found.command, { name: "EXECUTE_A", failed: "Not done." });
+    assert.equal((await ofFailed(flowchart, fails("denied"))).found.command, undefined);
   });
 });
 
@@ -230,15 +222,15 @@ describe("a journal that does not hold all", () => {
   const flowchart = "START --> PROMPT_A[Prompt: User A] --> EXECUTE_A[Execute: a] --> SUCCESS";
 
   it("is refused if an answer was too long for an event, and only then", async () => {
-    for (const [length, kind] of [
-      [900_000, "restored"],
-      [1_100_000, "refused"],
+    for (const [length, refused] of [
+      [900_000, false],
+      [1_100_000, true],
     ] as const) {
       const setup = { ...setupOf(flowchart), model: () => "x".repeat(length) };
       const { journal } = await playFlow(setup);
       const asked = journal.findIndex((line) => /"step.ended".*"activity":"PROMPT_A"/.test(line));
       const found = restoreFrom(setup, eventsOf(journal.slice(0, asked + 1)));
-      assert.equal(found.kind, kind);
+      assert.equal(found.refusal !== undefined, refused);
     }
   });
 
@@ -246,7 +238,7 @@ describe("a journal that does not hold all", () => {
     const setup = { ...setupOf(flowchart), model: () => "***\n\n… (3 characters omitted)" };
     const { journal } = await playFlow(setup);
     const asked = journal.findIndex((line) => /"step.ended".*"activity":"PROMPT_A"/.test(line));
-    assert.equal(restoreFrom(setup, eventsOf(journal.slice(0, asked + 1))).kind, "restored");
+    assert.equal(restoreFrom(setup, eventsOf(journal.slice(0, asked + 1))).refusal, undefined);
   });
 
   it("hides secrets in variables of any name", async () => {

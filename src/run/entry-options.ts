@@ -1,0 +1,85 @@
+/** Whether the options of a run fit its entry. */
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { suggestion } from "../document/suggest.ts";
+import type { PreparedEntry } from "../entry/model.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import { type FlowReading, leavesOfJob } from "./flows.ts";
+import type { FieldsOn } from "./option-table.ts";
+import { UsageError, type WriteName } from "./options.ts";
+import type { ContinueOptions } from "./resume-job.ts";
+import { hasSecretName } from "./secrets.ts";
+import { isWorkflowFile } from "./workflow-files.ts";
+
+type Fields = FieldsOn<"run">;
+
+export function readingOf(
+  { env, permissions }: Pick<Fields, "env" | "permissions">,
+  script: Script | undefined,
+): FlowReading {
+  return { environment: env, permissions: permissions ?? script?.permissions };
+}
+
+export function checkEntryOptions(
+  entryFile: string,
+  options: Fields & ContinueOptions & { readonly jobName?: string },
+  write: WriteName,
+): void {
+  const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
+  const isPart = options.plan === true || (options.shard ?? options.journals) !== undefined;
+  const isWorkflow = isWorkflowFile(entryFile);
+  const problems: readonly (readonly [applies: boolean, problem: string])[] = [
+    [isWorkflow && isPart, `${entryFile} is a workflow, which can't be split into shards.`],
+    [isWorkflow && jobName !== undefined, "A workflow has no jobs. Name only the file."],
+    [
+      !isWorkflow && Object.keys(params).length > 0,
+      `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
+    ],
+    [rerun === true && resume === undefined, `${write("rerun")} requires ${write("resume")}.`],
+    [
+      resumeAnyway === true && resume === undefined,
+      `${write("resume-anyway")} requires ${write("resume")}.`,
+    ],
+    [
+      resume !== undefined && record !== undefined,
+      `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
+    ],
+  ];
+  const [, problem] = problems.find(([applies]) => applies) ?? [];
+  if (problem !== undefined) throw new UsageError(problem);
+}
+
+export function checkFlowOptions(
+  entry: PreparedEntry,
+  jobName: string,
+  { answers = {}, history }: Pick<Fields, "answers" | "history">,
+  write: WriteName,
+): void {
+  const option = Object.keys(answers).length > 0 ? "answer" : "history";
+  if ((option === "history" && history === undefined) || hasFlow(entry, jobName)) return;
+  throw new UsageError(
+    `${write(option)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
+  );
+}
+
+export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
+  return leavesOfJob(entry, jobName).some(({ kind }) => kind === "Flow");
+}
+
+/** `unread`: those that no workflow reads, so that they can't end up in prompts. */
+export function environmentWarnings(
+  names: readonly string[] = [],
+  environment: Readonly<Record<string, string | undefined>>,
+  unread: readonly string[],
+): readonly Diagnostic[] {
+  return names.flatMap((name): Diagnostic[] => {
+    const warning = { codePath: "", severity: "warning" } as const;
+    if (environment[name] === undefined) {
+      const set = Object.keys(environment).filter((other) => environment[other] !== undefined);
+      const reason = `The environment has no variable ${JSON.stringify(name)}.`;
+      return [{ ...warning, reason, ...suggestion(name, set) }];
+    }
+    if (unread.includes(name) || !hasSecretName(name)) return [];
+    const reason = `Workflows may read ${name}, which has the name of a secret. A prompt that contains it goes to the model.`;
+    return [{ ...warning, reason }];
+  });
+}

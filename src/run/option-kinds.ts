@@ -1,0 +1,345 @@
+/** Kinds of values that a user gives as an argument, an input of the action, or a field of the library. */
+import { didYouMean, suggest } from "../document/suggest.ts";
+import type { Shard } from "../engine/fan-out.ts";
+import { isList, isRecord, isText, parsedJson, urlOf } from "../text/guards.ts";
+import type { Answers } from "../workflow/run/ask.ts";
+
+export type Parsed<T> =
+  | { readonly kind: "value"; readonly value: T }
+  /** A phrase that follows the name, such as `must be a number greater than 0, not "soon"`. */
+  | { readonly kind: "wrong"; readonly problem: string };
+
+/** Returns the problem of a library value, as a phrase that follows its name, or undefined. */
+export type Check = (value: unknown) => string | undefined;
+
+export interface Kind<T> {
+  /** Reads one argument. `earlier` is the value of the arguments before it, if the option may be repeated. */
+  parse(text: string, earlier?: T): Parsed<T>;
+  readonly check: Check;
+  readonly values?: readonly string[];
+  /** Present if the option may be repeated: an input of the action has several lines then. */
+  readonly several?: Several<T>;
+  readonly isFlag?: true;
+}
+
+export interface Several<T> {
+  readonly none: T;
+  lines(text: string): readonly Line<T>[];
+}
+
+interface Line<T> {
+  readonly line: string;
+  add(earlier: T): Parsed<T>;
+}
+
+export type Repeated<T> = Kind<T> & { readonly several: Several<T> };
+export type Flag = Kind<true> & { readonly isFlag: true };
+
+export function right<T>(value: T): Parsed<T> {
+  return { kind: "value", value };
+}
+
+export function wrong(problem: string): { readonly kind: "wrong"; readonly problem: string } {
+  return { kind: "wrong", problem };
+}
+
+export const must =
+  (what: string, fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? undefined : `must ${what}`;
+
+const quote = (text: string): string => JSON.stringify(text);
+const isFilled = (value: unknown): boolean => isText(value) && value !== "";
+const recordOf =
+  (fits: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    isRecord(value) && Object.values(value).every(fits);
+const listOf =
+  (fits: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    isList(value) && value.every(fits);
+
+export const text: Kind<string> = { parse: right, check: must("be a string", isText) };
+export const filled: Kind<string> = {
+  parse: right,
+  check: (value) => (value === "" ? "must not be empty" : text.check(value)),
+};
+export const flag: Flag = {
+  parse: () => right(true),
+  check: must("be true or false", (value) => typeof value === "boolean"),
+  isFlag: true,
+};
+
+export function choice<const T extends string>(values: readonly T[]): Kind<T> {
+  const parse = (given: string): Parsed<T> => parseChoice(given, values);
+  const check: Check = (value) => {
+    if (!isText(value)) return `must be one of ${values.join(", ")}`;
+    const parsed = parse(value);
+    return parsed.kind === "wrong" ? parsed.problem : undefined;
+  };
+  return { parse, check, values };
+}
+
+export function parseChoice<T extends string>(given: string, values: readonly T[]): Parsed<T> {
+  const chosen = values.find((one) => one === given);
+  if (chosen !== undefined) return right(chosen);
+  const list = `must be one of ${values.join(", ")}, not ${quote(given)}`;
+  return wrong(list + guessText(given, values));
+}
+
+/** ` (did you mean "run"?)`, or nothing. */
+export function guessText(word: string, known: readonly string[]): string {
+  const meant = suggest(word, known);
+  return meant === undefined ? "" : ` (${didYouMean(meant)})`;
+}
+
+/** Digits only: `1e3`, `0x10` and `Infinity` are probably mistakes. */
+function decimal(given: string): number {
+  return /^\d+(\.\d+)?$/.test(given.trim()) ? Number(given) : Number.NaN;
+}
+
+function numberOf(what: string, fits: (value: number) => boolean): Kind<number> {
+  return {
+    parse: (given) =>
+      fits(decimal(given)) ? right(decimal(given)) : wrong(`must be ${what}, not ${quote(given)}`),
+    check: must(`be ${what}`, (value) => typeof value === "number" && fits(value)),
+  };
+}
+
+export const count = numberOf(
+  "a whole number greater than 0",
+  (value) => Number.isSafeInteger(value) && value > 0,
+);
+export const amount = numberOf(
+  "a number greater than 0",
+  (value) => Number.isFinite(value) && value > 0,
+);
+export const port = numberOf(
+  "a port from 0 to 65535",
+  (value) => Number.isInteger(value) && value <= 65_535,
+);
+export const percent = numberOf("a percentage from 0 to 100", (value) => value <= 100);
+
+export const pattern: Kind<RegExp> = {
+  parse(given) {
+    try {
+      return right(new RegExp(given, "i"));
+    } catch {
+      return wrong(`must be a regular expression, not ${quote(given)}`);
+    }
+  },
+  check: must("be a regular expression", (value) => value instanceof RegExp),
+};
+
+export const shard: Kind<Shard> = {
+  parse(given) {
+    const [, index, of] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(given.trim()) ?? [];
+    const part = { index: Number(index), count: Number(of) };
+    return part.index <= part.count
+      ? right(part)
+      : wrong(`must be one part of several, such as 1/3, not ${quote(given)}`);
+  },
+  check: must("be a part of several", isRecord),
+};
+
+const isCollector = must(
+  "be an http or https address, such as http://127.0.0.1:4318",
+  (value) => isText(value) && urlOf(value) !== undefined && /^https?:\/\//i.test(value),
+);
+export const collector: Kind<string> = {
+  parse(given) {
+    const problem = isCollector(given);
+    return problem === undefined ? right(given) : wrong(problem);
+  },
+  check: isCollector,
+};
+
+/** An option that may be repeated, and an input with a value on each line. */
+export function several<T>(
+  none: T,
+  add: (given: string, earlier: T) => Parsed<T>,
+  check: Check,
+): Repeated<T> {
+  const lines = (given: string): readonly Line<T>[] =>
+    linesOf(given).map((line) => ({ line, add: (earlier) => add(line, earlier) }));
+  return { parse: (given, earlier = none) => add(given, earlier), check, several: { none, lines } };
+}
+
+export function linesOf(given: string): string[] {
+  return given
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+export const paths = several<readonly string[]>(
+  [],
+  (path, earlier) => right([...earlier, path]),
+  must("be a list of strings", listOf(isText)),
+);
+
+export function logins(form: RegExp, example: string): Repeated<readonly string[]> {
+  return several<readonly string[]>(
+    [],
+    (login, earlier) =>
+      form.test(login)
+        ? right([...earlier, login])
+        : wrong(`must be a login, for example ${example}, without wildcards`),
+    must("be a list of logins", listOf(isText)),
+  );
+}
+
+type Texts = Readonly<Record<string, string>>;
+export type Models = Texts;
+export type Params = Texts;
+export type Inputs = Texts;
+export type { Answers };
+
+/** In place of a category: the model of everything that no category names. */
+export const ALL_MODELS = "*";
+
+export const models = several<Models>(
+  {},
+  (given, earlier) => {
+    const assignment = given.includes("=") ? given : `${ALL_MODELS}=${given}`;
+    const [, before = "", after = ""] = /^([^=]+)=(.+)$/s.exec(assignment) ?? [];
+    const [category, id] = [before.trim(), after.trim()];
+    return category === "" || id === ""
+      ? wrong("must be the id of a model, or category=id, for example driving=gpt-5-mini")
+      : addOnce([category, id], earlier, "category");
+  },
+  must("be an object of model ids", recordOf(isFilled)),
+);
+
+const nameForm = /^[A-Za-z_]\w{0,99}$/;
+
+export const envNames = several<readonly string[]>(
+  [],
+  (given, names) => {
+    const name = given.trim();
+    if (nameForm.test(name)) return right([...names.filter((other) => other !== name), name]);
+    const hint = name.includes("=") ? ". Its value is taken from the environment" : "";
+    return wrong(
+      `must be the name of an environment variable, for example CI, not ${quote(given)}${hint}`,
+    );
+  },
+  must("be a list of names", listOf(isText)),
+);
+
+type Assignment = readonly [name: string, value: string];
+
+function addOnce([name, value]: Assignment, texts: Texts, what: string): Parsed<Texts> {
+  return Object.hasOwn(texts, name)
+    ? wrong(`names the ${what} ${quote(name)} twice`)
+    : right({ ...texts, [name]: value });
+}
+
+function parseAssignment(given: string, example: string): Parsed<Assignment> {
+  const at = given.indexOf("=");
+  const name = given.slice(0, Math.max(0, at)).trim();
+  return name === ""
+    ? wrong(`must have the form NAME=value, for example ${example}`)
+    : right([name, given.slice(at + 1)]);
+}
+
+/** `takesJson`: an input may also be a JSON object, whose values nobody can break out of. */
+function assignments<T>(
+  example: string,
+  none: T,
+  add: (assignment: Assignment, earlier: T) => Parsed<T>,
+  check: Check,
+  takesJson = false,
+): Repeated<T> {
+  const added = (read: Parsed<Assignment>, earlier: T): Parsed<T> =>
+    read.kind === "wrong" ? read : add(read.value, earlier);
+  const lines = (given: string): readonly Line<T>[] => {
+    const isJson = takesJson && given.trimStart().startsWith("{");
+    const read = isJson ? readObject(given) : readAssignments(given, example);
+    return read.map(([line, one]) => ({ line, add: (earlier) => added(one, earlier) }));
+  };
+  return {
+    parse: (given, earlier = none) => added(parseAssignment(given, example), earlier),
+    check,
+    several: { none, lines },
+  };
+}
+
+type AssignmentLine = readonly [line: string, read: Parsed<Assignment>];
+
+function readObject(given: string): readonly AssignmentLine[] {
+  const value = parsedJson(given);
+  if (!isRecord(value)) return [[given, wrong("is not a JSON object")]];
+  return Object.entries(value).map(([name, one]) =>
+    ["string", "number", "boolean"].includes(typeof one)
+      ? [name, right([name, String(one)] as const)]
+      : [given, wrong(`has a value for ${quote(name)} that is not a string`)],
+  );
+}
+
+/** `NAME=value`, trimmed; and values of several lines, as they are, in the format of GITHUB_OUTPUT. */
+function readAssignments(given: string, example: string): readonly AssignmentLine[] {
+  const found: AssignmentLine[] = [];
+  const lines = given.split(/\r?\n/);
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = (lines[at] ?? "").trim();
+    if (line === "") continue;
+    const [, name, delimiter] = /^([^=<]*)<<(.*)$/.exec(line) ?? [];
+    if (name === undefined || delimiter === undefined) {
+      const read = parseAssignment(line, example);
+      const value = read.kind === "wrong" ? "" : read.value[1].trim();
+      found.push([line, read.kind === "wrong" ? read : right([read.value[0], value] as const)]);
+      continue;
+    }
+    const closing = delimiter.trim();
+    const end = lines.findIndex((one, index) => index > at && one.trim() === closing);
+    if (closing === "" || end === -1) {
+      const problem = `begins a value of several lines, but no line ${quote(closing)} ends it`;
+      return [...found, [line, wrong(problem)]];
+    }
+    found.push([line, right([name.trim(), lines.slice(at + 1, end).join("\n")] as const)]);
+    at = end;
+  }
+  return found;
+}
+
+const texts = must("be an object of strings", recordOf(isText));
+
+/** Inputs of an entry. `NAME=@FILE` on the command line, the text of a file, is read later. */
+export const inputs = assignments<Inputs>(
+  "topic=security",
+  {},
+  (assignment, earlier) => addOnce(assignment, earlier, "input"),
+  texts,
+  true,
+);
+
+/** The run sets these itself, or they are options of their own: a parameter of such a name could never be read. */
+const ownNames: readonly string[] = ["STATUS", "RESULT", "CONTENT", "USER_INPUT"];
+
+export const params = assignments<Params>(
+  "BRANCH=main",
+  {},
+  ([name, value], earlier) => {
+    if (!nameForm.test(name)) {
+      return wrong(
+        `has the name ${quote(name)}. A name consists of letters, digits and _, and doesn't begin with a digit`,
+      );
+    }
+    return ownNames.includes(name)
+      ? wrong(`names ${name}, which the run sets itself and can't be a parameter`)
+      : addOnce([name, value], earlier, "parameter");
+  },
+  texts,
+);
+
+export const answers = assignments<Answers>(
+  "ASK_NAME=yes",
+  {},
+  ([id, answer], earlier) => {
+    if (/^ASK\w*$/.test(id)) return right({ ...earlier, [id]: [...(earlier[id] ?? []), answer] });
+    return wrong(
+      `has the name ${quote(id)}. An answer has the id of its ASK, for example ASK_NAME=yes`,
+    );
+  },
+  must("be an object of lists of strings", recordOf(listOf(isText))),
+);
