@@ -90,6 +90,10 @@ export function viewsOf(
 
 /** Changes `view` in place. */
 export function applyEvent(view: RunView, event: RunEvent): void {
+  view.runId = event.runId;
+  if (view.events === 0) view.firstAt = event.at;
+  view.events += 1;
+  view.lastAt = Math.max(view.lastAt, event.at);
   applyItself(view, event);
   const decided = decisionOf(event);
   if (decided !== undefined) applyDecision(view, decided.work, decided.decision, event.at);
@@ -103,7 +107,6 @@ function applyItself(view: RunView, event: RunEvent): void {
       view.workingDirectory = event.workingDirectory;
       view.status = "running";
       view.startedAt = event.at;
-      view.runId = event.runId;
       view.plan = planIn(event);
       for (const planned of plannedWorks(event.work)) {
         const work = workOf(view, { ...planned, iteration: 0 });
