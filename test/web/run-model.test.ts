@@ -18,7 +18,7 @@ const isDelta = (event: RunEvent): boolean =>
 
 /** How many events were applied differs if some of them are deltas; nothing else may. */
 function withoutCount(model: RunModel): object {
-  return { ...model, events: 0 };
+  return { ...model, events: 0, view: { ...model.view, events: 0 } };
 }
 
 /** Bytes are compared at once; for parts that refer to each other, `deepStrictEqual` takes seconds. */
