@@ -1,6 +1,6 @@
 /** Fields that a schema names are dotted, keys of an author bracketed: `entry.tasks["a"].model`. */
 import { isRecord } from "../text/guards.ts";
-import { type Path, valueAt } from "./problem.ts";
+import { type Path, valueAt } from "./diagnostic.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 

@@ -21,7 +21,7 @@ const MOST_INSTRUCTIONS = 2000;
 /** Instructions times characters, the worst case of a match: some tenths of a second. */
 const MOST_STEPS = 10_000_000;
 
-/** As JavaScript's with the flag `u`, as far as linear time allows. May begin with flags for all of it: `(?ims)`. */
+/** Supports the syntax of JavaScript with the flag `u`, as far as linear time allows, and flags at the start: `(?ims)`. */
 export function compileExpression(source: string): CompiledExpression {
   if (source.length > MOST_CHARACTERS) {
     return refused(`This regular expression is longer than ${MOST_CHARACTERS} characters.`);

@@ -4,21 +4,20 @@
  */
 import { defined } from "../text/guards.ts";
 import MarkdownIt from "markdown-it";
-import type { Diagnostic } from "./diagnostic.ts";
-import type { Locate, Position } from "./problem.ts";
+import type { Diagnostic, Locate, Position } from "./diagnostic.ts";
 import { readDocument, readSource } from "./read-document.ts";
 import { linePositions } from "./text-position.ts";
 
 /** A line that begins with `#`, outside of fences, lists, quotes and HTML. */
 export interface MarkdownHeading {
   readonly level: number;
-  /** As it was written, without the signs of the heading, and with single spaces. */
+  /** The text of the heading without its signs, and with single spaces. */
   readonly text: string;
   readonly at: Position;
 }
 
 export interface MarkdownFence {
-  /** What follows the opening fence: `mermaid`, `sh`. */
+  /** The info string of the fence: `mermaid`, `sh`. */
   readonly info: string;
   readonly content: string;
   readonly at: Position;

@@ -1,5 +1,5 @@
 /** Everything works on the copy, so an input with getters or one that changes does no harm, and is never changed. */
-import type { Path } from "./problem.ts";
+import type { Path } from "./diagnostic.ts";
 import { emptyObject } from "../text/guards.ts";
 
 export const plainLimits = {

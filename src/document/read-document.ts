@@ -3,10 +3,9 @@
  * it. Objects in the result have no prototype. The value is never cyclic, and bounded with all YAML aliases written out.
  */
 import { defined } from "../text/guards.ts";
-import type { Diagnostic } from "./diagnostic.ts";
+import type { Diagnostic, Locate } from "./diagnostic.ts";
 import { readJson } from "./json.ts";
 import { readYaml } from "./yaml.ts";
-import type { Locate } from "./problem.ts";
 import { textPositions } from "./text-position.ts";
 
 export const documentLimits = {

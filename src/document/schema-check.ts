@@ -5,8 +5,14 @@
  */
 import { codePathOf, resolve } from "./code-path.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import type { Diagnostic } from "./diagnostic.ts";
-import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
+import {
+  type Diagnostic,
+  diagnosticMessage,
+  type Path,
+  type Place,
+  type Problem,
+  toDiagnostics,
+} from "./diagnostic.ts";
 import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";
 import { suggest } from "./suggest.ts";
 
@@ -14,6 +20,9 @@ type SchemaObject = Readonly<Record<string, unknown>>;
 
 /** A list of a million wrong elements would fill the memory with sentences. */
 export const reportedProblems = 20_000;
+
+/** Levels of lists and objects, so that the stack is large enough. A document of a person has fewer. */
+const MAX_DEPTH = 500;
 
 /** A field of a schema: what its values are beyond their form, such as the name of a task. */
 export const meaning = Symbol("meaning");
@@ -32,9 +41,11 @@ export type Inspection<T> = { readonly places: readonly MeantPlace[] } & (
 
 export interface SchemaCheck<T> {
   accepts(value: unknown): value is T;
-  /** What is wrong, as far as it is looked for; empty for an accepted value. */
+  /** At most as many problems as are reported; empty for an accepted value. */
   problems(value: unknown): Problem[];
   inspect(value: unknown): Inspection<T>;
+  /** The first problem, with its place. */
+  fault(value: unknown): string;
   diagnose(value: unknown, place?: Place): Diagnostic[];
   codePath(path: Path): string;
 }
@@ -70,6 +81,10 @@ export function schemaCheck<T = unknown>(
   return {
     accepts: (value): value is T => isAccepted<T>(value, faultsOf(value, schema, schema, 0)),
     problems,
+    fault(value) {
+      const [problem] = problems(value);
+      return problem === undefined ? "" : diagnosticMessage(problem);
+    },
     inspect,
     diagnose: (value, place) => toDiagnostics(problems(value), place),
     codePath,
@@ -83,7 +98,7 @@ function isAccepted<T>(_value: unknown, faults: readonly PlacedFault[]): _value 
 }
 
 interface PlacedFault extends Fault {
-  /** Of the value that has the fault: for a missing or an unknown field, the object. */
+  /** The path of the value that has the fault: for a missing or an unknown field, the object. */
   readonly path: Path;
 }
 
@@ -113,22 +128,29 @@ class Walk {
   check(value: unknown, given: unknown, meant?: unknown): void {
     const before = this.found.length;
     if (!isRecord(given) || before > this.#most) return;
-    const schema = alike(given);
-    const { $ref: reference, type, const: constant, enum: allowed } = schema;
-    const means = meant ?? schema["meaning"];
-    if (isText(reference)) return this.check(value, resolve(this.#root, reference), means);
+    if (this.#path.length > MAX_DEPTH) return this.#add("nesting", given, value);
+    const rules = rulesOf(given);
+    const { schema, reference, type } = rules;
+    const means = meant ?? rules.meaning;
+    if (reference !== undefined) return this.check(value, resolve(this.#root, reference), means);
     if (type !== undefined && !isOfTypes(value, type)) return this.#add("type", schema, value);
-    if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
-    if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
-    if (isText(value)) this.#checkText(value, schema);
-    else if (typeof value === "number") this.#checkNumber(value, schema);
-    else if (isList(value)) this.#checkSize(value.length, schema, ["minItems", "maxItems"], value);
+    if (rules.isType && means === undefined) return;
+    if (rules.hasValues) {
+      const { const: constant, enum: allowed } = schema;
+      if (constant !== undefined && value !== constant) return this.#add("const", schema, value);
+      if (isList(allowed) && !allowed.includes(value)) return this.#add("enum", schema, value);
+    }
+    if (rules.hasBounds) {
+      if (isText(value)) this.#checkText(value, schema);
+      else if (typeof value === "number") this.#checkNumber(value, rules);
+      else if (isList(value)) this.#checkSize(value.length, schema, itemSizes, value);
+    }
     if (isText(means) && this.found.length === before)
       this.places.push({ meaning: means, value, path: [...this.#path] });
     if (isList(value)) this.#checkList(value, schema);
-    const misspelled = isRecord(value) ? this.#checkObject(value, schema) : [];
-    this.#checkUnion(value, schema, misspelled);
-    this.#checkConditions(value, schema);
+    const misspelled = isRecord(value) ? this.#checkObject(value, rules) : nothing;
+    if (rules.isUnion) this.#checkUnion(value, schema, misspelled);
+    if (rules.isConditional) this.#checkConditions(value, schema);
   }
 
   #add(keyword: string, schema: SchemaObject, data: unknown, params: Fault["params"] = {}): void {
@@ -144,11 +166,9 @@ class Walk {
       this.#add("pattern", schema, value);
   }
 
-  #checkNumber(value: number, schema: SchemaObject): void {
-    for (const [keyword, isBeyond] of bounds) {
-      const bound = schema[keyword];
-      if (typeof bound === "number" && isBeyond(value, bound)) this.#add(keyword, schema, value);
-    }
+  #checkNumber(value: number, { schema, bounds }: Rules): void {
+    for (const { keyword, isBeyond, bound } of bounds)
+      if (isBeyond(value, bound)) this.#add(keyword, schema, value);
   }
 
   #checkList(value: readonly unknown[], schema: SchemaObject): void {
@@ -161,34 +181,31 @@ class Walk {
   }
 
   /** The fields that were meant by unknown ones: to miss them, too, is the same fault. */
-  #checkObject(value: SchemaObject, schema: SchemaObject): readonly string[] {
-    const { additionalProperties: others, propertyNames, required, dependentRequired } = schema;
-    const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
+  #checkObject(value: SchemaObject, rules: Rules): readonly string[] {
+    const { schema, properties, others, required } = rules;
     const unknown: string[] = [];
-    const keys = Object.keys(value);
-    for (const key of keys) {
-      if (propertyNames !== undefined && !this.#fits(key, propertyNames))
+    for (const key in value) {
+      if (!Object.hasOwn(value, key)) continue;
+      if (rules.hasNames && !this.#fits(key, schema["propertyNames"]))
         this.#add("propertyNames", schema, value, { propertyName: key });
       if (Object.hasOwn(properties, key)) this.#below(key, value[key], properties[key]);
-      else if (others !== false) this.#below(key, value[key], others);
-      else {
+      else if (others === false) {
         unknown.push(key);
         this.#add("additionalProperties", schema, value, { additionalProperty: key });
-      }
+      } else if (others !== undefined) this.#below(key, value[key], others);
     }
-    if (unknown.length === 0)
-      this.#checkSize(keys.length, schema, ["minProperties", "maxProperties"], value);
-    const meant = unknown.flatMap((key) => suggest(key, Object.keys(properties)) ?? []);
+    const known = unknown.length === 0 ? [] : Object.keys(properties);
+    const meant = unknown.flatMap((key) => suggest(key, known) ?? []);
+    if (unknown.length === 0 && rules.hasBounds)
+      this.#checkSize(Object.keys(value).length, schema, fieldSizes, value);
     const lacks = (field: string): boolean =>
       !Object.hasOwn(value, field) && !meant.includes(field);
-    for (const missingProperty of textsOf(required).filter(lacks))
-      this.#add("required", schema, value, { missingProperty });
-    if (!isRecord(dependentRequired)) return meant;
-    for (const [property, needed] of Object.entries(dependentRequired)) {
-      if (!Object.hasOwn(value, property)) continue;
-      for (const missingProperty of textsOf(needed).filter(lacks))
-        this.#add("dependentRequired", schema, value, { property, missingProperty });
-    }
+    for (const missingProperty of required)
+      if (lacks(missingProperty)) this.#add("required", schema, value, { missingProperty });
+    for (const [property, needed] of rules.dependent)
+      if (Object.hasOwn(value, property))
+        for (const missingProperty of needed.filter(lacks))
+          this.#add("dependentRequired", schema, value, { property, missingProperty });
     return meant;
   }
 
@@ -242,9 +259,9 @@ class Walk {
     discriminator: SchemaObject,
   ): void {
     const tag = String(discriminator["propertyName"]);
-    // Without one, a required field is missing.
+    // A missing tag is reported as a missing field.
     if (!isRecord(value) || !Object.hasOwn(value, tag)) return;
-    const meant = branches.find((branch) => tagOf(branch, tag, this.#root) === value[tag]);
+    const meant = casesOf(branches, tag, this.#root).get(value[tag]);
     if (meant === undefined)
       this.#add("discriminator", schema, value, { tag, tagValue: value[tag] });
     else this.check(value, meant);
@@ -262,27 +279,12 @@ class Walk {
   }
 }
 
-const keywords = [
-  ..."$ref type const enum minLength maxLength pattern minItems maxItems uniqueItems prefixItems items".split(
-    " ",
-  ),
-  ..."minimum exclusiveMinimum maximum exclusiveMaximum minProperties maxProperties properties".split(
-    " ",
-  ),
-  ..."additionalProperties propertyNames required dependentRequired".split(" "),
-  ..."oneOf anyOf discriminator allOf if then else not description".split(" "),
-];
+const cases = new WeakMap<readonly unknown[], ReadonlyMap<unknown, unknown>>();
 
-const known = new WeakMap<SchemaObject, SchemaObject>();
-
-/** The schema with every keyword, be it undefined: V8 reads objects fast that all have the same fields. */
-function alike(schema: SchemaObject): SchemaObject {
-  const before = known.get(schema);
-  if (before !== undefined) return before;
-  const fields = keywords.map((keyword) => [keyword, schema[keyword]] as const);
-  const made = { ...Object.fromEntries(fields), meaning: Reflect.get(schema, meaning) };
-  known.set(schema, made);
-  return made;
+function casesOf(branches: readonly unknown[], tag: string, root: object) {
+  const known = cases.get(branches) ?? new Map(branches.map((one) => [tagOf(one, tag, root), one]));
+  cases.set(branches, known);
+  return known;
 }
 
 const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: number) => boolean])[] =
@@ -292,9 +294,75 @@ const bounds: readonly (readonly [keyword: string, isBeyond: (a: number, b: numb
     ["maximum", (value, bound) => value > bound],
     ["exclusiveMaximum", (value, bound) => value >= bound],
   ];
+const itemSizes = ["minItems", "maxItems"] as const;
+const fieldSizes = ["minProperties", "maxProperties"] as const;
+const textSizes = ["minLength", "maxLength", "pattern"] as const;
+const sizes = [...bounds.map(([keyword]) => keyword), ...itemSizes, ...fieldSizes, ...textSizes];
+const nothing: readonly string[] = [];
+const noFields: SchemaObject = {};
+
+/** A schema as the walk needs it. V8 reads objects fast that all have the same fields. */
+class Rules {
+  readonly schema: SchemaObject;
+  readonly reference: string | undefined;
+  readonly type: unknown;
+  readonly meaning: unknown;
+  readonly bounds: readonly {
+    readonly keyword: string;
+    readonly isBeyond: (a: number, b: number) => boolean;
+    readonly bound: number;
+  }[];
+  readonly properties: SchemaObject;
+  readonly others: unknown;
+  readonly required: readonly string[];
+  readonly dependent: readonly (readonly [string, readonly string[]])[];
+  readonly hasValues: boolean;
+  readonly hasBounds: boolean;
+  readonly hasNames: boolean;
+  readonly isUnion: boolean;
+  readonly isConditional: boolean;
+  /** It has no other rule than its type. */
+  readonly isType: boolean;
+
+  constructor(schema: SchemaObject) {
+    const { $ref: reference, properties, required, dependentRequired } = schema;
+    const has = (...names: readonly string[]): boolean =>
+      names.some((name) => schema[name] !== undefined);
+    this.schema = schema;
+    this.reference = isText(reference) ? reference : undefined;
+    this.type = schema["type"];
+    this.meaning = Reflect.get(schema, meaning);
+    this.bounds = bounds.flatMap(([keyword, isBeyond]) => {
+      const bound = schema[keyword];
+      return typeof bound === "number" ? [{ keyword, isBeyond, bound }] : [];
+    });
+    this.properties = isRecord(properties) ? properties : noFields;
+    this.others = schema["additionalProperties"];
+    this.required = textsOf(required);
+    this.dependent = Object.entries(dependentRequired ?? {}).map(
+      ([name, needed]) => [name, textsOf(needed)] as const,
+    );
+    this.hasValues = has("const", "enum");
+    this.hasBounds = has(...sizes);
+    this.hasNames = has("propertyNames");
+    this.isUnion = has("oneOf", "anyOf");
+    this.isConditional = has("allOf", "if", "not");
+    this.isType = Object.keys(schema).every((name) => name === "type" || name === "description");
+  }
+}
+
+const known = new WeakMap<SchemaObject, Rules>();
+
+function rulesOf(schema: SchemaObject): Rules {
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  const made = new Rules(schema);
+  known.set(schema, made);
+  return made;
+}
 
 function textsOf(value: unknown): readonly string[] {
-  return isList(value) ? value.filter(isText) : [];
+  return isList(value) ? value.filter(isText) : nothing;
 }
 
 function typesOf(branch: unknown, root: object): unknown {

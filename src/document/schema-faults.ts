@@ -1,7 +1,7 @@
 /** Checks a JSON Schema that isn't ours, such as the parameters of a tool. Unknown keywords are allowed. */
 import { compileExpression } from "./expression.ts";
 import { defined, isRecord, isText } from "../text/guards.ts";
-import { type Path, valueAt } from "./problem.ts";
+import { type Path, valueAt } from "./diagnostic.ts";
 import { meaning, schemaCheck } from "./schema-check.ts";
 
 export interface SchemaFault {

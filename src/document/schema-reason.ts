@@ -1,10 +1,10 @@
 import type { ErrorObject } from "ajv";
 import { resolve } from "./code-path.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import type { Path } from "./problem.ts";
+import type { Path } from "./diagnostic.ts";
 import { didYouMean, suggest, suggestion } from "./suggest.ts";
 
-/** What a value has against a keyword of its schema, as ajv reports it. */
+/** A keyword that a value does not fit, as ajv reports it. */
 export type Fault = Pick<ErrorObject, "keyword" | "params" | "schema" | "parentSchema" | "data"> & {
   readonly message?: string;
 };
@@ -72,10 +72,12 @@ export function explain(error: Fault, path: Path, root: object): Explained {
       const reason = `${quote(name)} can't be a name here.`;
       return { path: [...path, name], reason, ...defined({ hint: descriptionOf(schema) }) };
     }
+    case "nesting":
+      return { path, reason: "Is nested too deeply." };
     case "minLength":
       return { path, reason: "Must not be empty." };
     case "pattern": {
-      // Of our own schemas, the description says it better.
+      // In our own schemas, the description explains it better.
       const hint = error.message === undefined ? descriptionOf(error.parentSchema) : undefined;
       if (hint !== undefined) return { path, reason: "Is invalid.", hint };
       return { path, reason: `Is invalid: must match pattern ${quote(schema)}.` };

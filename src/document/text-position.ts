@@ -1,10 +1,10 @@
-import type { Path, Position } from "./problem.ts";
+import type { Path, Position } from "./diagnostic.ts";
 
 export function textPositions(text: string): (offset: number) => Position {
   return linePositions(() => text.split("\n").map(({ length }) => length));
 }
 
-/** The same for lines of these lengths with a line break between them, by binary search; asked for on first use. */
+/** Positions in lines of these lengths, by binary search. `lengths` is called on first use. */
 export function linePositions(lengths: () => readonly number[]): (offset: number) => Position {
   let starts: number[] | undefined;
   return (offset) => {

@@ -1,15 +1,15 @@
 /** For schemas that aren't ours: any that ajv can compile. Formats are ignored; expressions take linear time. */
-import type { AnySchemaObject, ErrorObject, FuncKeywordDefinition } from "ajv";
+import type { AnySchemaObject, ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { compileExpression } from "./expression.ts";
 import { isRecord } from "../text/guards.ts";
-import type { Path } from "./problem.ts";
+import type { Path } from "./diagnostic.ts";
 import { explain } from "./schema-reason.ts";
 
 export interface ValueProblem {
-  /** Of the value that is wrong. For a missing or an unknown field, of the object. */
+  /** The path of the value that is wrong. For a missing or an unknown field, that of the object. */
   readonly at: Path;
-  /** Of the field, where a field is missing or unknown. Else the same as `at`. */
+  /** The path of the field if it is missing or unknown, else `at`. */
   readonly path: Path;
   readonly reason: string;
   readonly keyword: string;
@@ -25,33 +25,17 @@ export type CompiledCheck =
 
 const explained = 100;
 
+/** With more values than this, only the first problem is reported: ajv copies all errors for each wrong value. */
+const MANY_VALUES = 10_000;
+
 export function compileValueCheck(schema: object): CompiledCheck {
-  // What `$schema` names is not loaded. With `$async`, a check would return a promise, which looks like a yes.
+  // `$schema` is not loaded. With `$async`, a check would return a promise, which looks like a yes.
   const { $schema: _schema, $async: _async, ...rules }: AnySchemaObject = { ...schema };
   try {
-    const ajv = new Ajv2020({
-      allErrors: true,
-      verbose: true,
-      strict: false,
-      // Compiling the meta-schema takes longer than everything else, and a wrong schema doesn't compile either.
-      meta: false,
-      validateSchema: false,
-      ownProperties: true,
-      validateFormats: false,
-      // A schema that many refer to would be repeated for each of them.
-      inlineRefs: false,
-      logger: false,
-      // Optimizing the generated code takes longer than running it a few times.
-      code: {
-        optimize: false,
-        regExp: Object.assign(linearExpression, { code: "expression" }),
-        process: joinQuickly,
-      },
-    });
-    // Ajv refuses `id`, the old name of `$id`. Here it is ignored, as any unknown keyword.
-    ajv.removeKeyword("id").removeKeyword("uniqueItems").addKeyword(uniqueItems);
-    const validate = ajv.compile(rules);
+    const checkAll = compile(rules, true);
+    let checkFirst: ValidateFunction | undefined;
     const check: ValueCheck = (value) => {
+      const validate = hasMany(value) ? (checkFirst ??= compile(rules, false)) : checkAll;
       try {
         if (validate(value)) return [];
       } catch {
@@ -67,12 +51,34 @@ export function compileValueCheck(schema: object): CompiledCheck {
   }
 }
 
-/** Ajv copies all errors so far for each wrong value behind a reference: so many wrong elements would take quadratic time. */
-function joinQuickly(code: string): string {
-  return code.replaceAll(
-    /vErrors = vErrors === null \? ([\w.]+\.errors) : vErrors\.concat\(\1\)/g,
-    "vErrors = vErrors === null ? $1 : $1.reduce((all, one) => (all.push(one), all), vErrors)",
-  );
+function compile(rules: AnySchemaObject, allErrors: boolean): ValidateFunction {
+  const ajv = new Ajv2020({
+    allErrors,
+    verbose: true,
+    strict: false,
+    // Compiling the meta-schema takes longer than everything else, and a wrong schema doesn't compile either.
+    meta: false,
+    validateSchema: false,
+    ownProperties: true,
+    validateFormats: false,
+    // A schema that many refer to would be repeated for each of them.
+    inlineRefs: false,
+    logger: false,
+    // Optimizing the generated code takes longer than running it a few times.
+    code: { optimize: false, regExp: Object.assign(linearExpression, { code: "expression" }) },
+  });
+  // Ajv refuses `id`, the old name of `$id`. Here it is ignored, as any unknown keyword.
+  ajv.removeKeyword("id").removeKeyword("uniqueItems").addKeyword(uniqueItems);
+  return ajv.compile(rules);
+}
+
+function hasMany(value: unknown): boolean {
+  const all = [value];
+  for (const one of all) {
+    if (all.length > MANY_VALUES) return true;
+    if (isNested(one)) for (const inner of Object.values(Object(one))) all.push(inner);
+  }
+  return false;
 }
 
 /** Ajv's own takes quadratic time: it compares every pair. */

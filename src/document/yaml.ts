@@ -21,7 +21,7 @@ import {
   type YAMLWarning,
 } from "yaml";
 import { defined, emptyObject, isRecord } from "../text/guards.ts";
-import type { Path } from "./problem.ts";
+import type { Path } from "./diagnostic.ts";
 import type { Limits, ReadText, TextFault } from "./text-position.ts";
 
 /** For the document and a scalar. The converter counts exactly; this only has to keep recursion short. */
@@ -173,7 +173,7 @@ class Converter {
     if (isAlias(node)) return this.#alias(node, depth);
     if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    // What aliases make of a short text takes memory for each value, however short it is.
+    // Each value that an alias repeats takes memory, however short the text is.
     this.#size += this.#within === undefined ? 1 : 100;
     if (isScalar(node)) return this.#scalar(node);
     if (depth === this.#limits.nesting) {
@@ -268,7 +268,7 @@ class Converter {
     return value;
   }
 
-  /** What the anchor meant when the alias was read first. */
+  /** The value of the anchor when the alias was read first. */
   #targetOf(alias: Alias): Node | undefined {
     const target = this.targets.get(alias) ?? this.#anchors.get(alias.source);
     if (target !== undefined) this.targets.set(alias, target);

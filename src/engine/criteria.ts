@@ -1,6 +1,6 @@
 /** Judgments over the tool calls of a turn: pure, so that each rule reads like its statement. */
 import { plural } from "../text/numbers.ts";
-import { fenced } from "../text/fence.ts";
+import { fenced } from "../text/harmless-text.ts";
 import type { AvailabilityField } from "../events/decision.ts";
 import { isAmong } from "../entry/glob.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";

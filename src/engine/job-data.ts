@@ -1,9 +1,8 @@
 /** Results and reports that tasks leave for later ones. Inside an `Each`, a task reads those of its own item or of an item around it; outside, those of all items. */
-import { fenced } from "../text/fence.ts";
+import { fenced } from "../text/harmless-text.ts";
 import { isText } from "../text/guards.ts";
 import type { Prompt } from "../entry/model.ts";
-import { promptText } from "../entry/prompt.ts";
-import { runtimeVariable } from "../entry/runtime-variables.ts";
+import { promptText, runtimeVariable } from "../entry/prompt.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { itemsIn } from "../events/plan.ts";

@@ -1,6 +1,6 @@
-/** What compares two places of an entry. What depends on something that is broken is passed over. */
+/** Checks that compare two places of an entry. They skip a place that depends on a broken one. */
 import { isList, isText } from "../text/guards.ts";
-import type { Path, Problem } from "../document/problem.ts";
+import type { Path, Problem } from "../document/diagnostic.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { checkParameters, leadsOutside, ToolChecker } from "./check-tools.ts";
 import { readGlob } from "./glob.ts";
@@ -14,8 +14,14 @@ import {
   type Salvaged,
 } from "./problems.ts";
 import { severities, type Outputs } from "./outputs.ts";
-import { type Expansion, PromptExpander, trailPath, variablesIn } from "./prompt.ts";
-import { fixedVariables, runtimeVariable } from "./runtime-variables.ts";
+import {
+  type Expansion,
+  PromptExpander,
+  trailPath,
+  variablesIn,
+  fixedVariables,
+  runtimeVariable,
+} from "./prompt.ts";
 import type { Meaning, PromptMeaning } from "./schema-parts.ts";
 import { allJobTools, toolPatternProblem } from "./known-tools.ts";
 import { commandName } from "./work.ts";
@@ -150,7 +156,7 @@ class EntryChecker {
       const need = this.#needs.get(name);
       if (job?.requireUserInput === false && need !== undefined)
         this.#problems.add(path, `Must be true, because ${need}.`);
-      // What is broken may be what needs it.
+      // The broken part may be the one that needs it.
       const isKnown =
         this.#entry.tasks !== undefined &&
         [["tasks"], ["jobs", name], ["promptVariables"]].every((part) =>
@@ -296,7 +302,7 @@ class EntryChecker {
   }
 
   #suggestVariable(name: string): Hint {
-    // What is written in capitals is mostly a variable of the environment.
+    // A name in capitals is mostly a variable of the environment.
     if (/^[A-Z\d]+$/.test(name)) return { hint: `write $$${name} for a literal $${name}` };
     return this.#problems.suggest(name, [...this.#names.promptVariables, ...fixedVariables]);
   }

@@ -1,6 +1,6 @@
-/** What agents may call, checked as in `check-entry.ts`. */
+/** Checks of the tools that agents may call, as in `check-entry.ts`. */
 import { defined, urlOf } from "../text/guards.ts";
-import type { Path } from "../document/problem.ts";
+import type { Path } from "../document/diagnostic.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
 import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";
 import type {

@@ -1,6 +1,8 @@
 /** The JSON Schema of an entry file. Checks that compare two places of the file are in `check-entry.ts`. */
+import type { SchemaType } from "../document/describe.ts";
 import { limitProperties } from "./limits.ts";
-import { availableTools, permissionPresets, sandboxModes } from "./model.ts";
+import { availableTools } from "./known-tools.ts";
+import { permissionsSchema, type Permissions } from "./permissions.ts";
 import {
   choice,
   flag,
@@ -9,7 +11,6 @@ import {
   means,
   name,
   named,
-  names,
   object,
   ref,
   text,
@@ -17,7 +18,7 @@ import {
   texts,
   whole,
 } from "./schema-parts.ts";
-import { commandFields, namedModelSchema, workSchema } from "./works.ts";
+import { commandFields, namedModelSchema, workSchema, type Model, type Prompt } from "./works.ts";
 import { outputsSchema } from "./outputs.ts";
 import {
   declarations,
@@ -61,49 +62,9 @@ const model = {
   examples: [{ category: "driving" }, { id: "gpt-5" }],
 };
 
-const permissionRules = object(
-  {
-    preset: choice(permissionPresets, "read-only", "The preset that the rules add to."),
-    read: listOf("glob", "Globs of files that the agent may read. A leading ! denies."),
-    write: listOf("glob", "Globs of files that the agent may write. A leading ! denies."),
-    shell: {
-      description:
-        "true, or patterns of shell commands such as `git diff *`. Every command of a pipeline or list must match. A leading ! denies.",
-      oneOf: [{ const: true }, listOf("command pattern")],
-    },
-    url: {
-      ...names,
-      description: "Patterns of addresses that the agent may fetch. A leading ! denies.",
-    },
-    hosts: {
-      ...names,
-      description:
-        "Hosts that commands may reach: names, *.example.com, localhost. Those of url are included. A leading ! denies.",
-    },
-    sandbox: choice(
-      sandboxModes,
-      "auto",
-      "auto: a sandbox wherever this machine has one; where it has none, tasks that start programs don't run. required: every task needs one. off: no sandbox.",
-    ),
-    tools: listOf(
-      "tool pattern",
-      "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
-    ),
-  },
-  [],
-);
-
-const permissions = {
-  title: "Permissions",
-  description:
-    "What the agent may do: a preset, or rules that add to a preset. Denying rules override allowing rules.",
-  oneOf: [{ type: "string", enum: permissionPresets }, permissionRules],
-  default: "read-only",
-};
-
 const system = object(
   {
-    prompt: ref("prompt", "Instructions for all sessions of a task."),
+    prompt: ref<Prompt>("prompt", "Instructions for all sessions of a task."),
     mode: choice(
       ["replace", "append"],
       "append",
@@ -133,7 +94,10 @@ const availability = object(
     },
     condition: means(
       "condition",
-      ref("prompt", "Sent before the prompt. Must mention job_boolean_true or job_boolean_false."),
+      ref<Prompt>(
+        "prompt",
+        "Sent before the prompt. Must mention job_boolean_true or job_boolean_false.",
+      ),
     ),
   },
   [],
@@ -150,7 +114,10 @@ const criteria = object(
     },
     condition: means(
       "condition",
-      ref("prompt", "Sent after the prompt. Must mention job_boolean_true or job_boolean_false."),
+      ref<Prompt>(
+        "prompt",
+        "Sent after the prompt. Must mention job_boolean_true or job_boolean_false.",
+      ),
     ),
     changed: {
       ...listOf(
@@ -178,7 +145,7 @@ const criteria = object(
     failureAction: object(
       {
         retryTimes: whole("Maximum number of retries if the criteria don't hold.", { minimum: 0 }),
-        additionalPrompt: ref("prompt", "Added to the prompt of a retry."),
+        additionalPrompt: ref<Prompt>("prompt", "Added to the prompt of a retry."),
       },
       ["retryTimes"],
     ),
@@ -189,17 +156,17 @@ const criteria = object(
 
 const task = object(
   {
-    model: ref("model", "Without it, every Ref to this task needs a modelOverride."),
-    prompt: means("prompt of a task", ref("prompt", "What the agent is asked to do.")),
+    model: ref<Model>("model", "Without it, every Ref to this task needs a modelOverride."),
+    prompt: means("prompt of a task", ref<Prompt>("prompt", "What the agent is asked to do.")),
     requireUserInput: flag("Must be true if and only if the prompt uses $user-input.", false),
     availability,
     criteria,
-    system: ref("system", "Replaces the system prompt of the entry."),
-    permissions: ref("permissions", "Replaces the permissions of the entry."),
+    system: ref<SystemPrompt>("system", "Replaces the system prompt of the entry."),
+    permissions: ref<Permissions>("permissions", "Replaces the permissions of the entry."),
     protocol: {
       const: "actions",
       description: "The model answers with documents of the action protocol.",
-    },
+    } as const,
     iterations: whole("With protocol: maximum number of documents in one round of the task.", {
       maximum: 1000,
       default: 20,
@@ -212,12 +179,25 @@ const task = object(
         { const: false },
         object({ iterations: { type: "integer", minimum: 1, maximum: 100 } }, ["iterations"]),
       ],
-    },
+    } as const,
     relics: listOf("relic", "With protocol: the relics of the task. Default: all."),
     monuments: listOf("monument", "With protocol: the monuments of the task. Default: all."),
   },
   ["prompt"],
   { title: "Task" },
+);
+
+const memory = object(
+  {
+    file: named("A Markdown file, relative to the working directory."),
+    max: whole("In bytes. The oldest notes go when there are more.", {
+      minimum: 100,
+      maximum: 100_000,
+      default: 20_000,
+    }),
+  },
+  ["file"],
+  { description: "Notes for later runs: tasks read $memory, and add to it with job_remember." },
 );
 
 const job = object(
@@ -228,18 +208,7 @@ const job = object(
     },
     work: ref("work"),
     outputs: ref("outputs"),
-    memory: object(
-      {
-        file: named("A Markdown file, relative to the working directory."),
-        max: whole("In bytes. The oldest notes go when there are more.", {
-          minimum: 100,
-          maximum: 100_000,
-          default: 20_000,
-        }),
-      },
-      ["file"],
-      { description: "Notes for later runs: tasks read $memory, and add to it with job_remember." },
-    ),
+    memory,
   },
   ["work"],
   { title: "Job" },
@@ -278,6 +247,22 @@ const drivingSessionRetry = object({ modelId: name, retries: { type: "integer", 
   "retries",
 ]);
 
+/** A prompt, when it may run, and what must hold after it. */
+export interface Task extends SchemaType<typeof task> {}
+/** When the task may run. */
+export type Availability = SchemaType<typeof availability>;
+/** When the task has succeeded. */
+export type Criteria = SchemaType<typeof criteria>;
+/** Instructions beside the system prompt of the Copilot runtime, or in its place. */
+export type SystemPrompt = SchemaType<typeof system>;
+/** A Markdown list that tasks read as `$memory`, and add to with `job_remember`. */
+export type Memory = SchemaType<typeof memory>;
+/** A value that a run gets with `--input NAME=VALUE`. */
+export type Input = SchemaType<typeof input>;
+/** A prepared entry has null for an empty cell. */
+export type GridRow = SchemaType<typeof gridRow>;
+export type DrivingSessionRetry = SchemaType<typeof drivingSessionRetry>;
+
 export const entrySchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs entry",
@@ -293,7 +278,7 @@ export const entrySchema = {
           { driving: { id: "qwen3", contextTokens: 32_768, outputTokens: 4_096 } },
         ],
       },
-      promptVariables: map(means("variable", ref("prompt")), {
+      promptVariables: map(means("variable", ref<Prompt>("prompt")), {
         description: "Texts that prompts insert with $name. They may use each other.",
       }),
       inputs: {
@@ -337,7 +322,7 @@ export const entrySchema = {
     model,
     namedModel: namedModelSchema,
     system,
-    permissions,
+    permissions: permissionsSchema,
     limits,
     input,
     task,

@@ -1,4 +1,17 @@
-import { availableTools } from "./model.ts";
+/** The tools with which a model reports to the runner. Each takes one string parameter named `argument`. */
+export const availableTools = [
+  "job_prepare_document",
+  "job_boolean_true",
+  "job_boolean_false",
+  "job_prerequisite_failed",
+] as const;
+export type JobTool = (typeof availableTools)[number];
+
+export const reportedBy: Readonly<Record<string, JobTool>> = {
+  "reported-document": "job_prepare_document",
+  "reported-true-reason": "job_boolean_true",
+  "reported-false-reason": "job_boolean_false",
+};
 
 /** With which a task leaves something for others and for people. Not a part of `availableTools`, which the library exports. */
 const reportTools: readonly string[] = [
@@ -14,7 +27,7 @@ export const allJobTools: readonly string[] = [...availableTools, ...reportTools
 
 export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
 
-/** Of the Copilot runtime, whatever the model and the system; it takes the name for its own tool. */
+/** Tools of the Copilot runtime for any model and system. It takes such a name for its own tool. */
 export const runtimeTools: readonly string[] = [
   "view",
   "grep",

@@ -1,16 +1,15 @@
-import type { Diagnostic } from "../document/diagnostic.ts";
+import type { Diagnostic, Locate, Position } from "../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import type { PreparedEntry } from "./model.ts";
 import { isList, isRecord } from "../text/guards.ts";
 import { type FlowLeaf, preparePlain, type PrepareOptions } from "./prepare.ts";
-import type { Locate, Position } from "../document/problem.ts";
 
 /** A prepared entry with the place of everything in it, or all that is wrong with the file. */
 export type LoadedEntry =
   | {
       readonly kind: "loaded";
       readonly entry: PreparedEntry;
-      /** As the caller named it. */
+      /** The name that the caller passed. */
       readonly file: string;
       /** The position of the value at a path such as `["jobs", "review", "work"]`. */
       readonly locate: Locate;

@@ -52,7 +52,7 @@ export interface MermaidArrow {
   readonly from: string;
   readonly to: string;
   readonly line?: "-->" | "==>" | "-.->";
-  /** As it stands between the bars. Empty: none. */
+  /** Stands between the bars. Empty: none. */
   readonly label?: string;
 }
 
@@ -110,7 +110,7 @@ interface DrawnNode {
   readonly workId?: number;
 }
 
-/** As it is drawn: the nodes that only mark where a construct begins or ends are left out. */
+/** Leaves out the nodes that only mark where a construct begins or ends. */
 function drawing(graph: ChartGraph): {
   readonly nodes: readonly DrawnNode[];
   readonly arrows: readonly MermaidArrow[];

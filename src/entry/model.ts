@@ -1,5 +1,15 @@
 /** The entry: what a user declares. Source of the rules: `docs/entry-format.md`. */
 import type { Limits } from "./limits.ts";
+import type {
+  Availability,
+  Criteria,
+  DrivingSessionRetry,
+  GridRow,
+  Input,
+  Memory,
+  SystemPrompt,
+  Task,
+} from "./entry-schema.ts";
 import type { Outputs } from "./outputs.ts";
 import type { Permissions } from "./permissions.ts";
 import type {
@@ -9,9 +19,11 @@ import type {
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
-import type { Command, Model, NamedModel, Prompt, Work } from "./works.ts";
+import type { NamedModel, Prompt, Work } from "./works.ts";
 
+export { availableTools, reportedBy, type JobTool } from "./known-tools.ts";
 export * from "./limits.ts";
+export type * from "./entry-schema.ts";
 export type { Outputs } from "./outputs.ts";
 export * from "./permissions.ts";
 export * from "./tool-declarations.ts";
@@ -23,111 +35,16 @@ export interface Models {
   readonly [category: string]: NamedModel;
 }
 
-export interface Availability {
-  /** There must be a changed file (`true`), or one that the globs match. Otherwise the task is skipped. */
-  readonly change?: true | readonly string[];
-  readonly previousTasks?: readonly string[];
-  /** Asked in the driving session; holds when `job_boolean_true` is the last boolean tool called. */
-  readonly condition?: Prompt;
-}
-
-export interface FailureAction {
-  readonly retryTimes: number;
-  readonly additionalPrompt?: Prompt;
-}
-
-export interface Criteria {
-  /** Tools that must have run, successfully, in the last turn of the task session. */
-  readonly toolExecuted?: readonly string[];
-  /** Globs: one of these files must differ from the start of the task. */
-  readonly changed?: readonly string[];
-  /** Must exit with 0. Run after `toolExecuted` and before `condition`. */
-  readonly commands?: readonly Command[];
-  /** JSON Schema of an object: `job_result` must have been called with arguments that fit. */
-  readonly result?: object;
-  readonly condition?: Prompt;
-  /** `false` puts availability and criteria checks into sessions of their own. Default: true. */
-  readonly runConditionInSameSession?: boolean;
-  readonly failureAction: FailureAction;
-}
-
-/** Instructions beside the system prompt of the Copilot runtime, or in its place. */
-export interface SystemPrompt {
-  readonly prompt: Prompt;
-  /** `replace`: without the runtime's own, its rules of safety included. Default: `append`, after it. */
-  readonly mode?: "replace" | "append";
-}
-
-/** A prompt, when it may run, and what must hold after it. */
-export interface Task {
-  /** The model that does the work. Without it, every work of the task needs a `modelOverride`. */
-  readonly model?: Model;
-  /** The prompt, which may contain variables. */
-  readonly prompt: Prompt;
-  /** Whether the prompt uses `$user-input`. Default: false. */
-  readonly requireUserInput?: boolean;
-  /** What must hold before the task runs. */
-  readonly availability?: Availability;
-  /** What must hold after it, and how often it is retried. */
-  readonly criteria?: Criteria;
-  /** The system prompt of all sessions of the task. Default: the entry's. */
-  readonly system?: SystemPrompt;
-  /** Replaces the entry's permissions for this task. */
-  readonly permissions?: Permissions;
-  /** `actions`: the model answers with documents of the action protocol. Default: one turn, with tool calls. */
-  readonly protocol?: "actions";
-  /** With `protocol`: how many documents are accepted in one round of the task. Default: 20. */
-  readonly iterations?: number;
-  /** With `protocol`: documents before the first, in which actions only read. Default: false. */
-  readonly preThinking?: false | { readonly iterations: number };
-  /** With `protocol`: names of the relics that the model may choose. Default: all of the entry. */
-  readonly relics?: readonly string[];
-  /** With `protocol`: names of the monuments that the model may address. Default: all of the entry. */
-  readonly monuments?: readonly string[];
-}
-
 /** A tree of works under a name: what `startJob` runs. */
 export interface Job<Id extends number = never> {
   /** Derived from the tasks; where an author states it, it must be right. */
   readonly requireUserInput?: boolean;
-  /** What runs, in which order. */
+  /** The tree of steps. */
   readonly work: Work<Id>;
-  /** What it publishes, in place of that of the entry. */
+  /** Replaces the outputs of the entry. */
   readonly outputs?: Outputs;
   /** Notes that its tasks keep for later runs. */
   readonly memory?: Memory;
-}
-
-/** A Markdown list that tasks read as `$memory`, and add to with `job_remember`. */
-export interface Memory {
-  /** Relative to the working directory, and in it. */
-  readonly file: string;
-  /** Bytes of UTF-8: the oldest notes go when there are more. Default: 20,000. */
-  readonly max?: number;
-}
-
-export interface GridCell {
-  readonly name: string;
-  readonly jobName: string;
-}
-
-export interface GridRow {
-  readonly keyword: string;
-  /** null or undefined: an empty cell. A prepared entry has null. */
-  readonly jobs: readonly (GridCell | null | undefined)[];
-}
-
-export interface DrivingSessionRetry {
-  readonly modelId: string;
-  readonly retries: number;
-}
-
-/** What a run can be given with `--input NAME=VALUE`. */
-export interface Input {
-  readonly description: string;
-  readonly required?: boolean;
-  readonly default?: string;
-  readonly options?: readonly string[];
 }
 
 /** The file: models, prompt variables, tasks, jobs, permissions, limits. `validateEntry` checks and prepares it. */
@@ -137,13 +54,13 @@ export interface Entry<Id extends number = never> {
   readonly models: Models;
   /** Texts that prompts refer to as `$name`. */
   readonly promptVariables?: Readonly<Record<string, Prompt>>;
-  /** What a run can be given, by name: `$input-NAME`. */
+  /** Inputs of a run by name. Prompts insert them with `$input-NAME`. */
   readonly inputs?: Readonly<Record<string, Input>>;
   /** By name. */
   readonly tasks: Readonly<Record<string, Task>>;
   /** By name. */
   readonly jobs: Readonly<Record<string, Job<Id>>>;
-  /** What a job publishes. */
+  /** The outputs of every job without its own. */
   readonly outputs?: Outputs;
   /** How a portal lists the jobs. */
   readonly grid?: readonly GridRow[];
@@ -187,28 +104,15 @@ export interface PreparedTask extends Task {
   readonly availability?: Availability & { readonly condition?: ExpandedPrompt };
   readonly criteria?: Criteria & {
     readonly condition?: ExpandedPrompt;
-    readonly failureAction: FailureAction & { readonly additionalPrompt?: ExpandedPrompt };
+    readonly failureAction: Criteria["failureAction"] & {
+      readonly additionalPrompt?: ExpandedPrompt;
+    };
   };
 }
 
 export interface PreparedJob extends Job<number> {
   readonly requireUserInput: boolean;
 }
-
-/** What a model reports to the runner with. Each takes one string parameter named `argument`. */
-export const availableTools = [
-  "job_prepare_document",
-  "job_boolean_true",
-  "job_boolean_false",
-  "job_prerequisite_failed",
-] as const;
-export type JobTool = (typeof availableTools)[number];
-
-export const reportedBy: Readonly<Record<string, JobTool>> = {
-  "reported-document": "job_prepare_document",
-  "reported-true-reason": "job_boolean_true",
-  "reported-false-reason": "job_boolean_false",
-};
 
 /** Variables whose values are known only while a task runs. */
 export const runtimeVariables = [

@@ -1,26 +1,56 @@
 /** Where permissions start from: see `docs/permissions.md`. */
-export type PermissionPreset = "read-only" | "workspace" | "all";
-/** All of them, from the strictest on. */
-export const permissionPresets: readonly PermissionPreset[] = ["read-only", "workspace", "all"];
+import type { SchemaType } from "../document/describe.ts";
+import { choice, listOf, names, object } from "./schema-parts.ts";
 
-/** Fields add to the preset (default `read-only`); a pattern that starts with `!` denies, and deny wins. */
-export interface PermissionRules {
-  readonly preset?: PermissionPreset;
-  readonly read?: readonly string[];
-  readonly write?: readonly string[];
-  readonly shell?: true | readonly string[];
-  readonly url?: readonly string[];
-  /** Hosts that commands may reach: names, `*.example.com`, `localhost`. Those of `url` are among them. */
-  readonly hosts?: readonly string[];
-  readonly tools?: readonly string[];
-  /** Whether the system enforces all this for programs. Default: `auto`. */
-  readonly sandbox?: SandboxMode;
-}
+/** From the strictest on. */
+export const permissionPresets = ["read-only", "workspace", "all"] as const;
+/** Permissions without further rules. */
+export type PermissionPreset = (typeof permissionPresets)[number];
 
-/** `auto`: without a sandbox here, only tasks that start no programs run. `required`: every task needs one. */
-export type SandboxMode = "auto" | "required" | "off";
-/** All of them, from the weakest on. */
-export const sandboxModes: readonly SandboxMode[] = ["off", "auto", "required"];
+/** From the weakest on. */
+export const sandboxModes = ["off", "auto", "required"] as const;
+export type SandboxMode = (typeof sandboxModes)[number];
 
-/** What an agent may do: a preset, or rules that add to one. */
-export type Permissions = PermissionPreset | PermissionRules;
+const permissionRules = object(
+  {
+    preset: choice(permissionPresets, "read-only", "The preset that the rules add to."),
+    read: listOf("glob", "Globs of files that the agent may read. A leading ! denies."),
+    write: listOf("glob", "Globs of files that the agent may write. A leading ! denies."),
+    shell: {
+      description:
+        "true, or patterns of shell commands such as `git diff *`. Every command of a pipeline or list must match. A leading ! denies.",
+      oneOf: [{ const: true }, listOf("command pattern")],
+    } as const,
+    url: {
+      ...names,
+      description: "Patterns of addresses that the agent may fetch. A leading ! denies.",
+    },
+    hosts: {
+      ...names,
+      description:
+        "Hosts that commands may reach: names, *.example.com, localhost. Those of url are included. A leading ! denies.",
+    },
+    sandbox: choice(
+      sandboxModes,
+      "auto",
+      "auto: a sandbox wherever this machine has one; where it has none, tasks that start programs don't run. required: every task needs one. off: no sandbox.",
+    ),
+    tools: listOf(
+      "tool pattern",
+      "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
+    ),
+  },
+  [],
+);
+
+export const permissionsSchema = {
+  title: "Permissions",
+  description:
+    "What the agent may do: a preset, or rules that add to a preset. Denying rules override allowing rules.",
+  oneOf: [{ type: "string", enum: permissionPresets }, permissionRules],
+  default: "read-only",
+} as const;
+
+export type PermissionRules = SchemaType<typeof permissionRules>;
+/** A preset of permissions, or rules that add to one. */
+export type Permissions = SchemaType<typeof permissionsSchema>;

@@ -1,6 +1,14 @@
 import { checkEntry } from "./check-entry.ts";
 import { entryCheck, entryNames, type EntryNames, salvage } from "./problems.ts";
-import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
+import {
+  type Diagnostic,
+  DiagnosticsError,
+  type Path,
+  type Place,
+  type Problem,
+  toDiagnostics,
+  valueAt,
+} from "../document/diagnostic.ts";
 import type {
   DeclaredTools,
   Entry,
@@ -18,13 +26,6 @@ import type {
 } from "./model.ts";
 import { defined, isList, isText } from "../text/guards.ts";
 import { plainCopy } from "../document/plain.ts";
-import {
-  type Path,
-  type Place,
-  type Problem,
-  toDiagnostics,
-  valueAt,
-} from "../document/problem.ts";
 import {
   insertPromptFiles,
   placeInPrompt,
@@ -53,7 +54,7 @@ export type PrepareResult =
 export interface PrepareOptions extends Place {
   readonly codePath?: string;
   readonly checks?: WarningChecks;
-  /** Without it, an entry with prompts in files is rejected. */
+  /** Default: an entry with prompts in files is rejected. */
   readonly readPrompt?: ReadPrompt;
 }
 

@@ -1,6 +1,6 @@
 import { defined, isList, isRecord } from "../text/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { type Path, type Problem, valueAt } from "../document/problem.ts";
+import { type Path, type Problem, valueAt } from "../document/diagnostic.ts";
 import { suggestion } from "../document/suggest.ts";
 import { entrySchema } from "./entry-schema.ts";
 import type { Entry } from "./model.ts";
@@ -9,7 +9,7 @@ export const entryCheck = schemaCheck<Entry>(entrySchema, "entry");
 
 export interface Hint {
   readonly hint?: string;
-  /** Of the value, what is wrong. */
+  /** The wrong part of the value. */
   readonly text?: string;
 }
 
@@ -58,7 +58,7 @@ export class Problems {
   }
 }
 
-/** What is valid, but probably not intended. */
+/** A problem that is valid, but probably not intended. */
 export function warning(path: Path, reason: string, hint?: string): Problem {
   const codePath = entryCheck.codePath(path);
   return { path, codePath, reason, severity: "warning", ...defined({ hint }) };

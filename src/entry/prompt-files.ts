@@ -1,6 +1,6 @@
 /** Prompts in files of their own: their text replaces `{ file }` before anything else looks at the entry. */
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import { type Path, type Position, type Problem, valueAt } from "../document/problem.ts";
+import { type Path, type Position, type Problem, valueAt } from "../document/diagnostic.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { entryCheck } from "./problems.ts";
 

@@ -5,8 +5,13 @@
  */
 import { defined } from "../text/guards.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import type { Entry, ExpandedPrompt, Prompt, Task } from "./model.ts";
-import { runtimeVariable } from "./runtime-variables.ts";
+import {
+  type Entry,
+  type ExpandedPrompt,
+  type Prompt,
+  type Task,
+  runtimeVariables,
+} from "./model.ts";
 
 /** `$$`, or a variable with its name (words joined by hyphens) as the first group. */
 export const variablePattern = /\$\$|\$([A-Za-z][A-Za-z0-9]*(?:-[A-Za-z][A-Za-z0-9]*)*)/g;
@@ -210,4 +215,42 @@ export function promptsOf(task: Task | undefined): Prompt[] {
     task?.criteria?.condition,
     task?.criteria?.failureAction.additionalPrompt,
   ].filter((prompt) => prompt !== undefined);
+}
+
+const ofJob = [
+  "change-base",
+  "change-head",
+  "change-files",
+  "change-diff",
+  "item",
+  "item-index",
+  "memory",
+] as const;
+
+const families = {
+  "report-of-": "report",
+  "result-of-": "result",
+  "findings-of-": "findings",
+  "input-": "input",
+} as const;
+
+export type RuntimeVariable =
+  | { readonly kind: "fixed"; readonly name: string }
+  | { readonly kind: "report" | "result" | "findings"; readonly of: string }
+  | { readonly kind: "input"; readonly of: string };
+
+const fixed: ReadonlySet<string> = new Set([
+  ...runtimeVariables.map((name) => name.slice(1)),
+  ...ofJob,
+]);
+
+export const fixedVariables: readonly string[] = [...fixed];
+
+/** `name`: without `$`. Undefined if no such variable can have a value. */
+export function runtimeVariable(name: string): RuntimeVariable | undefined {
+  if (fixed.has(name)) return { kind: "fixed", name };
+  for (const [start, kind] of Object.entries(families)) {
+    if (name.startsWith(start)) return { kind, of: name.slice(start.length) };
+  }
+  return undefined;
 }

@@ -1,4 +1,5 @@
 import { defined } from "../text/guards.ts";
+import type { Described } from "../document/describe.ts";
 import { meaning } from "../document/schema-check.ts";
 
 export type Meaning =
@@ -10,7 +11,7 @@ export type Meaning =
   | "relic"
   | "monument"
   | "tool"
-  /** Of the entry, or a job tool. */
+  /** A tool of the entry, or a job tool. */
   | "tool of a task"
   /** Must not be that of a task. */
   | "name of a work"
@@ -25,31 +26,35 @@ export type Meaning =
 export type PromptMeaning =
   "variable" | "prompt" | "prompt of a task" | "prompt of a work" | "condition";
 
-export function means(what: Meaning, schema: object = name): object {
-  return { ...schema, [meaning]: what };
+export function means<const S extends object = typeof name>(what: Meaning, schema?: S): S {
+  const given: object = schema ?? name;
+  return withMeaning({ ...given, [meaning]: what });
 }
 
-export function listOf(what: Meaning, description?: string, more: object = {}): object {
-  return { type: "array", items: means(what), ...more, ...defined({ description }) };
+/** The meaning is no keyword, and not a part of the type. */
+// eslint-disable-next-line typescript/no-unnecessary-type-parameters
+function withMeaning<S>(schema: object): S;
+function withMeaning(schema: object): object {
+  return schema;
 }
+
+export const listOf = (what: Meaning, description?: string, more: object = {}) =>
+  ({ type: "array", items: means(what), ...more, ...defined({ description }) }) as const;
 
 export const text = { type: "string" } as const;
 export const name = { type: "string", minLength: 1 } as const;
 export const texts = { type: "array", items: text } as const;
 export const names = { type: "array", items: name } as const;
 
-export const textOf = (description: string) => ({ ...text, description });
-export const named = (description: string) => ({ ...name, description });
-export const flag = (description: string, fallback: boolean) => ({
-  type: "boolean",
-  default: fallback,
-  description,
-});
-export const choice = (values: readonly string[], fallback: string, description: string) => ({
-  enum: values,
-  default: fallback,
-  description,
-});
+export const textOf = (description: string) => ({ ...text, description }) as const;
+export const named = (description: string) => ({ ...name, description }) as const;
+export const flag = (description: string, fallback: boolean) =>
+  ({ type: "boolean", default: fallback, description }) as const;
+export const choice = <const Values extends readonly string[]>(
+  values: Values,
+  fallback: Values[number],
+  description: string,
+) => ({ enum: values, default: fallback, description }) as const;
 
 interface Bounds {
   readonly minimum?: number;
@@ -58,28 +63,24 @@ interface Bounds {
 }
 
 /** A whole number from 1 on. */
-export const whole = (description: string, bounds: Bounds = {}) => ({
-  type: "integer",
-  minimum: 1,
-  ...bounds,
-  description,
-});
+export const whole = (description: string, bounds: Bounds = {}) =>
+  ({ type: "integer", minimum: 1, ...bounds, description }) as const;
 /** A number over 0. */
-export const positive = (description: string, bounds: Bounds = {}) => ({
-  type: "number",
-  exclusiveMinimum: 0,
-  ...bounds,
-  description,
-});
+export const positive = (description: string, bounds: Bounds = {}) =>
+  ({ type: "number", exclusiveMinimum: 0, ...bounds, description }) as const;
 
-export function ref(definition: string, description?: string): object {
+export function ref<T = unknown>(
+  definition: string,
+  description?: string,
+): Described<T> & { readonly $ref: string } {
   return { $ref: `#/$defs/${definition}`, ...defined({ description }) };
 }
 
-export function object(properties: object, required: readonly string[], more: object = {}): object {
-  return { type: "object", ...more, properties, required, additionalProperties: false };
-}
+export const object = <const P extends object, const R extends readonly string[]>(
+  properties: P,
+  required: R,
+  more: object = {},
+) => ({ type: "object", ...more, properties, required, additionalProperties: false }) as const;
 
-export function map(values: object, more: object): object {
-  return { type: "object", ...more, additionalProperties: values };
-}
+export const map = <const V extends object>(values: V, more: object) =>
+  ({ type: "object", ...more, additionalProperties: values }) as const;

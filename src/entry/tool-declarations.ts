@@ -1,3 +1,4 @@
+import type { SchemaType } from "../document/describe.ts";
 import type { Permissions } from "./permissions.ts";
 import {
   flag,
@@ -15,99 +16,8 @@ import {
   whole,
 } from "./schema-parts.ts";
 
-/** A command or a module of the repository that agents may call. Declaring a tool grants nothing. */
-export type ToolDeclaration = ToolCommon &
-  (
-    | {
-        /** The program and its arguments, without a shell. Runs in the working directory. */
-        readonly command: readonly string[];
-      }
-    | {
-        /** JavaScript or TypeScript, relative to the working directory; loaded in a process of its own. */
-        readonly module: string;
-        /** The name of the function. Default: `default`. */
-        readonly export?: string;
-      }
-  );
-
-interface ToolCommon {
-  /** For the model. */
-  readonly description: string;
-  /** JSON Schema of the arguments, which are one object. */
-  readonly parameters: object;
-  /** Of one call. Default: 600. */
-  readonly timeoutSeconds?: number;
-  /** Whether it changes nothing. Default: false. */
-  readonly readOnly?: boolean;
-  /** Whether its calls may run beside other calls. Default: false. */
-  readonly parallelSafe?: boolean;
-  readonly build?: ToolBuild;
-}
-
-export interface ToolBuild {
-  readonly command: readonly string[];
-  /** Globs of the files that the result depends on. */
-  readonly inputs: readonly string[];
-  /** Default: 10. */
-  readonly minutes?: number;
-}
-
-/** A server of the Model Context Protocol: a program that is started, or an address. */
-export type McpServer = {
-  /** The only tools of it that are offered. Default: all. */
-  readonly tools?: readonly string[];
-  /** Whether a task that may use it fails if it can't be used. Default: true. */
-  readonly required?: boolean;
-  /** How long a start may take. Default: `defaultStartSeconds`. */
-  readonly startSeconds?: number;
-  /** How long a call may take. Default: 600. */
-  readonly timeoutSeconds?: number;
-} & (
-  | {
-      readonly command: string;
-      readonly args?: readonly string[];
-      /** `env:NAME` is the value of an environment variable that the caller has allowed. */
-      readonly env?: Readonly<Record<string, string>>;
-      /** What its program may do. Default: as much as the task that uses it; tasks of other permissions get a server of their own. */
-      readonly permissions?: Permissions;
-    }
-  | {
-      readonly url: string;
-      /** As `env`. */
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-);
-
-/** How the model server is reached, beside its address and key. */
-export interface ProviderSettings {
-  /** `env:NAME` is the value of an environment variable that the caller has allowed. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** How long a server that isn't running is waited for. Default: not at all. */
-  readonly startSeconds?: number;
-}
-
 /** `npx -y` with an empty cache takes half of it. */
 export const defaultStartSeconds = 60;
-
-/** A source of knowledge. */
-export interface RelicDeclaration {
-  /** What it is about, for the model. */
-  readonly description: string;
-  /** Globs within the working directory. One that starts with `!` excludes. */
-  readonly files: readonly string[];
-  /** Of an excerpt, or of the answer to a query. Default: 2,000. */
-  readonly maxTokens?: number;
-}
-
-/** A bundle of tools and relics under a name. Its members are addressed as `name.member`. */
-export interface MonumentDeclaration {
-  /** What it is for, for the model. */
-  readonly description?: string;
-  /** Names of tools of the entry, or `server/tool`. */
-  readonly tools?: readonly string[];
-  /** Names of relics of the entry. */
-  readonly relics?: readonly string[];
-}
 
 export const toolName = {
   type: "string",
@@ -119,11 +29,11 @@ const command = {
   items: name,
   minItems: 1,
   description: "The program and its arguments, without a shell. Runs in the working directory.",
-};
+} as const;
 
-function oneOfFields(...fields: readonly string[]): object {
-  return { oneOf: fields.map((field) => ({ required: [field] })) };
-}
+const oneOfFields = (...fields: readonly string[]) => ({
+  oneOf: fields.map((required) => ({ required: [required] })),
+});
 
 const callLimit = positive("Time limit of one call.", { maximum: 86_400, default: 600 });
 
@@ -166,12 +76,7 @@ const variable = "[A-Za-z_][A-Za-z0-9_]*";
 const reference =
   "env: must be followed by the name of an environment variable, as in env:DOCS_TOKEN";
 
-function passed(
-  description: string,
-  propertyNames: object,
-  pattern: string,
-  controls: string,
-): object {
+function passed(description: string, propertyNames: object, pattern: string, controls: string) {
   const harmless = {
     pattern: `^[^${controls}]*$`,
     description: "Must not contain control characters.",
@@ -211,7 +116,7 @@ export const mcpServerSchema = object(
     ),
     url: named("The address of a server that is already running: Streamable HTTP."),
     headers,
-    permissions: ref(
+    permissions: ref<Permissions>(
       "permissions",
       "What the program may do. Default: as much as the task that uses it.",
     ),
@@ -267,10 +172,33 @@ export const monumentSchema = object(
   { title: "Monument" },
 );
 
-export function declarations(
-  definition: string,
-  propertyNames: object,
-  description: string,
-): object {
-  return { ...map(ref(definition), { description }), propertyNames };
+export function declarations<T>(definition: string, propertyNames: object, description: string) {
+  return { ...map(ref<T>(definition), { description }), propertyNames };
 }
+
+type ToolFields = SchemaType<typeof toolSchema>;
+/** A command or a module of the repository that agents may call. Declaring a tool grants nothing. */
+export type ToolDeclaration = Omit<ToolFields, "command" | "module" | "export"> &
+  (
+    | Pick<Required<ToolFields>, "command">
+    | (Pick<Required<ToolFields>, "module"> & Pick<ToolFields, "export">)
+  );
+export type ToolBuild = NonNullable<ToolFields["build"]>;
+
+type ServerFields = SchemaType<typeof mcpServerSchema>;
+/** A server of the Model Context Protocol: a program that is started, or an address. */
+export type McpServer = Pick<
+  ServerFields,
+  "tools" | "required" | "startSeconds" | "timeoutSeconds"
+> &
+  (
+    | (Pick<Required<ServerFields>, "command"> & Pick<ServerFields, "args" | "env" | "permissions">)
+    | (Pick<Required<ServerFields>, "url"> & Pick<ServerFields, "headers">)
+  );
+
+/** How the model server is reached, beside its address and key. */
+export type ProviderSettings = SchemaType<typeof providerSchema>;
+/** A source of knowledge. */
+export type RelicDeclaration = SchemaType<typeof relicSchema>;
+/** A bundle of tools and relics under a name. Its members are addressed as `name.member`. */
+export type MonumentDeclaration = SchemaType<typeof monumentSchema>;

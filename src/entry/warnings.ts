@@ -1,6 +1,6 @@
 /** Finds mistakes of authors that leave an entry valid. */
 import { isRecord, isText } from "../text/guards.ts";
-import type { Path, Problem } from "../document/problem.ts";
+import type { Path, Problem } from "../document/diagnostic.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { allJobTools, protocolTools, runtimeTools } from "./known-tools.ts";
 import {

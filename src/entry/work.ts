@@ -1,5 +1,5 @@
-/** What is inside of each kind of work stands in `placedParts` and `mapParts` alone. */
-import type { Path } from "../document/problem.ts";
+/** `placedParts` and `mapParts` alone know the parts of each kind of work. */
+import type { Path } from "../document/diagnostic.ts";
 import type {
   Command,
   CompositeWork,

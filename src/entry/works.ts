@@ -1,4 +1,5 @@
-/** What a job does, and in which order: the kinds of work. Source of the rules: `docs/entry-format.md`. */
+/** The kinds of work that make up a job. Source of the rules: `docs/entry-format.md`. */
+import type { SchemaType } from "../document/describe.ts";
 import {
   choice,
   flag,
@@ -19,41 +20,31 @@ export type Prompt = string | readonly string[];
 /** A model by its category (a key of `Entry.models`) or by its id. */
 export type Model = { readonly category: string } | { readonly id: string };
 
-/** Its id, and how much it reads and writes. */
-export type NamedModel = string | ({ readonly id: string } & ModelLimits);
-
-export interface ModelLimits {
-  /** How many tokens fit into a request and its answer. Default: what the model server tells. */
-  readonly contextTokens?: number;
-  /** An answer is cut off at about so many tokens. Default: 8,192 with a model server of one's own. */
-  readonly outputTokens?: number;
-}
-
-export function idOf(model: NamedModel): string {
-  return typeof model === "string" ? model : model.id;
-}
-
 export const namedModelSchema = {
   title: "Named model",
   description: "The id of a model, alone or with its limits.",
   type: ["string", "object"],
   minLength: 1,
-  ...object(
-    {
-      id: named("The id of a model, passed to the provider unchanged."),
-      contextTokens: whole(
-        "How many tokens fit into a request and its answer. Default: what the model server tells.",
-      ),
-      outputTokens: whole(
-        "An answer is cut off at about so many tokens. Default: 8,192 with a model server of your own.",
-      ),
-    },
-    ["id"],
-    { type: ["string", "object"] },
-  ),
-};
+  properties: {
+    id: named("The id of a model, passed to the provider unchanged."),
+    contextTokens: whole(
+      "How many tokens fit into a request and its answer. Default: what the model server tells.",
+    ),
+    outputTokens: whole(
+      "An answer is cut off at about so many tokens. Default: 8,192 with a model server of your own.",
+    ),
+  },
+  required: ["id"],
+  additionalProperties: false,
+} as const;
+export type NamedModel = SchemaType<typeof namedModelSchema>;
+export type ModelLimits = Omit<Exclude<NamedModel, string>, "id">;
 
-/** As an author writes it; `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
+export function idOf(model: NamedModel): string {
+  return typeof model === "string" ? model : model.id;
+}
+
+/** A tree of steps as an author writes it. `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
 export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
   Leaf | CompositeWork<Id, Leaf>;
 
@@ -64,7 +55,7 @@ export type CompositeWork<Id extends number = never, Leaf extends LeafWork<Id> =
   | AltWork<Id, Leaf>
   | EachWork<Id, Leaf>;
 
-/** What runs: everything else only says when. */
+/** A leaf runs something; all other kinds only say when. */
 export type LeafWork<Id extends number = never> = TaskWork<Id> | FlowWork<Id> | RunWork<Id>;
 
 export type TaskWork<Id extends number = never> = {
@@ -82,19 +73,29 @@ export type FlowWork<Id extends number = never> = {
   readonly params?: Readonly<Record<string, Prompt>>;
 } & Numbered<Id>;
 
-/** A command that the author wrote. The permissions of agents don't apply to it. */
-export interface Command {
-  /** A string is run by `bash`, a list without a shell. Never expanded: variables come in the environment. */
-  readonly run: string | readonly string[];
-  /** Default: `defaultCommandMinutes`. */
-  readonly minutes?: number;
-  /** What it is called. Default: the command itself. */
-  readonly name?: string;
-  /** Names of variables that it needs beside the common ones. The caller must allow them (`--env`). */
-  readonly env?: readonly string[];
-}
-
 export const defaultCommandMinutes = 30;
+
+export const commandFields = {
+  run: {
+    type: ["string", "array"],
+    description:
+      "The command. A string is run by bash, a list without a shell. Variables such as $AGENT_JOBS_ITEM come in the environment.",
+    items: { type: "string" },
+    minItems: 1,
+    minLength: 1,
+  },
+  minutes: positive("The time limit of the command.", { default: defaultCommandMinutes }),
+  name: { ...text, minLength: 1, description: "What it is called. Default: the command." },
+  env: {
+    type: "array",
+    items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
+    description:
+      "Names of environment variables that it needs, such as NPM_TOKEN. Must be allowed with --env.",
+  },
+} as const;
+const commandSchema = object(commandFields, ["run"]);
+/** A command that the author wrote. The permissions of agents don't apply to it. */
+export type Command = SchemaType<typeof commandSchema>;
 
 /** Succeeds if its command exits with 0. No task: `previousTasks` passes over it. */
 export type RunWork<Id extends number = never> = { readonly kind: "Run" } & Command & Numbered<Id>;
@@ -117,9 +118,8 @@ export interface ParallelWork<Id extends number = never, Leaf extends LeafWork<I
   readonly onCrash?: OnCrash;
 }
 
-/** `stop`: a crash ends the job. `continue`: it is a failure of the part that it is in. Default: `stop`. */
-export type OnCrash = "stop" | "continue";
-export const onCrashes: readonly OnCrash[] = ["stop", "continue"];
+export const onCrashes = ["stop", "continue"] as const;
+export type OnCrash = (typeof onCrashes)[number];
 
 export interface LoopWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
   readonly kind: "Loop";
@@ -170,25 +170,6 @@ export type ItemSource =
   | Command
   /** A list in the structured result of a task. `path`: a JSON pointer; default: the result itself. */
   | { readonly result: string; readonly path?: string };
-
-export const commandFields = {
-  run: {
-    type: ["string", "array"],
-    description:
-      "The command. A string is run by bash, a list without a shell. Variables such as $AGENT_JOBS_ITEM come in the environment.",
-    items: { type: "string" },
-    minItems: 1,
-    minLength: 1,
-  },
-  minutes: positive("The time limit of the command.", { default: defaultCommandMinutes }),
-  name: { ...text, minLength: 1, description: "What it is called. Default: the command." },
-  env: {
-    type: "array",
-    items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
-    description:
-      "Names of environment variables that it needs, such as NPM_TOKEN. Must be allowed with --env.",
-  },
-};
 
 function condition(description: string): object {
   const prefixItems = [{ type: "boolean" }, ref("work")];

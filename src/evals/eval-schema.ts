@@ -1,4 +1,4 @@
-import type { SchemaType } from "../document/schema-type.ts";
+import type { SchemaType } from "../document/describe.ts";
 import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
 import { filled, map, text, whole } from "../rehearsal/format/schema-parts.ts";
 

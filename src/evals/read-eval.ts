@@ -1,7 +1,11 @@
 /** An eval from its file, checked against its entries: what will run, or every problem at its line. */
 import { dirname, isAbsolute, join } from "node:path";
-import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import type { Locate, Path } from "../document/problem.ts";
+import {
+  type Diagnostic,
+  DiagnosticsError,
+  type Locate,
+  type Path,
+} from "../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { suggestion } from "../document/suggest.ts";

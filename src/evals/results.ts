@@ -1,7 +1,8 @@
 /** The files of an eval: its results as JSON lines, and the baseline. */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { parsedJson } from "../text/guards.ts";
-import * as is from "../events/shape.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import * as is from "../document/describe.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "../run/options.ts";
 import { writeTextFile } from "../run/options-paths.ts";
@@ -21,6 +22,7 @@ const line = is.tagged("type", {
   ended: {},
 });
 type Line = is.TypeOf<typeof line>;
+const lineCheck = schemaCheck<Line>(line, "line");
 export type RunResult = Extract<Line, { readonly type: "run" }>;
 
 /** The results of an earlier version of a case count only for what they have spent. */
@@ -34,7 +36,7 @@ export class Results {
     const found = (readIfThere(file, "the results ") ?? "")
       .split("\n")
       .map((one) => parsedJson(one))
-      .filter((value) => is.fits(line, value));
+      .filter((value) => lineCheck.accepts(value));
     this.#lines = found.some(({ type }) => type === "ended") ? [] : found;
     // The half line of a process that was killed is left out.
     this.#write(writeFileSync, this.#lines);
@@ -70,15 +72,17 @@ export class Results {
 const passes = is.record({ passed: is.count, runs: is.count });
 const baseline = is.record({ version: is.exactly(1), cases: is.dictionary(passes) });
 export type Passes = is.TypeOf<typeof passes>;
-export type Baseline = is.TypeOf<typeof baseline>["cases"];
+type BaselineFile = is.TypeOf<typeof baseline>;
+export type Baseline = BaselineFile["cases"];
+const baselineCheck = schemaCheck<BaselineFile>(baseline, "baseline");
 
 /** Throws a `UsageError`. `mayLack`: the file may be missing; then it has no cases. */
 export function readBaseline(file: string, mayLack: boolean): Baseline {
   const text = readIfThere(file, "the baseline ", mayLack ? undefined : "--update-baseline");
   if (text === undefined) return {};
   const value = parsedJson(text);
-  if (!is.fits(baseline, value))
-    throw new UsageError(`${file} is not a baseline: ${is.faultOf(baseline, value) ?? ""}`);
+  if (!baselineCheck.accepts(value))
+    throw new UsageError(`${file} is not a baseline: ${baselineCheck.fault(value)}`);
   return value.cases;
 }
 

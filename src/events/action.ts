@@ -1,6 +1,6 @@
 /** One event for each transition of an action. The executor emits them without `work`, which the task adds. */
-import * as is from "./shape.ts";
-import type { TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 /** The words of the protocol, which the model reads as well. */
 const ran = ["succeeded", "failed", "timed_out", "cancelled"] as const;
@@ -13,7 +13,7 @@ export const actionEvent = is.tagged("type", {
   "actions.accepted": {
     /** Accepted documents, from 1 on. */
     iteration: is.natural,
-    /** What the model says about itself. The real status of each action is in its events. */
+    /** Claimed by the model. The real status of each action is in its events. */
     claimedStatus: is.text,
     thoughts: is.list(is.record({ type: is.text, content: is.text })),
     variables: is.record({ set: is.list(is.text), deleted: is.list(is.text) }),
@@ -59,7 +59,7 @@ export const actionEvent = is.tagged("type", {
     /** Since its start. 0 if it never started. */
     milliseconds: is.amount,
     reason: is.optional(is.text),
-    /** Of a skipped action: the one that it needed. */
+    /** The failed action that a skipped one needed. */
     cause: is.optional(is.record({ id: is.text, status })),
     output: is.optional(is.text),
     outputCharacters: is.optional(is.count),

@@ -1,7 +1,7 @@
 /** Why a turn did not end well. Only `crashRemedy` decides whether an error is worth a retry. */
 import { sentence } from "../text/truncate.ts";
-import * as is from "./shape.ts";
-import type { Tagged, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { Tagged, TypeOf } from "../document/describe.ts";
 
 const overloads = {
   "rate-limited": {
@@ -13,7 +13,7 @@ const overloads = {
 };
 
 const refusals = {
-  /** Without a status: the runtime had no credentials to send. */
+  /** `status` is absent if the runtime had no credentials to send. */
   auth: { status: is.optional(is.count) },
   forbidden: { status: is.exactly(403) },
   "not-found": { status: is.exactly(404) },
@@ -88,7 +88,7 @@ export type Remedy = (
   | { readonly kind: "retry-later"; readonly overload: Overload }
   | { readonly kind: "give-up" }
 ) & {
-  /** What a user can do when no attempt is left. Absent: the message of the crash says it. */
+  /** Advice for the user when no attempt is left. Absent: the message of the crash says it. */
   readonly advice?: string;
 };
 
@@ -242,7 +242,7 @@ export function crashStatus(crash: Crash): number | undefined {
   return "status" in crash ? crash.status : undefined;
 }
 
-/** What the status of an answer means; undefined if it is no refusal, or one that is worth a retry at once. */
+/** Reads the status of an answer. Undefined: it is not a refusal, or is retried at once. */
 export function refusalOf(status: number): Refusal | undefined {
   switch (status) {
     case 401:

@@ -2,8 +2,8 @@ import { plural, secondsText } from "../text/numbers.ts";
 import { crash } from "./crash.ts";
 import { withOutput } from "../text/truncate.ts";
 import { exceededLimit, limitScope, limitText } from "./exceeded-limit.ts";
-import * as is from "./shape.ts";
-import type { Fields, ShapeKind, Tagged, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { Fields, Tagged, TypeOf } from "../document/describe.ts";
 
 const purposes = {
   availability: "availability check",
@@ -109,21 +109,12 @@ const derived = {
 export const madeDecision = is.tagged("kind", made);
 export type MadeDecision = TypeOf<typeof madeDecision>;
 export type DerivedDecision = Tagged<"kind", typeof derived>;
-/** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
+/** A decision of the runner and its reason. `decisionText` makes `[CATEGORY] text` of it at the edge. */
 export type Decision = MadeDecision | DerivedDecision;
 export type DecisionKind = Decision["kind"];
 
-export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>> = new Map(
-  Object.entries<Fields>({ ...made, ...derived }).map(([kind, fields]) => [
-    kind,
-    new Map(
-      Object.entries(fields).map(([name, field]) => [
-        name,
-        "optional" in field ? field.optional.is : field.is,
-      ]),
-    ),
-  ]),
-);
+/** By kind. */
+export const decisionFields: Readonly<Record<string, Fields>> = { ...made, ...derived };
 
 export const decisionCategories = [
   "TASK SUCCEEDED",

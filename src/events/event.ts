@@ -4,10 +4,11 @@ import { crash } from "./crash.ts";
 import { sentence } from "../text/truncate.ts";
 import { madeDecision, purpose, role } from "./decision.ts";
 import { finding, proposal, refused, verdict } from "./output-shapes.ts";
-import { plan, workRef as work } from "./plan.ts";
+import { plan, plannedTree, workRef as work } from "./plan.ts";
 import { sessionActivity } from "./session-activity.ts";
-import * as is from "./shape.ts";
-import type { Shape, TypeOf } from "./shape.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import * as is from "../document/describe.ts";
+import type { Described, TypeOf } from "../document/describe.ts";
 import { stepEnded, stepPrinted, stepStarted } from "./step.ts";
 
 const runOutcome = is.tagged("kind", {
@@ -116,7 +117,11 @@ const stamp = is.record({
 const body = is.tagged("type", bodies);
 
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));
-export const eventShape: Shape<RunEvent> = is.both(stamp, body);
+export const eventSchema: Described<RunEvent> = {
+  ...is.both(body, stamp),
+  $defs: { work: plannedTree },
+};
+export const eventCheck = schemaCheck<RunEvent>(eventSchema, "event", 1);
 
 /** Everything that happens in a run. */
 export type RunEvent = RunStamp & RunEventBody;
@@ -137,7 +142,7 @@ export type TurnEnded = EventOf<"turn.ended">;
 export type SessionActed = EventOf<"activity">;
 export type Acted = EventOf<"action">;
 
-/** What a job did, in words that follow its name. */
+/** These words follow the name of a job. */
 export const endWords = {
   succeeded: "succeeded",
   failed: "failed",

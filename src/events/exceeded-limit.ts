@@ -1,8 +1,8 @@
 import { plural } from "../text/numbers.ts";
 import { workflowLimits, type Limits } from "../entry/model.ts";
 import { limitName } from "./plan.ts";
-import * as is from "./shape.ts";
-import type { ObjectOf, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { ObjectOf, TypeOf } from "../document/describe.ts";
 
 export const limitScope = is.tagged("kind", {
   job: {},

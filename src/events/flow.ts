@@ -1,6 +1,6 @@
-/** What events say of a Markdown workflow. The reporters know activities by these tables only. */
-import * as is from "./shape.ts";
-import type { TypeOf } from "./shape.ts";
+/** The parts of events that describe a Markdown workflow. Reporters know activities by these tables only. */
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 const flowNode = is.record({
   id: is.text,
@@ -30,7 +30,7 @@ export type FlowNode = TypeOf<typeof flowNode>;
 export type ActivityKind = FlowNode["kind"];
 
 const flowFile = is.record({
-  /** As diagnostics name it. */
+  /** The name that diagnostics use. */
   file: is.text,
   title: is.optional(is.text),
   parameters: is.list(is.record({ name: is.text, default: is.optional(is.text) })),

@@ -13,7 +13,7 @@ export function noteEntry(note: string): string {
   return `- ${note.trim().replaceAll(/\r\n?|\n/g, "\n  ")}\n`;
 }
 
-/** What stands before the first item stays; an item ends where the next one begins. */
+/** The text before the first item stays; an item ends where the next one begins. */
 function parts(text: string): { readonly head: string; readonly entries: readonly string[] } {
   const [head = "", ...entries] = text.split(/^(?=- )/m);
   return text.startsWith("- ") ? { head: "", entries: [head, ...entries] } : { head, entries };

@@ -1,6 +1,6 @@
-import { severities, verdicts, type Outputs } from "../entry/outputs.ts";
-import * as is from "./shape.ts";
-import type { Shape, TypeOf } from "./shape.ts";
+import { outputsSchema, severities, verdicts, type Outputs } from "../entry/outputs.ts";
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 export const finding = is.record({
   /** With slashes, relative to the root of the repository. */
@@ -18,12 +18,12 @@ export const finding = is.record({
   /** Replaces the lines; an empty one deletes them. */
   suggestion: is.optional(is.text),
   task: is.text,
-  /** Of the path, the text of the line and the message: the same when the line moves. */
+  /** A hash of the path, the text of the line and the message: it stays when the line moves. */
   fingerprint: is.text,
 });
 export type Finding = TypeOf<typeof finding>;
 
-/** What a job thinks of the change, apart from whether its agents worked. */
+/** The opinion of a job about the change, apart from whether its agents worked. */
 export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });
 export type Verdict = TypeOf<typeof verdict>;
 
@@ -48,7 +48,7 @@ const proposedFile = is.record({
   mode: is.words("100644", "100755"),
   /** The whole file; null if it is deleted. */
   content: is.nullable(is.text),
-  /** Of `content`: `base64` where it isn't text. */
+  /** The encoding of `content`: `base64` where it isn't text. */
   encoding: is.words("utf-8", "base64"),
 });
 export type ProposedFile = TypeOf<typeof proposedFile>;
@@ -66,7 +66,7 @@ export const proposal = is.tagged("kind", {
   pull_request: {
     title: is.text,
     body: is.text,
-    /** Without the prefix. */
+    /** The prefix is not included. */
     branch: is.text,
     reason: is.optional(is.text),
     /** The commit that the files are changed in. */
@@ -82,7 +82,7 @@ export const origin = is.record({
   repository: is.text,
   /** `https://github.com` */
   server: is.text,
-  /** Of the workflow run; a further attempt has the same. */
+  /** The id of the workflow run. All its attempts have the same. */
   workflowRun: is.text,
   attempt: is.natural,
   /** The leg of a matrix, or the only one: the same in every attempt. */
@@ -95,48 +95,4 @@ export const origin = is.record({
 });
 export type Origin = TypeOf<typeof origin>;
 
-const from = is.optional(is.list(is.text));
-const max = is.optional(is.natural);
-export const outputs: Shape<Outputs> = is.record({
-  report: is.optional(
-    is.record({
-      from,
-      comment: is.optional(is.words("sticky")),
-      when: is.optional(is.words("success", "always")),
-    }),
-  ),
-  findings: is.optional(
-    is.record({
-      from,
-      max,
-      review: is.optional(is.words("comment")),
-      failOn: is.optional(is.words(...severities, "never")),
-      minSeverity: is.optional(is.words(...severities)),
-    }),
-  ),
-  verdict: is.optional(
-    is.record({
-      from,
-      failOn: is.optional(is.words("needs-work", "reject", "never")),
-      required: is.optional(is.flag),
-    }),
-  ),
-  proposals: is.optional(
-    is.record({
-      from,
-      comment: is.optional(is.record({ max })),
-      label: is.optional(is.record({ max, allowed: is.list(is.text) })),
-      reviewers: is.optional(is.record({ max, allowed: is.optional(is.list(is.text)) })),
-      issue: is.optional(is.record({ max, titlePrefix: is.optional(is.text) })),
-      pull_request: is.optional(
-        is.record({
-          max,
-          branchPrefix: is.optional(is.text),
-          draft: is.optional(is.flag),
-          paths: is.optional(is.list(is.text)),
-        }),
-      ),
-      close: is.optional(is.record({ max })),
-    }),
-  ),
-});
+export const outputs = is.open<Outputs>(outputsSchema);

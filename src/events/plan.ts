@@ -3,22 +3,24 @@ import {
   type ItemSource,
   type Limits,
   type Model,
-  type PermissionRules,
+  permissionsSchema,
   type Permissions,
   type Work,
 } from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
 import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
-import * as is from "./shape.ts";
-import type { ObjectOf, Shape, Tagged, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { ObjectOf, Described, Tagged, TypeOf } from "../document/describe.ts";
+import { plural } from "../text/numbers.ts";
+import { truncate } from "../text/truncate.ts";
 
 export const workRef = is.record({
   workId: is.count,
   /** The task, or the file of a workflow as the entry names it. */
   taskId: is.text,
   iteration: is.natural,
-  /** Of the innermost `Each` that it runs in. */
+  /** The item of the innermost `Each`. */
   item: is.optional(is.text),
   /** The number of the item, from 0. */
   itemIndex: is.optional(is.count),
@@ -27,7 +29,7 @@ export const workRef = is.record({
 });
 export type WorkRef = TypeOf<typeof workRef>;
 
-/** The same for all that an iteration of a work does; begins with `workId/`. Items of one work may run at the same time. */
+/** Identifies an iteration of a work. Items of one work may run at the same time. */
 export function workKey({ workId, iteration }: WorkRef): string {
   return `${workId}/${iteration}`;
 }
@@ -64,7 +66,10 @@ export const limitName = is.nameOf(limits);
 export type PlannedLimits = TypeOf<typeof plannedLimits>;
 export type PlannedLimit = TypeOf<typeof whole>;
 
-const model: Shape<Model> = is.either(is.record({ category: is.text }), is.record({ id: is.text }));
+const model: Described<Model> = is.either(
+  is.record({ category: is.text }),
+  is.record({ id: is.text }),
+);
 
 const command = {
   run: is.either(is.text, is.list(is.text)),
@@ -73,18 +78,13 @@ const command = {
   env: is.optional(is.list(is.text)),
 };
 const onCrash = is.optional(is.words(...onCrashes));
-const items: Shape<ItemSource> = is.either(
-  is.either(
-    is.record({ values: is.list(is.anything) }),
-    is.record({ lines: is.either(is.text, is.list(is.text)) }),
-  ),
-  is.either(
-    is.either(
-      is.record({ files: is.list(is.text) }),
-      is.record({ changedFiles: is.list(is.text) }),
-    ),
-    is.either(is.record(command), is.record({ result: is.text, path: is.optional(is.text) })),
-  ),
+const items: Described<ItemSource> = is.either(
+  is.record({ values: is.list(is.anything) }),
+  is.record({ lines: is.either(is.text, is.list(is.text)) }),
+  is.record({ files: is.list(is.text) }),
+  is.record({ changedFiles: is.list(is.text) }),
+  is.record(command),
+  is.record({ result: is.text, path: is.optional(is.text) }),
 );
 
 const leaves = {
@@ -100,7 +100,7 @@ const leaves = {
     file: is.text,
     /** Its file, as the entry names it. */
     taskId: is.text,
-    /** Those that are given. */
+    /** Parameters that the entry passes. */
     params: is.dictionary(is.text),
     modelId: is.text,
     chart: flowChart,
@@ -113,9 +113,10 @@ export type PlannedRef = Extract<PlannedLeaf, { kind: "Ref" }>;
 export type PlannedFlow = Extract<PlannedLeaf, { kind: "Flow" }>;
 export type PlannedTree = Work<number, PlannedLeaf>;
 
-const tree: Shape<PlannedTree> = is.nested(() => anyTree);
+const tree = is.reference<PlannedTree>("work");
 const condition = is.pair(is.flag, tree);
-const anyTree = is.tagged("kind", {
+/** Referred to as `#/$defs/work`. */
+export const plannedTree = is.tagged("kind", {
   ...leaves,
   Seq: { works: is.list(tree) },
   Par: { works: is.list(tree), onCrash },
@@ -137,20 +138,7 @@ const anyTree = is.tagged("kind", {
   Alt: { condition: tree, trueWork: is.optional(tree), falseWork: is.optional(tree) },
 } satisfies Readonly<Record<Work["kind"], object>>);
 
-const preset = is.words("read-only", "workspace", "all");
-const permissions: Shape<Permissions> = is.either(
-  preset,
-  is.record({
-    preset: is.optional(preset),
-    read: is.optional(is.list(is.text)),
-    write: is.optional(is.list(is.text)),
-    shell: is.optional(is.either(is.yes, is.list(is.text))),
-    url: is.optional(is.list(is.text)),
-    hosts: is.optional(is.list(is.text)),
-    tools: is.optional(is.list(is.text)),
-    sandbox: is.optional(is.words("auto", "required", "off")),
-  } satisfies Readonly<Record<keyof PermissionRules, unknown>>),
-);
+const permissions = is.open<Permissions>(permissionsSchema);
 
 export const fileStatus = is.words(
   "added",
@@ -169,7 +157,7 @@ const changedFile = is.record({
   /** Lines; null in a binary file. */
   additions: is.nullable(is.count),
   deletions: is.nullable(is.count),
-  /** Of a file that was renamed or copied. */
+  /** Set if the file was renamed or copied. */
   previousPath: is.optional(is.text),
   isSubmodule: is.optional(is.yes),
   /** It may have changed, and a note says why its lines can't be shown. */
@@ -202,22 +190,22 @@ export const plan = {
   /** The model id of every category, after overrides. */
   models: is.dictionary(is.text),
   limits: plannedLimits,
-  /** What every task of the job may do. A task in a borrowed session is not here: its lender decides. */
+  /** Permissions by task. A task in a borrowed session is absent: its lender decides. */
   permissions: is.dictionary(permissions),
   userInput: is.text,
   /** Tasks with the action protocol. Also those that the job only reaches by delegation. */
   actionTasks: is.optional(is.list(is.text)),
-  /** What the job is about, if it uses that. */
+  /** The change that the job is about, if it uses it. */
   change: is.optional(change),
   outputs: is.optional(outputs),
   origin: is.optional(origin),
   inputs: is.optional(is.dictionary(is.text)),
-  /** What must be the same for the run to be resumed. */
+  /** A resumed run must have the same. */
   fingerprints: is.optional(
     is.record({
-      /** Of the tree of works, without its models. */
+      /** Covers the tree of works, without its models. */
       work: is.text,
-      /** Of each task that the job may run, without its model, and of each workflow. */
+      /** Covers each task that the job may run, without its model, and each workflow. */
       tasks: is.dictionary(is.text),
     }),
   ),
@@ -229,7 +217,7 @@ export const plan = {
       merge: { shards: is.natural },
     }),
   ),
-  /** What it keeps between its runs, as it was found. */
+  /** The notes of earlier runs, as they were found. */
   memory: is.optional(
     is.record({ file: is.text, max: is.natural, text: is.text, isKept: is.flag }),
   ),
@@ -269,4 +257,17 @@ export function plannedWorks(tree: PlannedTree): readonly PlannedWork[] {
     condition: conditions.has(leaf.workIdInJob),
     ...(leaf.kind === "Flow" ? { chart: leaf.chart } : {}),
   }));
+}
+
+/** The change in a few words: the number of files and both commits. */
+export function changeText({ base, head, count, uncommitted }: PlannedChange): string {
+  const [from, to] = [base, head].map((id) => truncate(id, 12));
+  return `${plural(count, "changed file")} (${from}…${to}${uncommitted === true ? " and uncommitted work" : ""})`;
+}
+
+/** The change in one line, with what is not shown of it. */
+export function andChange({ change }: { readonly change?: PlannedChange }): string {
+  if (change === undefined) return "";
+  const { notes = [] } = change;
+  return [`, ${changeText(change)}`, ...notes].join(". ");
 }

@@ -1,5 +1,5 @@
-import * as is from "./shape.ts";
-import type { TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { TypeOf } from "../document/describe.ts";
 
 const toolError = is.record({
   message: is.text,
@@ -23,7 +23,7 @@ export const sessionActivity = is.tagged("kind", {
     toolCallId: is.text,
     parentToolCallId: is.optional(is.text),
     toolName: is.text,
-    /** As the model gave them, unchecked. */
+    /** Unchecked arguments of the model. */
     arguments: is.anything,
   },
   "tool.delta": {
@@ -41,7 +41,7 @@ export const sessionActivity = is.tagged("kind", {
     /** It did not succeed because its task was stopped. This is not an error. */
     stopped: is.optional(is.yes),
     result: is.optional(is.record({ content: is.text, detailedContent: is.optional(is.text) })),
-    /** Of a shell command, which counts as a call that succeeded whatever its exit code is. Absent: 0, or unknown. */
+    /** A shell command counts as a successful call whatever its exit code is. Absent: 0, or unknown. */
     exitCode: is.optional(is.count),
     error: is.optional(toolError),
   },
@@ -101,7 +101,7 @@ export const sessionActivity = is.tagged("kind", {
   },
 });
 
-/** What happens inside a session. */
+/** Something that happens inside a session. */
 export type SessionActivity = TypeOf<typeof sessionActivity>;
 type Kind<Name extends SessionActivity["kind"]> = Extract<SessionActivity, { readonly kind: Name }>;
 export type ToolEnded = Kind<"tool.ended">;

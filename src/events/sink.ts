@@ -37,7 +37,7 @@ export interface Sink {
 
 export interface EventRedactor {
   readonly text: (text: string) => string;
-  /** What reporters receive instead of an event. */
+  /** Returns the events that reporters receive instead. */
   readonly events: (event: RunEvent) => readonly RunEvent[];
 }
 

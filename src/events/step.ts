@@ -1,8 +1,8 @@
 /** The steps of a Markdown workflow. The `effects` of all ended steps, in order, make the same state again. */
 import { effect, input } from "./flow.ts";
 import { workRef } from "./plan.ts";
-import * as is from "./shape.ts";
-import type { ObjectOf, TypeOf } from "./shape.ts";
+import * as is from "../document/describe.ts";
+import type { ObjectOf, TypeOf } from "../document/describe.ts";
 
 const shell = is.record({
   workingDirectory: is.text,
@@ -33,7 +33,7 @@ export const stepStarted = {
   restored: is.optional(is.yes),
 };
 
-/** What a script prints, while it runs. `script`: its index in the input. */
+/** Output of a running script. `script`: its index in the input. */
 export const stepPrinted = { work: workRef, step: is.natural, script: is.count, text: is.text };
 
 export const stepEnded = {

@@ -23,7 +23,7 @@ export class ActionsView {
     cancelled: 0,
     skipped: 0,
   };
-  /** Those that wait or run, in the order of their documents. */
+  /** Actions that wait or run, in the order of their documents. */
   readonly open = new Map<string, OpenAction>();
   readonly ended: ActionView[] = [];
   actionCount = 0;
@@ -37,7 +37,7 @@ export interface RejectionView {
 
 /** All texts are bounded. */
 export interface OpenAction {
-  /** Of the actions of its work, from 1 on. */
+  /** Counts the actions of a work from 1 on. */
   readonly number: number;
   readonly id: string;
   /** The task that was run on behalf of an action, if the action is not one of the work's own task. */
@@ -213,7 +213,7 @@ export function actionOf(
   return under.get(keyOf(event, task));
 }
 
-/** Those that run, without groups, whose members are shown; in the order of their documents. */
+/** Yields running actions in the order of their documents, but not groups, whose members are shown. */
 export function* runningActions({ open: under }: ActionsView): Generator<OpenAction> {
   for (const action of under.values())
     if (action.startedAt !== undefined && action.kind !== "group") yield action;

@@ -5,7 +5,7 @@ import { truncateMiddle } from "../text/truncate.ts";
 import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
 
 export interface FlowView {
-  /** Of the plan; undefined in a torn journal. */
+  /** Comes from the plan; undefined in a torn journal. */
   chart: FlowChart | undefined;
   readonly activities: Map<string, Map<string, ActivityView>>;
   readonly steps: StepView[];
@@ -86,7 +86,7 @@ export function printStep(flow: FlowView, event: StepPrinted): void {
 export function endStep(flow: FlowView, event: StepEnded, at: number): void {
   const index = flow.open.findLastIndex((one) => one.step === event.step);
   const step = flow.open[index] ?? startStep(flow, { ...event, hit: 1 }, at);
-  // What it contains is over too.
+  // The steps inside it end as well.
   for (const inner of flow.open.splice(index === -1 ? flow.open.length - 1 : index))
     if (inner !== step) cancel(flow, inner, at);
   const { reason, to, result, variables, effects } = event;
@@ -144,7 +144,7 @@ export function hasFailed(flow: FlowView, step: Place & { readonly status: StepS
   return step.status === "failed" && flowNode(flow, step)?.kind !== "check";
 }
 
-/** The same value with both ends of every text, and the first items of every list and object. */
+/** Keeps both ends of every text, and the first items of every list and object. */
 function bounded<T>(value: T): T;
 function bounded(value: unknown): unknown {
   if (typeof value === "string") return truncateMiddle(value, KEPT_STEP_TEXT);

@@ -44,7 +44,7 @@ export interface DecisionEntry {
   readonly category: DecisionCategory;
   /** A failure that is the answer of a condition. */
   readonly answer: boolean;
-  /** Without the prefix and without the details of a crash, bounded. */
+  /** A bounded text without the prefix and without the details of a crash. */
   readonly text: string;
   /** The task that it is about, if that was run on behalf of an action. `text` begins with it. */
   readonly delegate?: string;
@@ -62,7 +62,7 @@ export interface DenialEntry {
   count: number;
 }
 
-/** What the run went on without: a decision whose audience is `listed`. Equal ones of a work are kept once. */
+/** Something that the run continued without: a decision whose audience is `listed`. Equal ones of a work are kept once. */
 export interface OmissionEntry {
   readonly workId: number;
   readonly taskId: string;
@@ -89,14 +89,11 @@ export interface OpenSession {
   streamed: number;
   /** Something has come of the answer to the last request. */
   heard: boolean;
-  readonly tools: Map<
-    string,
-    /** `command`: of a shell. */
-    { readonly name: string; readonly startedAt: number; readonly command?: string }
-  >;
+  /** Running tools by the id of their call. */
+  readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
 }
 
-/** What a task has handed in last, for an item or for none. */
+/** The latest outputs of a task, for an item or for none. */
 export interface GivenView {
   readonly workId: number;
   readonly taskId: string;
@@ -111,7 +108,7 @@ export interface GivenView {
   readonly proposals: Proposal[];
 }
 
-/** What became of an item of an `Each` in one work, in the last iteration that it was run in. */
+/** An item of an `Each` in one work, in the last iteration that ran it. */
 export interface ItemView {
   readonly name: string;
   status: WorkStatus;
@@ -128,13 +125,13 @@ export class WorkView extends Counters {
   readonly taskId: string;
   /** It is a condition, or a part of one. */
   condition = false;
-  /** Of its task session. */
+  /** The model of its task session. */
   modelId = "";
   /** Its status. */
   status: WorkStatus = "pending";
   /** Why it failed, crashed or was canceled. */
   reason: string | undefined;
-  /** What to do about its last crash, if known. */
+  /** Advice about its last crash, if known. */
   advice: string | undefined;
   /** The end of the last iteration. */
   endedAt: number | undefined;
@@ -146,7 +143,7 @@ export class WorkView extends Counters {
   readonly items = new Map<string, ItemView>();
   /** How many items there are, those that are not kept included. */
   itemCount = 0;
-  /** Of all finished iterations; `elapsedMs` adds the current one. */
+  /** The time of all finished iterations; `elapsedMs` adds the current one. */
   finishedMs = 0;
   /** The counters at the start of the last iteration. */
   before: IterationNumbers = {
@@ -160,7 +157,7 @@ export class WorkView extends Counters {
   readonly sessions = new Map<string, OpenSession>();
   /** The agent's last message in reply to the task's prompt. */
   lastMessage: string | undefined;
-  /** What it reported last: the RESULT of a workflow, the response of a task with actions. Bounded. */
+  /** Its last report: the RESULT of a workflow, the response of a task with actions. Bounded. */
   report: string | undefined;
   /** The iteration that `report` is of. */
   reportedIn: number | undefined;
@@ -192,7 +189,7 @@ export class RunView {
   plan: RunPlan | undefined;
   /** Empty until the run has started. */
   jobName = "";
-  /** As the caller named it; undefined for an entry made in code. */
+  /** The path that the caller passed; undefined for an entry made in code. */
   entryFile: string | undefined;
   /** Absolute. */
   workingDirectory = "";
@@ -200,7 +197,7 @@ export class RunView {
   status: RunStatus = "pending";
   /** Why it failed or was canceled. */
   reason: string | undefined;
-  /** What to do about the failure, if known. */
+  /** Advice about the failure, if known. */
   advice: string | undefined;
   /** The outcome of the job itself, if the status is that of a rehearsal. */
   jobOutcome: RunOutcome | undefined;
@@ -220,7 +217,7 @@ export class RunView {
   readonly denials: DenialEntry[] = [];
   /** The first ones. */
   readonly omissions: OmissionEntry[] = [];
-  /** What tasks have noted for later runs. */
+  /** Notes of tasks for later runs. */
   readonly notes: string[] = [];
   /** The first ones; `failedCommandCount` counts all. */
   readonly failedCommands: FailedCommand[] = [];
@@ -228,7 +225,7 @@ export class RunView {
   failedCommandCount = 0;
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
-  /** What tasks have handed in with tools: of the last run of each, by task and items. */
+  /** Outputs that tasks handed in with tools: of the last run of each, by task and items. */
   readonly given = new Map<string, GivenView>();
   /** The work whose agent spoke last. */
   lastSpeaker: number | undefined;

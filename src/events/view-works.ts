@@ -1,5 +1,5 @@
 import { plural } from "../text/numbers.ts";
-import { defined, isRecord } from "../text/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import { truncate, truncateStart, firstLine } from "../text/truncate.ts";
 import type { SessionActed, SessionStarted } from "./event.ts";
 import { itemsIn, type WorkRef } from "./plan.ts";
@@ -22,7 +22,7 @@ import {
 } from "./view-model.ts";
 
 export const MAX_MESSAGE = 64 * 1024;
-/** Of the texts of a denial or of a failed command. */
+/** Bounds the texts of a denial or of a failed command. */
 const MAX_SHOWN = 500;
 const MAX_ITEM = 200;
 
@@ -94,7 +94,7 @@ export function endIteration(work: WorkView, ref: WorkRef, at: number): void {
   if (work.running <= 0) stopClock(work, at);
 }
 
-/** Those that failed come first; otherwise in the order of their starts. */
+/** Failed items come first; otherwise they are in the order of their starts. */
 export function itemsOf({ items }: WorkView): readonly ItemView[] {
   return [...items.values()].toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));
 }
@@ -226,17 +226,11 @@ export function applyActivity(
       if (delegateIn(work, ref) !== undefined || hasProtocol(view, ref)) return;
       keepMessage(view, work, activity.text);
       return;
-    case "tool.started": {
-      const command = textIn(activity.arguments, "command");
-      session?.tools.set(activity.toolCallId, {
-        name: activity.toolName,
-        startedAt: at,
-        ...defined({ command }),
-      });
+    case "tool.started":
+      session?.tools.set(activity.toolCallId, { name: activity.toolName, startedAt: at });
       return reportDocument(view, activity.toolName, activity.arguments);
-    }
     case "tool.ended":
-      keepCommand(view, ref, activity, session?.tools.get(activity.toolCallId)?.command);
+      keepCommand(view, ref, activity);
       session?.tools.delete(activity.toolCallId);
       return;
     case "model.used":
@@ -280,12 +274,11 @@ function denialOf(
 function keepCommand(
   view: RunView,
   { workId, taskId }: WorkRef,
-  { exitCode, result, toolName = "", stopped }: ToolEnded,
-  given: string | undefined,
+  { arguments: given, exitCode, result, toolName = "", stopped }: ToolEnded,
 ): void {
   if (exitCode === undefined || stopped === true) return;
   view.failedCommandCount += 1;
-  const command = truncate(given ?? toolName, MAX_SHOWN, "…");
+  const command = truncate(textIn(given, "command") ?? toolName, MAX_SHOWN, "…");
   // The last line is the runtime's own: `<shellId: 0 completed with exit code 1>`.
   const text = (result?.content ?? "").trim().replace(/(^|\n)<shellId: .*>$/, "");
   const entry = {
@@ -299,7 +292,7 @@ function keepCommand(
   keepOnce(view.failedCommands, entry, KEPT_COMMANDS);
 }
 
-/** Of many different entries the first are kept. The output of a command may differ. */
+/** Keeps the first of many different entries. The output of a command may differ. */
 export function keepOnce<T extends { readonly workId: number; count?: number }>(
   entries: T[],
   entry: T,

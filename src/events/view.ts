@@ -75,16 +75,20 @@ export {
 const MAX_DECISION_TEXT = 2000;
 const MAX_DELEGATE = 200;
 
-/** By `runId`, in the order of their first events. `views`, those of earlier events, are changed in place. */
+/** Folds an event of a journal into the view of its run, and returns the view. */
+export function foldEvent(views: Map<string, RunView>, event: RunEvent): RunView {
+  const view = views.get(event.runId) ?? createRunView();
+  views.set(event.runId, view);
+  applyEvent(view, event);
+  return view;
+}
+
+/** By `runId`, in the order of their first events. `views` of earlier events are changed in place. */
 export function viewsOf(
   events: Iterable<RunEvent>,
   views = new Map<string, RunView>(),
 ): ReadonlyMap<string, RunView> {
-  for (const event of events) {
-    const view = views.get(event.runId) ?? createRunView();
-    views.set(event.runId, view);
-    applyEvent(view, event);
-  }
+  for (const event of events) foldEvent(views, event);
   return views;
 }
 
@@ -237,7 +241,7 @@ function setReport(work: WorkView, { iteration }: WorkRef, report: string): void
   work.reportedIn = iteration;
 }
 
-/** What counts is what the last finished run has left, also if that is nothing. */
+/** Only the outputs of the last finished run count, also if there are none. */
 function forgetOlder(view: RunView, work: WorkView, ref: WorkRef): void {
   if (ref.item === undefined && work.reportedIn !== ref.iteration) work.report = undefined;
   const key = keyOfGiven(ref);

@@ -2,7 +2,7 @@ import type { CollectedOutputs } from "../outputs/collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import type { DiffFile, Made, NewReview, OwnThread } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import { fenceOf } from "../text/fence.ts";
+import { fenceOf, harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import {
   bodyOf,
@@ -16,7 +16,6 @@ import {
   type Publisher,
 } from "./comments.ts";
 import { headLines } from "../outputs/line-address.ts";
-import { harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import { codeText, safeCell } from "./markdown.ts";
 
 const needs = "`pull-requests: write`";

@@ -1,4 +1,4 @@
-/** What is held of a journal is one part of the file and the first problems. */
+/** Reads a journal in parts. Memory holds one part of the file and the first problems. */
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
@@ -33,7 +33,7 @@ export interface ReadingOptions {
 }
 
 export interface JournalReading {
-  /** Of one part of the file after the other. To be iterated once; closes the file at its end. */
+  /** The events of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
   condition(): JournalCondition;
 }
@@ -103,7 +103,7 @@ const LF = 10;
 
 /** Each line is decoded by itself: a character beyond Latin-1 would make all of its part a text of twice the size. */
 class LineReader {
-  /** Of the line that is not complete yet; undefined if it is too long to be kept. */
+  /** The beginning of an incomplete line; undefined if it is too long to be kept. */
   #begun: Buffer[] | undefined = [];
   #length = 0;
   readonly #longest: number;

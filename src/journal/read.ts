@@ -1,8 +1,9 @@
 /** A line that can't be used is a problem, and the others are used. */
-import { eventShape, eventTypes, type RunEvent } from "../events/event.ts";
+import { eventCheck, eventTypes, type RunEvent } from "../events/event.ts";
 import { isRecord } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
-import { count, faultOf, fits, natural, optional, record, words } from "../events/shape.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import { count, natural, optional, record, type SchemaType, words } from "../document/describe.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
 const JOURNAL_VERSION = 3;
@@ -30,9 +31,9 @@ export interface JournalProblem {
 
 /** The contents of a journal. */
 export interface ParsedJournal {
-  /** Of all lines that can be used, in their order. */
+  /** The events of all valid lines, in their order. */
   readonly events: readonly RunEvent[];
-  /** What is wrong, in the order of the lines. */
+  /** Problems in the order of the lines. */
   readonly problems: readonly JournalProblem[];
   /** The last line is incomplete: the process was killed, or still runs. */
   readonly torn: boolean;
@@ -79,11 +80,12 @@ const header = record({
   format: words(JOURNAL_FORMAT),
   removed: optional(natural),
 });
+const headerCheck = schemaCheck<SchemaType<typeof header>>(header, "header", 1);
 
 const MAX_REASON = 500;
 
 export class JournalReader {
-  /** Those that were found, until the caller takes them. */
+  /** Events that the caller has not taken yet. */
   readonly events: RunEvent[] = [];
   /** The first ones, in the order of the lines. */
   readonly problems: JournalProblem[] = [];
@@ -145,7 +147,7 @@ export class JournalReader {
   #use(fields: Readonly<Record<string, unknown>>): void {
     const { type } = fields;
     if (type === "journal") {
-      if (!fits(header, fields)) this.#problem(`Invalid header: ${faultOf(header, fields) ?? ""}.`);
+      if (!headerCheck.accepts(fields)) this.#problem(`Invalid ${headerCheck.fault(fields)}`);
       else if (fields.removed !== undefined)
         this.#problem(
           `A torn line of ${fields.removed} bytes was removed before this one.`,
@@ -156,8 +158,8 @@ export class JournalReader {
     if (this.#line === 1) this.#problem("The header is missing.");
     if (typeof type === "string" && !eventTypes.has(type))
       this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
-    else if (fits(eventShape, fields)) this.events.push(fields);
-    else this.#problem(`Invalid event: ${faultOf(eventShape, fields) ?? ""}.`);
+    else if (eventCheck.accepts(fields)) this.events.push(fields);
+    else this.#problem(`Invalid ${eventCheck.fault(fields)}`);
   }
 
   #skip(reason: string): true {

@@ -1,4 +1,7 @@
-/** Each line is one write: a killed process leaves at most one torn line. A failure is thrown once, and ends no run. */
+/**
+ * Activities of sessions are written once per round of the event loop, everything else at once: what a step does comes
+ * after its start was written. A killed process leaves at most one torn line. A failure is thrown once, and ends no run.
+ */
 import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -66,18 +69,33 @@ export function createJournalReporter(
   removed = 0,
 ): Reporter {
   let seq = firstSeq;
-  let broken = false;
+  let written = firstSeq;
+  let pending = "";
+  let failure: Error | undefined;
+  let scheduled: NodeJS.Immediate | undefined;
 
-  const write = (fields: object): void => {
-    if (broken) return;
-    const bytes = new TextEncoder().encode(journalLine(seq, fields));
+  const flush = (): void => {
+    clearImmediate(scheduled);
+    scheduled = undefined;
+    if (pending === "" || failure !== undefined) return;
+    const bytes = new TextEncoder().encode(pending);
+    pending = "";
     try {
       for (let offset = 0; offset < bytes.length;) offset += file.write(bytes, offset);
+      written = seq;
     } catch (error) {
-      broken = true;
       const why = errorMessage(error);
-      throw new Error(`The journal ends after ${seq} lines: ${why}`, { cause: error });
+      failure = new Error(`The journal ends after ${written} lines: ${why}`, { cause: error });
     }
+  };
+  let isReported = false;
+  const reportFailure = (): void => {
+    if (failure === undefined || isReported) return;
+    isReported = true;
+    throw failure;
+  };
+  const add = (fields: object): void => {
+    pending += journalLine(seq, fields);
     seq += 1;
   };
 
@@ -87,22 +105,29 @@ export function createJournalReporter(
     if (begun) return;
     begun = true;
     const gap = removed > 0 ? { removed } : {};
-    if (firstSeq === 0 || removed > 0)
-      write({ type: "journal", at, format: JOURNAL_FORMAT, ...gap });
+    if (firstSeq === 0 || removed > 0) add({ type: "journal", at, format: JOURNAL_FORMAT, ...gap });
   };
 
   return {
     name: "journal",
     essential: true,
     report(event) {
-      begin();
-      if (isKept(event)) write(event);
+      if (failure === undefined) {
+        begin();
+        if (isKept(event)) add(event);
+        if (event.type === "activity") scheduled ??= setImmediate(flush);
+        else flush();
+      }
+      reportFailure();
     },
     async close() {
       try {
         begin();
+        flush();
+        reportFailure();
       } finally {
-        broken = true;
+        failure ??= new Error("The journal is closed");
+        isReported = true;
         await file.close();
       }
     },

@@ -1,6 +1,6 @@
 /* oxlint-disable unicorn/no-thenable -- "then" is a keyword of JSON Schema */
 /** Published as `schema/action-protocol.schema.json`. What it can't express is checked in `preflight.ts`. */
-import type { Described, SchemaType } from "../document/schema-type.ts";
+import type { Described, SchemaType } from "../document/describe.ts";
 import { documentLimits } from "./limits.ts";
 
 const id = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;

@@ -4,7 +4,7 @@
  * text is counted while it is assembled, so that references to large results can't fill the memory.
  */
 import { isList, isRecord } from "../text/guards.ts";
-import type { Path } from "../document/problem.ts";
+import type { Path } from "../document/diagnostic.ts";
 import type { ValueCheck } from "../document/value-check.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 import type { Catalogue, Target } from "./catalogue.ts";

@@ -1,6 +1,6 @@
 /** What the schema can't check. The plan has the actions in document order (those of thoughts first). */
 import { isText } from "../text/guards.ts";
-import type { Path } from "../document/problem.ts";
+import type { Path } from "../document/diagnostic.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 import { type Catalogue, isParallelSafe, isReadOnly, type Target } from "./catalogue.ts";
 import { documentLimits } from "./limits.ts";

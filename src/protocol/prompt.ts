@@ -1,5 +1,5 @@
 /** All data stands in a fence longer than any in it, so that none can end it and go on as instructions. */
-import { fenced } from "../text/fence.ts";
+import { fenced } from "../text/harmless-text.ts";
 import { labelOf } from "./display.ts";
 import type { Standard } from "./catalogue.ts";
 import type { Standing } from "./standing.ts";

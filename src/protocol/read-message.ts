@@ -2,7 +2,7 @@
 import { isList, isRecord } from "../text/guards.ts";
 import { readJson } from "../document/json.ts";
 import { plainCopy } from "../document/plain.ts";
-import type { Path } from "../document/problem.ts";
+import type { Path } from "../document/diagnostic.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
 import { truncateUnredacted } from "../text/truncate.ts";

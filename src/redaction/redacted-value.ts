@@ -1,5 +1,5 @@
 /** Redacts data of a model, a tool or an entry: the names of fields, numbers and nested data may hold secrets, too. */
-import { MIN_SECRET } from "./forms.ts";
+import { MIN_SECRET } from "./secret-search.ts";
 import { MASK } from "./text-stream.ts";
 
 const MAX_DEPTH = 200;

@@ -15,16 +15,16 @@ import { type TextStream, createTextStream, redactedText } from "./text-stream.t
 
 export interface Redactor {
   readonly text: (text: string) => string;
-  /** The same for a text that comes in pieces: what comes out, joined, is `text` of the pieces, joined. */
+  /** Redacts a text that comes in pieces. The results, joined, are `text` of the pieces, joined. */
   readonly stream: () => TextStream;
   /** A copy without secrets, or the same object if there was nothing to hide. Deltas lose their text. */
   readonly event: (event: RunEvent) => RunEvent;
   /**
-   * What reporters receive instead of an event. Text of a delta that may become a secret is held back: it comes
+   * Returns the events that reporters receive instead. Text of a delta that may become a secret is held back: it comes
    * with a later delta, or with one more before the end of the text.
    */
   readonly events: (event: RunEvent) => readonly RunEvent[];
-  /** The same for the activities of a session outside of runs. */
+  /** Redacts the activities of a session outside of runs. */
   readonly activities: (sessionId: string, activity: SessionActivity) => readonly SessionActivity[];
   readonly addSecret: (secret: string) => void;
 }
@@ -58,7 +58,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const open = new OpenTexts(stream);
   const activities = (sessionId: string, activity: SessionActivity): readonly SessionActivity[] => {
     if (!isDelta(activity)) return [...open.endedBy(sessionId, activity), whole(activity)];
-    return [open.push(sessionId, activity, whole({ ...activity, text: "" }))];
+    return [open.push(sessionId, activity, whole<Delta>({ ...activity, text: "" }))];
   };
   return {
     text,
@@ -81,9 +81,10 @@ export function createRedactor(secrets: readonly string[]): Redactor {
             const ended = open.endedBy(sessionId, activity);
             return [...ended.map((one) => ({ ...shown, activity: one })), shown];
           }
-          const bare = whole({ ...activity, text: "" });
+          const bare: Delta = { ...activity, text: "" };
           const shown = whole({ ...event, activity: bare });
-          return [{ ...shown, activity: open.push(sessionId, activity, bare) }];
+          open.push(sessionId, activity, shown.activity);
+          return [shown];
         }
         case "turn.ended": {
           const { purpose: _, outcome: _of, ...around } = event;
@@ -162,7 +163,7 @@ function redactAction<T>(action: T, text: Text, words: ReadonlySet<string>): T {
   });
 }
 
-/** What a task may do: a preset, which is part of our vocabulary, or rules. */
+/** Permissions are a preset, which is part of our vocabulary, or rules. */
 function ruled(item: unknown, text: Text): unknown {
   if (typeof item !== "string") return redactFields(item, text);
   return permissionPresets.some((preset) => preset === item) ? item : text(item);
@@ -208,13 +209,14 @@ class OpenTexts {
     this.#stream = stream;
   }
 
+  /** Gives `bare`, a copy of the delta, the text that can be passed on. */
   push(sessionId: string, delta: Delta, bare: Delta): Delta {
     const texts = this.#sessions.get(sessionId) ?? new Map<string, OpenText>();
     this.#sessions.set(sessionId, texts);
     const id = textOf(delta) ?? "";
     const stream = texts.get(id)?.stream ?? this.#stream();
     texts.set(id, { stream, bare });
-    return { ...bare, text: stream.push(delta.text) };
+    return Object.assign(bare, { text: stream.push(delta.text) });
   }
 
   /** The rest of the text that an activity ends, if it ends one. */

@@ -1,16 +1,16 @@
 /**
- * Where a text holds a secret: known ones in all their forms (`forms.ts`), and whatever looks like a credential
- * (`tokens.ts`). One pass over the text looks for the beginnings of both; what begins there is read on the spot.
+ * Finds secrets in a text: known ones in all their forms, and text that looks like a credential. One pass over the text
+ * looks for the beginnings of both, and reads what follows on the spot.
  */
-import { formsOf } from "./forms.ts";
 import { tokens, type Reading, type Span, type Token } from "./tokens.ts";
 import { countUpTo, unfinishedFrom, visibleText } from "./visible-text.ts";
+import { unicodeEscape } from "../text/harmless-text.ts";
 
 /** So much of a form is looked for before the rest is compared. */
 const BEGINNING = 8;
 
 export interface Before {
-  /** As much as `CONTEXT`. */
+  /** The last `CONTEXT` characters. */
   readonly text: string;
   /** The last character that is visible. */
   readonly last: string;
@@ -58,7 +58,7 @@ export class SecretSearch {
 const SHORTEST = 3;
 const MARKS = 2 ** (6 * SHORTEST);
 
-/** Of the last characters of a text, when one more comes. */
+/** Updates the mark of the last characters of a text with one more. */
 const markOf = (mark: number, unit: number): number => ((mark << 6) ^ unit) & (MARKS - 1);
 
 /**
@@ -190,4 +190,83 @@ export function united(spans: Span[]): readonly Span[] {
     else if (span.to > last.to) result[result.length - 1] = { from: last.from, to: span.to };
   }
   return result;
+}
+
+/** Shorter values are ignored: masking `1` or `yes` would destroy every text and tell the value. */
+export const MIN_SECRET = 4;
+/** A shorter line of a secret is too likely to be an ordinary word. */
+const MIN_LINE = 8;
+/** How long GitHub's tokens with a short prefix were before they got parts and dots. */
+const OLD_TOKEN = 40;
+
+/** To add a form, add a line. */
+const encodings: readonly ((text: string) => readonly string[])[] = [
+  (text) => [text],
+  (text) => [json(text), json(json(text)), ascii(json(text))],
+  (text) => urls(text).flatMap((one) => [one, one.replace(/%../g, (hex) => hex.toLowerCase())]),
+  (text) => ["&apos;", "&#39;", "'"].map((quote) => xml(text, quote)),
+  (text) => base64(text),
+  (text) => base64(text).map((one) => one.replaceAll("+", "-").replaceAll("/", "_")),
+  (text) => [Buffer.from(text).toString("hex"), Buffer.from(text).toString("hex").toUpperCase()],
+];
+
+/** Every form of the value, of each of its lines, and of the end of a long token. */
+function formsOf(secret: string): readonly string[] {
+  const value = secret.trim();
+  if (value.length < MIN_SECRET) return [];
+  // Indents are removed, or every run of spaces would be compared with each line.
+  const lines = value.split(/[\r\n]+/).map((line) => line.trim());
+  const parts = [value, ...lines.filter(({ length }) => length >= MIN_LINE)];
+  // The runtime masks these by itself, but knows only their old length and shows the rest.
+  if (/^gh[pousr]_/.test(value) && value.length >= OLD_TOKEN + MIN_LINE) {
+    parts.push(value.slice(OLD_TOKEN));
+  }
+  return parts
+    .flatMap((part) => encodings.flatMap((encode) => encode(part)))
+    .filter((form) => form.length >= MIN_SECRET && !/^\*+$/.test(form));
+}
+
+function json(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** JSON of Python and others escapes this way. */
+function ascii(text: string): string {
+  return text.replace(/[\u0080-\uffff]/g, unicodeEscape);
+}
+
+/** JavaScript, other languages and forms encode this way. */
+function urls(text: string): readonly string[] {
+  // Half a character has no form.
+  const component = encodeURIComponent(Buffer.from(text).toString());
+  const strict = component.replace(
+    /[!'()*~]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return [component, strict, new URLSearchParams([["", text]]).toString().slice(1)];
+}
+
+function xml(text: string, quote: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", quote);
+}
+
+/** Behind 0, 1 and 2 other bytes: what more bytes follow would leave, and to the end of the text. */
+function base64(text: string): readonly string[] {
+  const bytes = Buffer.from(text);
+  return [0, 1, 2].flatMap((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
+    // A character holds six bits. Those at the edges depend on what is beside the secret.
+    const start = Math.ceil((before * 8) / 6);
+    const end = Math.floor(((before + bytes.length) * 8) / 6);
+    return [
+      encoded.slice(start, end),
+      encoded.slice(start),
+      encoded.slice(start).replace(/={1,2}$/, ""),
+    ];
+  });
 }

@@ -8,14 +8,14 @@ import type { Span } from "./tokens.ts";
 import { CONTEXT } from "./visible-text.ts";
 
 export interface TextStream {
-  /** What can be passed on now: often all of it, sometimes nothing. */
+  /** Returns the text that can be passed on now: often all of it, sometimes nothing. */
   readonly push: (piece: string) => string;
   /** The rest. The stream is over. */
   readonly end: () => string;
 }
 
 export const MASK = "***";
-/** What is held back and longer is not searched again for every character, but at the end of a line. */
+/** A longer text that is held back is searched again at the end of a line, not for every character. */
 const SHORT = 64;
 
 /** `search`: the current one; another secret may become known in mid-stream. */

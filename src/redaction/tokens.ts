@@ -1,5 +1,5 @@
 /**
- * What looks like a credential, no matter whose it is. A token begins with one of a few words; its characters are read
+ * Finds text that looks like a credential, no matter whose it is. A token begins with one of a few words; its characters are read
  * from there, so the time is linear in the text.
  */
 
@@ -19,7 +19,7 @@ export interface Token {
   readonly read: (text: string, at: number, before: string, isWhole: boolean) => Reading;
 }
 
-/** What is longer is no credential, and of a private key no more is looked at. */
+/** A longer run is no credential, and the rest of a longer private key is not read. */
 const LONGEST = 16 * 1024;
 
 interface Description {
@@ -28,7 +28,7 @@ interface Description {
   readonly head?: RegExp;
   /** Matches what may become a head. */
   readonly headBegins?: RegExp;
-  /** What is a secret has these characters. */
+  /** A secret consists of these characters. */
   readonly characters: string;
   /** Which part of them is secret. */
   readonly secret: RegExp | ((run: string) => Span | undefined);

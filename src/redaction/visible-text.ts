@@ -26,7 +26,7 @@ const hidden = new RegExp(`(?:${terminalSequence}|${character})+|(${joint})`, "g
 const openSequence = new RegExp(unfinishedSequence);
 const openLine = new RegExp(String.raw`${line}((?:\r|\\{1,4}r?)(?:\n|\\{1,4}n?)?|\n|\\{1,4}n?)$`);
 
-/** What of the text before has to be known. */
+/** So many characters before a text must be known. */
 export const CONTEXT = 64;
 const LONGEST_SEQUENCE = 2_100;
 

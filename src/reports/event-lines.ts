@@ -2,7 +2,7 @@
 import { oneLine } from "../text/harmless-text.ts";
 import { clockText, countText, plural, tookText } from "../text/numbers.ts";
 import type { ActionEnded, ActionEvent, EndedStatus } from "../events/action.ts";
-import { andChange } from "../events/change-text.ts";
+import { andChange, plannedWorks } from "../events/plan.ts";
 import {
   decisionText,
   decisionTraits,
@@ -12,7 +12,6 @@ import {
 import { decisionOf } from "../events/decision-of.ts";
 import type { RunEvent, RunStarted, WorkRef, WorkStarted } from "../events/event.ts";
 import type { Proposal } from "../events/output-shapes.ts";
-import { plannedWorks } from "../events/plan.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import {

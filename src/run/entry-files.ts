@@ -1,8 +1,7 @@
 import { defined } from "../text/guards.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import { toDiagnostics } from "../document/problem.ts";
+import { type Diagnostic, DiagnosticsError, toDiagnostics } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { suggestion } from "../document/suggest.ts";
 import { type LoadedEntry, loadEntry as loadFrom } from "../entry/load-entry.ts";

@@ -1,6 +1,6 @@
 import { realpathSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { fenced } from "../text/fence.ts";
+import { fenced } from "../text/harmless-text.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { headBytes, remember, type PlannedMemory } from "../events/memory.ts";
 import type { RunView } from "../events/view.ts";

@@ -1,5 +1,10 @@
-import type { Diagnostic } from "../document/diagnostic.ts";
-import { toDiagnostics, type Path, type Place, type Problem } from "../document/problem.ts";
+import {
+  type Diagnostic,
+  toDiagnostics,
+  type Path,
+  type Place,
+  type Problem,
+} from "../document/diagnostic.ts";
 import { suggestion } from "../document/suggest.ts";
 import { entryCheck } from "../entry/problems.ts";
 import { idOf, type Model, type PreparedEntry } from "../entry/model.ts";

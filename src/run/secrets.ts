@@ -11,7 +11,7 @@ const asWord =
 /** `key=value,…`, in which a collector's key is, or that of a gateway. */
 const headersName = /^(?:OTEL_EXPORTER_OTLP_(?:\w+_)?|AGENT_JOBS_PROVIDER_)HEADERS$/;
 
-/** Shorter values are masked nowhere (`redaction/forms.ts`). */
+/** Shorter values are masked nowhere (`redaction/secret-search.ts`). */
 const MIN_LENGTH = 4;
 /** A value that is shorter than this may be an ordinary word or number. */
 const SHORT = 8;

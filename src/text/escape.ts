@@ -1,6 +1,5 @@
 /** Foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown. */
-import { fenced as fence } from "./fence.ts";
-import { oneLine, withoutReferences } from "./harmless-text.ts";
+import { fenced as fence, oneLine, withoutReferences } from "./harmless-text.ts";
 
 /** The runner compares by the rules of a language, which overlook these; so they may stand inside a marker. */
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;

@@ -3,7 +3,7 @@
  * whichever sessions of the run make them; their time limit begins when they begin.
  */
 import { codePathOf } from "../document/code-path.ts";
-import { fenced } from "../text/fence.ts";
+import { fenced } from "../text/harmless-text.ts";
 import { isRecord } from "../text/guards.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -7,7 +7,7 @@ import type {
   Permissions,
   ProviderSettings,
 } from "../entry/model.ts";
-import type { Position } from "../document/problem.ts";
+import type { Position } from "../document/diagnostic.ts";
 import type { Check } from "./check.ts";
 import type { PromptRole } from "./value.ts";
 

@@ -7,8 +7,10 @@ import * as fc from "fast-check";
 import { parse } from "yaml";
 import { schemaCheck } from "../../src/document/schema-check.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
+import { eventSchema } from "../../src/events/event.ts";
 import { messageSchema } from "../../src/protocol/message-schema.ts";
 import { rehearsalSchema } from "../../src/rehearsal/format/rehearsal-schema.ts";
+import { everyEvent } from "../events/every-event.ts";
 import { rounds } from "../rig/nightly.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
@@ -43,6 +45,7 @@ const message = {
 const cases: readonly (readonly [name: string, schema: object, documents: readonly unknown[]])[] = [
   ["an entry", entrySchema, documents((name) => /^[^.]+\.ya?ml$/.test(name))],
   ["a rehearsal", rehearsalSchema, documents((name) => name.endsWith(".rehearsal.yml"))],
+  ["an event", eventSchema, everyEvent.map((event) => ({ at: 1, runId: "r", ...event }))],
   ["a message of the action protocol", messageSchema, [message]],
 ];
 

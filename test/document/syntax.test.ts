@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import { readDocument } from "../../src/document/read-document.ts";
-import type { Path, Position } from "../../src/document/problem.ts";
+import type { Path, Position } from "../../src/document/diagnostic.ts";
 import { faultLines, plainly, valueOf } from "../entry/rig.ts";
 import { cpuTime } from "../rig/growth.ts";
 

@@ -105,12 +105,7 @@ table("availability and criteria", {
     entryWithTask({ criteria: { failureAction: { retryTimes: 1, additionalPrompt: "x" } } }),
   ],
   "require a failure action, with a whole number of retries": [
-    entryWithTask(
-      { criteria: { condition: boolean } },
-      {
-        jobs: {},
-      },
-    ),
+    entryWithTask({ criteria: { condition: boolean } }, { jobs: {} }),
     'entry.tasks["a"].criteria.failureAction: This field is required.',
   ],
   "count retries in whole numbers from 0": [
@@ -253,6 +248,74 @@ describe("requireUserInput of a job", () => {
   });
 });
 
+const loop = (more: object): object => ({ kind: "Loop", body: task("a"), ...more });
+const inLoop = (index: number): string => `entry.jobs["j"].work.works[${index}]`;
+
+table("loops", {
+  "are bounded by a whole number of passes, and atMostReached requires it": [
+    entryWithWork({
+      kind: "Seq",
+      works: [
+        loop({ atMost: 0 }),
+        loop({ atMost: 1.5, atMostReached: "fail" }),
+        loop({ atMost: "5" }),
+        loop({ atMost: 2, atMostReached: "stop" }),
+        loop({ atMostReached: "succeed" }),
+        loop({ atmost: 2 }),
+      ],
+    }),
+    `${inLoop(0)}.atMost: Must be at least 1, not 0.`,
+    `${inLoop(1)}.atMost: Must be a whole number, not 1.5.`,
+    `${inLoop(2)}.atMost: Must be a whole number, not the text "5".`,
+    `${inLoop(3)}.atMostReached: Must be "fail" or "succeed", not the text "stop".`,
+    `${inLoop(4)}.atMostReached: Requires atMost.`,
+    `${inLoop(5)}.atmost: Unknown field "atmost".`,
+  ],
+});
+
+const result = { criteria: { result: { properties: {} }, ...retry } };
+const withPrompt = (prompt: string, more: object = {}): object => ({
+  model: { id: "m" },
+  prompt,
+  ...more,
+});
+
+table("variables of tasks and inputs", {
+  "name a task or an input that there is, and a result that is asked for": [
+    entryWith({
+      tasks: {
+        plan: withPrompt("p"),
+        made_up: withPrompt("p"),
+        next: withPrompt("$report-of-plam $result-of-plan $report-of-made_up $input-b $input-a"),
+      },
+      inputs: { a: { description: "A." } },
+      jobs: {},
+    }),
+    'entry.tasks["next"].prompt: $report-of-plam: there is no task "plam".',
+    'entry.tasks["next"].prompt: $result-of-plan: task "plan" has no criteria.result.',
+    'entry.tasks["next"].prompt: $report-of-made: there is no task "made".',
+    'entry.tasks["next"].prompt: $input-b: there is no input "b".',
+  ],
+  "may insert a result": [
+    entryWith({
+      tasks: { plan: withPrompt("p", result), next: withPrompt("$result-of-plan") },
+      jobs: {},
+    }),
+  ],
+  "have defaults among their options, and outputs name tasks": [
+    entryWith({
+      inputs: {
+        a: { description: "A.", options: ["x", "y"], default: "z" },
+        b: { description: "B.", required: true, default: "z" },
+      },
+      outputs: { report: { from: ["a", "none"] } },
+    }),
+    'entry.inputs["a"].default: Must be one of its options: x, y.',
+    'entry.inputs["b"].default: A required input has no default.',
+    'entry.outputs.report.from[1]: There is no task "none".',
+  ],
+});
+
 table("drivingSessionRetries", {
   "begin with the driving model": [
     entryWith({
@@ -269,16 +332,6 @@ table("drivingSessionRetries", {
   "are not empty": [
     entryWith({ drivingSessionRetries: [] }),
     "entry.drivingSessionRetries: Must have at least one element.",
-  ],
-  "count in whole numbers from 0": [
-    entryWith({
-      drivingSessionRetries: [
-        { modelId: "small", retries: 0.5 },
-        { modelId: "x", retries: -1 },
-      ],
-    }),
-    "entry.drivingSessionRetries[0].retries: Must be a whole number, not 0.5.",
-    "entry.drivingSessionRetries[1].retries: Must be at least 0, not -1.",
   ],
 });
 

@@ -97,7 +97,7 @@ describe("the examples of the documentation", () => {
   });
 });
 
-/** What is in the file, and what is said about it. */
+/** Contents of files, and their first diagnostics. */
 const nasty: Readonly<
   Record<string, readonly [text: string | Uint8Array, file: string, line: RegExp]>
 > = {

@@ -11,7 +11,7 @@ import { anyCharacter } from "../rig/any-character.ts";
 const chart = (work: Work, options = {}): string =>
   renderMermaid(generateChartNodes(assignWorkId(work)), options);
 
-/** What Mermaid shows for an escaped label. */
+/** Decodes an escaped label as Mermaid does. */
 function shown(label: string): string {
   return label
     .replaceAll("<br/>", "\n")

@@ -67,7 +67,7 @@ export function faultLines(text: string | Uint8Array, format: "json" | "yaml"): 
   return faultsOf(text, format).map(diagnosticLine);
 }
 
-/** The same data with ordinary prototypes, to be compared with literals. */
+/** Copies data with ordinary prototypes, to be compared with literals. */
 export function plainly(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

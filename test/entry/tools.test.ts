@@ -1,4 +1,4 @@
-/** What is wrong with tools, MCP servers, relics, monuments, and with the names by which tasks refer to them. */
+/** Problems of tools, MCP servers, relics, monuments, and of the names by which tasks refer to them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { entryWith, entryWithTask, linesOf, prepared, problemsOf } from "./rig.ts";

@@ -1,4 +1,4 @@
-/** What is no fault and yet surely not meant: warnings, beside an entry that is valid. */
+/** Warnings about valid entries. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadEntry } from "../../src/run/entry-files.ts";

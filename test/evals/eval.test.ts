@@ -147,7 +147,10 @@ describe("agent-jobs eval", () => {
     await workspace.write("base.json", `{"version":1,"cases":{"a":{"passed":2}}}`);
     const bad = await again(workspace, "--baseline", "base.json");
     assert.equal(bad.code, 2);
-    assert.match(bad.stderr, /base\.json is not a baseline: cases\["a"\]\.runs must be/);
+    assert.match(
+      bad.stderr,
+      /base\.json is not a baseline: baseline\.cases\["a"\]\.runs: This field is required/,
+    );
   });
 
   it("asks a judge: a task of the entry, or a command in the folder of the run", async (t) => {

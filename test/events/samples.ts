@@ -51,7 +51,7 @@ const { tree } = fc.letrec<{ ref: PlannedLeaf; tree: PlannedTree }>((tie) => ({
   ),
 }));
 
-/** What texts, numbers and names of `everyEvent` are replaced by. */
+/** Values that replace texts, numbers and names of `everyEvent`. */
 const drawn = fc.record({
   work: workRef,
   texts: fc.array(text, { minLength: 1, maxLength: 4 }),
@@ -62,7 +62,7 @@ const drawn = fc.record({
     turnId: fc.constantFrom("x", "y", "z"),
     toolCallId: fc.constantFrom("x", "y", "z"),
     toolName: fc.constantFrom("bash", "job_prepare_document"),
-    // Of a file of the workflow, or of one that its plan doesn't have.
+    // The last file is not in the plan of the workflow.
     file: fc.constantFrom("flow.wf.md", "publish.wf.md", "constructor"),
     activity: fc.constantFrom("EXECUTE_BUILD", "CHECK_OK", "ASK_SURE", "<b>```", "PROMPT_X"),
   }),

@@ -1,5 +1,5 @@
 /**
- * What a model and its server may send: the time and the memory that it takes grow with its size and no
+ * Whatever a model and its server send: the time and the memory that it takes grow with its size and no
  * faster, and nothing that a number may be stops a run from ending.
  */
 import assert from "node:assert/strict";

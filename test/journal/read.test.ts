@@ -15,7 +15,7 @@ const linesOf = ({ problems }: ReturnType<typeof parseJournal>): number[] =>
 const said = ({ problems }: ReturnType<typeof parseJournal>): string[] =>
   problems.map(({ line, reason }) => `${line}: ${reason}`);
 
-/** Of every event that there is, with the stamp of a run. */
+/** Every event, with the stamp of a run. */
 const every = everyEvent.map((body, at): RunEvent => ({ at, runId: "run", ...body }));
 
 test("every event is read back as it was written", () => {
@@ -28,14 +28,14 @@ function pathsOf(value: unknown): (readonly string[])[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => [
     [name],
-    // What a model sends to a tool may be anything.
+    // A model may send anything to a tool.
     ...(name === "arguments" || isGiven(value, name)
       ? []
       : pathsOf(item).map((path) => [name, ...path])),
   ]);
 }
 
-/** What a task hands in may be anything, too. */
+/** A task may hand in anything, too. */
 function isGiven(value: unknown, name: string): boolean {
   return name === "result" && Object(value).type === "result.given";
 }
@@ -103,7 +103,7 @@ test("a line that was dropped, moved or put in is noticed, and all others are us
     t,
     fc.property(place, place, (a, b) => {
       const dropped = parseJournal(lines.toSpliced(a, 1).join(""));
-      // Of the last line nothing is left that could tell.
+      // Nothing is left of the last line that could tell.
       const expected = a === lines.length - 1 ? [] : [a + 1];
       assert.deepEqual(linesOf(dropped), expected);
       assert.deepEqual(dropped.events, all.toSpliced(a - 1, 1));
@@ -181,7 +181,7 @@ test("what is no journal, or no event, is said", () => {
   ]);
   assert.deepEqual(said(parseJournal(strange.join(""))), [
     '2: Unknown event type "something.new".',
-    "3: Invalid event: at must be a whole number of 0 or more.",
+    "3: Invalid event.at: Must be a whole number, not null.",
   ]);
 });
 

@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
+import type { RunEvent } from "../../src/events/event.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import {
   createJournal,
@@ -60,12 +62,16 @@ test("a place where no journal can be is refused before the run", (context) => {
   assert.throws(() => createJournal(folder(context)), /EISDIR/);
 });
 
-test("deltas are left out", () => {
+test("deltas are left out, and activities of one round of the event loop are written together", async () => {
   const file = memory((left) => left);
   const journal = createJournalReporter(file, () => 1);
-  tell(journal, ...samples.story());
+  const isActivity = ({ type }: RunEvent): boolean => type === "activity";
+  const story = samples.story().slice(0, samples.story().findLastIndex(isActivity) + 1);
+  tell(journal, ...story);
+  await setImmediate();
   assert.ok(!file.text().includes("delta"));
-  assert.equal(file.writes, 1 + samples.story().filter(isKept).length);
+  assert.equal(file.writes, story.filter((event) => !isActivity(event)).length + 1);
+  assert.equal(file.text().trimEnd().split("\n").length, 1 + story.filter(isKept).length);
 });
 
 test("a write that takes only a part is completed", () => {
@@ -78,7 +84,7 @@ test("a write that takes only a part is completed", () => {
 });
 
 test("a full disk is told once and ends the journal, not the run", async () => {
-  let room = 2;
+  let room = 1;
   const file: JournalFile = {
     write(bytes, offset) {
       room -= 1;
@@ -107,7 +113,7 @@ test("folding a journal gives the view of the live events", async (t) => {
       const parsed = parseJournal(file.text());
       assert.deepEqual(parsed.problems, []);
       assert.equal(parsed.torn, false);
-      // What JSON cannot say (a lone surrogate) has to be lost on both sides.
+      // A lone surrogate, which JSON cannot hold, has to be lost on both sides.
       const live = JSON.parse(JSON.stringify(events.filter(isKept)));
       assert.deepEqual(parsed.events, live);
       assert.deepEqual(fold(parsed.events), fold(live));
@@ -138,7 +144,7 @@ test("a torn line is removed when the journal is continued, and the journal says
     assert.equal(problems.map(({ line, kind }) => `${line} ${kind}`).join(), "3 removed");
     assert.match(problems[0]?.reason ?? "", /^A torn line of \d+ bytes was removed/);
   }
-  // Of a first line that is torn nothing is left.
+  // A torn first line leaves nothing.
   writeFileSync(path, text.subarray(0, 20));
   await append(path, "1");
   assert.deepEqual(parseJournal(readFileSync(path, "utf8")).events, [note("1")]);
@@ -162,7 +168,7 @@ test("what is damaged, foreign or of another version is not continued, and not t
   const whole = readFileSync(path, "utf8");
   const lines = whole.split("\n");
   for (const [content, why] of [
-    [whole.replace('"text":"2"', '"text":2'), /line 3: Invalid event/],
+    [whole.replace('"text":"2"', '"text":2'), /line 3: Invalid event\./],
     [lines.toSpliced(2, 1).join("\n"), /line 3: Expected number 2, found 3/],
     [whole.replace('"v":3', '"v":1'), /line 1: This journal has version 1, of an older/],
     ["# Notes\n", /the file is not a journal/],

@@ -154,7 +154,7 @@ test("every text in progress has a stream of its own, and nothing of it is kept 
     text,
   });
   const [begin, end] = [secret.slice(0, 5), secret.slice(5)];
-  // The same id in two sessions, two ids in one, and reasoning with the id of a message.
+  // Two sessions have an id in common, one has two ids, and reasoning has the id of a message.
   assert.deepEqual(act("a", message("1", `Hi ${begin}`)), ["message.delta Hi "]);
   assert.deepEqual(act("b", message("1", `Ho ${end} `)), [`message.delta Ho ${end} `]);
   assert.deepEqual(act("a", message("2", `${end} `)), [`message.delta ${end} `]);
@@ -163,7 +163,7 @@ test("every text in progress has a stream of its own, and nothing of it is kept 
   ]);
   assert.deepEqual(act("a", { kind: "tool.delta", toolCallId: "1", text: begin }), ["tool.delta "]);
   assert.deepEqual(act("a", message("1", `${end}. `)), ["message.delta ***. "]);
-  // What was held back comes before the end of its text, and before the end of its turn.
+  // Text that was held back comes before the end of its text, and before the end of its turn.
   assert.deepEqual(act("a", message("1", begin)), ["message.delta "]);
   assert.deepEqual(act("a", { kind: "message.ended", messageId: "1", text: "all" }), [
     `message.delta ${begin}`,

@@ -137,7 +137,7 @@ describe("a run that is resumed", () => {
     const cases: Readonly<Record<string, readonly [string, RegExp]>> = {
       text: ["hello\nworld\n", /line 1: The file is not a journal\.$/],
       header: [lines[0] ?? "", /it does not contain the start of a run\.$/],
-      changed: [lines.join("").replace('"here it"', "5"), /line \d+: Invalid event: /],
+      changed: [lines.join("").replace('"here it"', "5"), /line \d+: Invalid event\./],
       gap: [
         lines.filter((_line, index) => index !== 6).join(""),
         /line 7: .*missing, repeated or out of order\.$/,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { RunEvent } from "../../src/events/event.ts";
-import { eventShape } from "../../src/events/event.ts";
+import { eventCheck } from "../../src/events/event.ts";
 import { Translator } from "../../src/sessions/translate.ts";
 import { TurnState } from "../../src/sessions/turn-state.ts";
 import { event } from "./events.ts";
@@ -47,5 +47,5 @@ function translate(...events: readonly SessionEvent[]): ReturnType<Translator["t
 
 function assertReadable(written: RunEvent): void {
   const read: unknown = JSON.parse(JSON.stringify(written));
-  assert.equal(eventShape.fault(read), undefined, JSON.stringify(written));
+  assert.equal(eventCheck.fault(read), "", JSON.stringify(written));
 }

@@ -1,9 +1,8 @@
 /** The head of a run: its name, its outcome, its figures and its plan. */
-import { changeText } from "../../src/events/change-text.ts";
+import { changeText, type RunPlan } from "../../src/events/plan.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Permissions } from "../../src/entry/model.ts";
-import type { RunPlan } from "../../src/events/plan.ts";
 import type { RunView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
 import { useAnnounce } from "../parts/announcer.tsx";

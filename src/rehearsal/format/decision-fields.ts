@@ -1,6 +1,6 @@
 import { suggestion } from "../../document/suggest.ts";
 import { decisionFields } from "../../events/decision.ts";
-import type { ShapeKind } from "../../events/shape.ts";
+import { isOptional, wordsOf, type Described, type Optional } from "../../document/describe.ts";
 import { text, whole, type ConditionField } from "./schema-parts.ts";
 
 /** By its kind and the fields of that kind; without a kind, a condition for its text. */
@@ -21,20 +21,22 @@ const ofText = ["contains", "excludes", "equals", "matches"];
 
 /** The properties of an item of `expect.decisions`, next to those of a condition on its text. */
 export function decisionProperties(condition: (description: string) => object): object {
-  const names = new Set([...decisionFields.values()].flatMap((fields) => [...fields.keys()]));
+  const names = new Set(Object.values(decisionFields).flatMap((fields) => Object.keys(fields)));
   const fields = [...names].map((name) => {
-    const having = [...decisionFields].filter(([, fields]) => fields.has(name));
-    const kinds = having.map(([, fields]) => fields.get(name));
-    const description = `Of ${having.map(([kind]) => kind).join(", ")}.`;
-    const words = kinds.filter(isWords).flat();
+    const having = Object.entries(decisionFields).flatMap(([kind, fields]) => {
+      const field = fields[name];
+      return field === undefined ? [] : [{ kind, field }];
+    });
+    const description = `Of ${having.map(({ kind }) => kind).join(", ")}.`;
+    const words = having.flatMap(({ field }) => wordsOf(field));
     if (words.length > 0) return [name, { type: "string", enum: [...new Set(words)], description }];
-    const isNumber = kinds[0] === "number";
+    const isNumber = having[0] !== undefined && isNumeric(having[0].field);
     return [name, isNumber ? { type: "number", description } : condition(description)];
   });
   return {
     kind: {
       type: "string",
-      enum: [...decisionFields.keys()],
+      enum: Object.keys(decisionFields),
       description: "The kind of the decision. Further fields are those of this kind.",
     },
     task: text("The task that it is about."),
@@ -59,8 +61,8 @@ export function fieldProblems(fields: DecisionFields): FieldProblem[] {
     const reason = `"${name}" needs a "kind".`;
     return [{ name, reason, hint: "name the kind of the decision" }];
   }
-  const known = decisionFields.get(kind) ?? new Map<string, ShapeKind>();
-  const possible = [...known.keys(), ...ofWork];
+  const known = decisionFields[kind] ?? {};
+  const possible = [...Object.keys(known), ...ofWork];
   return names.flatMap((name): FieldProblem[] => {
     if (ofText.includes(name)) {
       const reason = `A decision is matched by its kind and fields or by its text ("${name}"), not both.`;
@@ -71,19 +73,21 @@ export function fieldProblems(fields: DecisionFields): FieldProblem[] {
       const { hint = `it has ${possible.join(", ")}` } = suggestion(name, possible);
       return [{ name, reason, hint }];
     }
-    const is = known.get(name);
+    const field = known[name];
+    const words = field === undefined ? [] : wordsOf(field);
     const value = fields[name];
-    if (!isWords(is) || is.some((word) => word === value)) return [];
-    const reason = `With the kind "${kind}", "${name}" must be ${is.join(" or ")}.`;
-    return [{ name, reason, ...(typeof value === "string" ? suggestion(value, is) : {}) }];
+    if (words.length === 0 || words.some((word) => word === value)) return [];
+    const reason = `With the kind "${kind}", "${name}" must be ${words.join(" or ")}.`;
+    return [{ name, reason, ...(typeof value === "string" ? suggestion(value, words) : {}) }];
   });
 }
 
 export function isTextOfDecision(kind: string, name: string): boolean {
-  const is = decisionFields.get(kind)?.get(name);
-  return is !== undefined && is !== "number" && !isWords(is);
+  const field = decisionFields[kind]?.[name];
+  return field !== undefined && !isNumeric(field) && wordsOf(field).length === 0;
 }
 
-function isWords(is: unknown): is is readonly string[] {
-  return Array.isArray(is);
+function isNumeric(field: Described<unknown> | Optional<unknown>): boolean {
+  const { type } = isOptional(field) ? field.optional : field;
+  return type === "number" || type === "integer";
 }

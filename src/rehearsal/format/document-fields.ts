@@ -1,6 +1,6 @@
 /** A document of the action protocol as a reply. It is not checked: a rehearsal can play a model that writes wrong ones. */
 import { isList, isRecord } from "../../text/guards.ts";
-import type { Described } from "../../document/schema-type.ts";
+import type { Described } from "../../document/describe.ts";
 
 const field = (description: string) => ({ description });
 

@@ -1,5 +1,5 @@
 import { defined } from "../../text/guards.ts";
-import type { Path } from "../../document/problem.ts";
+import type { Path } from "../../document/diagnostic.ts";
 import { fieldProblems, isTextOfDecision, type DecisionFields } from "./decision-fields.ts";
 import type { Reading } from "./reading.ts";
 import type { ActionFields, ExpectFields, Lists, WorkFields } from "./rehearsal-schema.ts";

@@ -1,9 +1,8 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { stringify } from "yaml";
-import type { Diagnostic } from "../../document/diagnostic.ts";
+import { type Diagnostic, toDiagnostics, type Path } from "../../document/diagnostic.ts";
 import { defined, isRecord } from "../../text/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
-import { toDiagnostics, type Path } from "../../document/problem.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
 import { toExpectation } from "./expectation.ts";
 import { Reading, type ScriptPlace } from "./reading.ts";

@@ -1,5 +1,5 @@
 import { proposalKinds, severities, verdicts } from "../../entry/outputs.ts";
-import type { SchemaType } from "../../document/schema-type.ts";
+import type { SchemaType } from "../../document/describe.ts";
 import { condition, list, map, string, text, whole } from "./schema-parts.ts";
 
 const finding = {

@@ -1,5 +1,5 @@
 import { defined } from "../../text/guards.ts";
-import type { Locate, Path, Problem } from "../../document/problem.ts";
+import type { Locate, Path, Problem } from "../../document/diagnostic.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
 import type { ConditionField } from "./schema-parts.ts";
 import type { NamedActivity, NamedTask, Place } from "./script.ts";

@@ -1,7 +1,7 @@
 import { overridingLimits } from "../../entry/limits.ts";
 import type { Limits } from "../../entry/model.ts";
 import { endedStatus } from "../../events/action.ts";
-import type { Described, SchemaType } from "../../document/schema-type.ts";
+import type { Described, SchemaType } from "../../document/describe.ts";
 import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
 import {
@@ -236,7 +236,7 @@ const action = {
     action: word(
       "The name of the tool, the internal function, the relic, or the label of a group.",
     ),
-    status: { enum: endedStatus.is, description: "How it ended." },
+    status: { enum: endedStatus.enum, description: "How it ended." },
     params: ended("The params as JSON, after references were replaced. Long ones are cut."),
     output: ended("The result of an action that succeeded. A long one is cut."),
     reason: ended("Why it did not succeed."),

@@ -1,4 +1,4 @@
-import type { SchemaType } from "../../document/schema-type.ts";
+import type { SchemaType } from "../../document/describe.ts";
 
 export const text = (description: string) => ({ type: "string", description }) as const;
 

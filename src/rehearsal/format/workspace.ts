@@ -1,6 +1,6 @@
 /** The folder that a rehearsal works in and the change that it is about. */
 import { posix, win32 } from "node:path";
-import type { SchemaType } from "../../document/schema-type.ts";
+import type { SchemaType } from "../../document/describe.ts";
 import { fileStatus } from "../../events/plan.ts";
 import { filled, list, map, nonEmpty, string, text } from "./schema-parts.ts";
 
@@ -49,7 +49,7 @@ const changedFile = {
   required: ["path"],
   properties: {
     path: text("With /, relative to the root of the repository."),
-    status: { enum: fileStatus.is, description: "Default: modified." },
+    status: { enum: fileStatus.enum, description: "Default: modified." },
     additions: lines("Added lines; null in a binary file. Default: 0."),
     deletions: lines("Removed lines; null in a binary file. Default: 0."),
     previousPath: text("Of a file that was renamed or copied."),

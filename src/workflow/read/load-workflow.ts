@@ -1,8 +1,7 @@
 /** A `.wf.md` file with everything that it calls and includes. Each file is read once, whoever calls it. */
 import { defined } from "../../text/guards.ts";
-import type { Diagnostic } from "../../document/diagnostic.ts";
+import { type Diagnostic, byPosition } from "../../document/diagnostic.ts";
 import { readMarkdown } from "../../document/markdown.ts";
-import { byPosition } from "../../document/problem.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";

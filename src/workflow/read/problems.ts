@@ -1,6 +1,5 @@
 import { defined } from "../../text/guards.ts";
-import type { Diagnostic } from "../../document/diagnostic.ts";
-import type { Position } from "../../document/problem.ts";
+import type { Diagnostic, Position } from "../../document/diagnostic.ts";
 import { didYouMean, suggest } from "../../document/suggest.ts";
 
 export interface Place {

@@ -1,6 +1,10 @@
 import { defined } from "../../text/guards.ts";
-import type { Diagnostic } from "../../document/diagnostic.ts";
-import { toDiagnostics, type Locate, type Problem } from "../../document/problem.ts";
+import {
+  type Diagnostic,
+  toDiagnostics,
+  type Locate,
+  type Problem,
+} from "../../document/diagnostic.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
 import { entrySchema } from "../../entry/entry-schema.ts";
 import { entryCheck, warning } from "../../entry/problems.ts";
