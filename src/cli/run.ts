@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
 import { asFlag, type Inputs, UsageError } from "../run/options.ts";
@@ -23,7 +22,7 @@ export function run(
   { shard, ...given }: OptionsOf<"run">,
   io: Io,
 ): Promise<ExitCode> {
-  return runPart(entryFile, jobName, given, io, defined({ shard }));
+  return runPart(entryFile, jobName, given, io, { shard });
 }
 
 async function runPart(
@@ -103,10 +102,12 @@ async function runOptions(
       verbosity: quiet === true ? "quiet" : verbose === true ? "verbose" : "normal",
       ...output.looks,
       chart: chart === true,
-      ...defined({ pause }),
+      pause,
     },
     telemetry: telemetryTarget(options.environment, otlp),
-    ...defined({ asker, jobName, userInput }),
+    asker,
+    jobName,
+    userInput,
   };
 }
 
@@ -179,5 +180,5 @@ export async function merge(
     throw new UsageError(
       `Can't merge: ${first} does not contain the start of a run of an entry file.`,
     );
-  return runPart(entryFile, started.jobName, given, io, { journals, ...defined({ onMissing }) });
+  return runPart(entryFile, started.jobName, given, io, { journals, onMissing });
 }

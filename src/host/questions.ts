@@ -1,7 +1,7 @@
 /** An ASK waits here for the first answer. Each id is new in its run, so a late answer never goes to the next one. */
 import type { Clock } from "../platform/clock.ts";
 import { onAbort } from "../platform/waiting.ts";
-import type { Answer, Asker } from "../workflow/run/ask.ts";
+import type { Answer, Asker } from "../workflow/kinds/ask.ts";
 import { refused, type Refused } from "./refusals.ts";
 
 /** A question of a workflow that waits for an answer. */
