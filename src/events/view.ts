@@ -75,20 +75,16 @@ export {
 const MAX_DECISION_TEXT = 2000;
 const MAX_DELEGATE = 200;
 
-/** Folds an event of a journal into the view of its run, and returns the view. */
-export function foldEvent(views: Map<string, RunView>, event: RunEvent): RunView {
-  const view = views.get(event.runId) ?? createRunView();
-  views.set(event.runId, view);
-  applyEvent(view, event);
-  return view;
-}
-
 /** By `runId`, in the order of their first events. `views` of earlier events are changed in place. */
 export function viewsOf(
   events: Iterable<RunEvent>,
   views = new Map<string, RunView>(),
 ): ReadonlyMap<string, RunView> {
-  for (const event of events) foldEvent(views, event);
+  for (const event of events) {
+    const view = views.get(event.runId) ?? createRunView();
+    views.set(event.runId, view);
+    applyEvent(view, event);
+  }
   return views;
 }
 
