@@ -23,7 +23,6 @@ export {
 export type { OfferedModel } from "./sessions/offered-models.ts";
 export type { Tool } from "./sessions/sessions.ts";
 export type { ModelRequest, ModelTransport } from "./sessions/transport.ts";
-export { JobHost } from "./host/job-host.ts";
 export type {
   ICopilotJob,
   ICopilotJobCallback,
@@ -77,6 +76,7 @@ export type { Executor, ScriptContext, ScriptEnd } from "./workflow/run/executor
 export type { LoadedWorkflow } from "./workflow/read/load-workflow.ts";
 export type { Workflow } from "./workflow/model.ts";
 export {
+  JobHost,
   ensureInstalledEntry,
   hasRunningSessions,
   helperGetSession,
@@ -88,4 +88,4 @@ export {
   startJob,
   startTask,
   takeSessionResponse,
-} from "./host/default-host.ts";
+} from "./host/job-host.ts";

@@ -32,6 +32,7 @@ export type RefusalReason =
 
 /** It was not done. */
 export interface Refused {
+  /** Distinguishes a refusal from a result. */
   readonly kind: "refused";
   /** For programs. */
   readonly reason: RefusalReason;

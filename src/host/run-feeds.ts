@@ -1,90 +1,56 @@
 /**
- * Folds of a run into what the feeds of jobs and tasks respond. Invariants: the response `workStarted` comes before
- * anything of its task; every task feed is closed before `workStopped`, and that of the job after the last response.
+ * What the feeds of jobs and tasks respond, from the events of a run. Invariants: the response `workStarted` comes
+ * before anything of its task; every task feed is closed before `workStopped`, and that of the job after the last
+ * response.
  */
 import { randomUUID } from "node:crypto";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent, WorkOutcome } from "../events/event.ts";
-import { plannedWorks } from "../events/plan.ts";
+import type { RunEvent } from "../events/event.ts";
+import { workKey } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
-import type { Feed } from "./feed.ts";
-import { endStatus, isSuccess, JobFold } from "./job-callbacks.ts";
+import type { WorkView } from "../events/view.ts";
 import type { HostRun } from "../run/host.ts";
+import type { Feed } from "./feed.ts";
+import { endStatus, isSuccess, jobStatus } from "./job-callbacks.ts";
 import type { OpenQuestion, Questions } from "./questions.ts";
 
 export function newLiveTaskId(): string {
   return `task-${randomUUID()}`;
 }
 
-export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
-
-export class TaskFeed {
-  readonly feed: Feed;
-  /** A borrowed session is not reported: the caller knows it. */
-  readonly #borrowed: boolean;
-  #status: TaskStatus = "Running";
-
-  constructor(feed: Feed, borrowed: boolean) {
-    this.feed = feed;
-    this.#borrowed = borrowed;
+/** Appends the responses of a task. `borrowed`: the caller knows its session, so that is not reported. */
+export function reportTask(feed: Feed, event: RunEvent, borrowed = false): void {
+  if (feed.closed) return;
+  if (event.type === "session.started" && !borrowed) {
+    const { sessionId, role } = event;
+    const isDriving = role !== "task";
+    const session = { taskId: sessionId, isDrivingSession: isDriving, sessionId, isDriving };
+    feed.append({ callback: "taskSessionStarted", ...session });
   }
-
-  get status(): TaskStatus {
-    return this.#status;
+  if (event.type === "session.ended" && !borrowed) {
+    const { sessionId, succeeded } = event;
+    feed.append({ callback: "taskSessionStopped", taskId: sessionId, sessionId, succeeded });
   }
-
-  report(event: RunEvent): void {
-    if (!this.#borrowed) this.#reportSession(event);
-    const decided = decisionOf(event);
-    if (decided !== undefined) {
-      const reason = decisionText(decided.decision);
-      this.feed.append({ callback: "taskDecision", reason });
-    }
-    if (event.type === "work.ended") this.#end(event.outcome);
-  }
-
-  /** Its run is over. A task that has not ended by then has failed. */
-  end(): void {
-    if (this.#status === "Running") this.fail(ABANDONED);
-  }
-
-  /** It has crashed, or never came to a run. */
-  fail(message: string): void {
-    this.#status = "Failed";
-    this.feed.append({ taskError: message });
-    this.feed.append({ callback: "taskFailed" });
-    this.feed.close();
-  }
-
-  #reportSession(event: RunEvent): void {
-    if (event.type === "session.started") {
-      const { sessionId } = event;
-      const isDriving = event.role !== "task";
-      this.feed.append({
-        callback: "taskSessionStarted",
-        taskId: sessionId,
-        isDrivingSession: isDriving,
-        sessionId,
-        isDriving,
-      });
-    }
-    if (event.type === "session.ended") {
-      const { sessionId, succeeded } = event;
-      this.feed.append({ callback: "taskSessionStopped", taskId: sessionId, sessionId, succeeded });
-    }
-  }
-
-  #end(outcome: WorkOutcome): void {
-    if (outcome.kind === "crashed") return this.fail(outcome.crash.message);
-    this.#status = endStatus[outcome.kind];
-    this.feed.append({ callback: isSuccess(outcome) ? "taskSucceeded" : "taskFailed" });
-    this.feed.close();
-  }
+  const decided = decisionOf(event);
+  if (decided !== undefined)
+    feed.append({ callback: "taskDecision", reason: decisionText(decided.decision) });
+  if (event.type !== "work.ended") return;
+  const { outcome } = event;
+  if (outcome.kind === "crashed") return failTask(feed, outcome.crash.message);
+  feed.append({ callback: isSuccess(outcome) ? "taskSucceeded" : "taskFailed" });
+  feed.close();
 }
 
-/** Only after a bug: otherwise every work ends. */
-const ABANDONED = "The run has ended unexpectedly.";
+/** Ends a task that has crashed, or never came to a run. */
+export function failTask(feed: Feed, message: string): void {
+  if (feed.closed) return;
+  feed.append({ taskError: message });
+  feed.append({ callback: "taskFailed" });
+  feed.close();
+}
+
+export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
 
 /** A `TaskWork` of a job, as it stands. */
 export interface WorkState {
@@ -125,96 +91,63 @@ export interface JobState {
 interface JobFeedsOptions {
   readonly feed: Feed;
   readonly journal: Feed;
-  /** Called at each start of a work, before the first response of its task. */
-  readonly openTask: (taskId: string, workId: number) => TaskFeed;
-  /** Called after its last response. */
-  readonly closeTask: (taskId: string) => void;
+  /** Makes the feed of a task, at each start of a work. */
+  readonly openTask: (taskId: string, workId: number) => Feed;
 }
 
 export class JobFeeds implements Reporter {
   readonly name = "live feeds";
   readonly feed: Feed;
   readonly journal: Feed;
-  readonly #options: JobFeedsOptions;
-  readonly #fold: JobFold;
-  /** By work id: its latest start. */
-  readonly #tasks = new Map<number, { taskId: string; task: TaskFeed } | undefined>();
+  /** The caller has stopped the job, so it is canceled, whatever its outcome. */
+  stopped = false;
+  readonly #openTask: JobFeedsOptions["openTask"];
+  /** The tasks that run, by the key of their work. */
+  readonly #running = new Map<string, Feed>();
+  /** The live id of the latest start, by work id. */
+  readonly taskIds = new Map<number, string>();
   #crash: string | undefined;
-  #endTime: number | undefined;
 
-  constructor(options: JobFeedsOptions) {
-    this.#options = options;
-    const { feed, journal } = options;
+  constructor({ feed, journal, openTask }: JobFeedsOptions) {
     this.feed = feed;
     this.journal = journal;
-    this.#fold = new JobFold({
-      workStarted: (workId) => {
-        const taskId = this.#tasks.get(workId)?.taskId;
-        feed.append({ callback: "workStarted", workId, taskId });
-      },
-      workStopped: (workId, succeeded) =>
-        feed.append({ callback: "workStopped", workId, succeeded }),
-      jobSucceeded: () => feed.append({ callback: "jobSucceeded" }),
-      jobFailed: () => {
-        if (this.#crash !== undefined) feed.append({ jobError: this.#crash });
-        feed.append({ callback: "jobFailed" });
-      },
-      jobCanceled: () => feed.append({ callback: "jobCanceled" }),
-    });
-  }
-
-  get state(): Pick<JobState, "endTime" | "status" | "tasks"> {
-    const { status } = this.#fold;
-    const endTime = this.#endTime;
-    const unstarted = endTime === undefined ? "Waiting" : "Skipped";
-    const tasks = [...this.#tasks].map(([workIdInJob, started]): WorkState =>
-      started === undefined
-        ? { workIdInJob, status: unstarted }
-        : { workIdInJob, taskId: started.taskId, status: started.task.status },
-    );
-    return { endTime, status: status === "Executing" ? "Running" : status, tasks };
-  }
-
-  cancel(): void {
-    this.#fold.cancel();
-  }
-
-  /** Idempotent. */
-  end(): void {
-    for (const started of this.#tasks.values()) {
-      if (started?.task.status !== "Running") continue;
-      started.task.end();
-      this.#options.closeTask(started.taskId);
-    }
-    this.feed.close();
-    this.journal.close();
+    this.#openTask = openTask;
   }
 
   report(event: RunEvent): void {
+    const { feed } = this;
     this.journal.append(event);
-    if (event.type === "run.started")
-      for (const { workId } of plannedWorks(event.work)) this.#tasks.set(workId, undefined);
     if (event.type === "work.started") {
-      const taskId = newLiveTaskId();
       const { workId } = event.work;
-      this.#tasks.set(workId, { taskId, task: this.#options.openTask(taskId, workId) });
+      const taskId = newLiveTaskId();
+      this.taskIds.set(workId, taskId);
+      this.#running.set(workKey(event.work), this.#openTask(taskId, workId));
+      feed.append({ callback: "workStarted", workId, taskId });
     }
-    // The end of a work is the last of its task; from its start, the task has nothing to say.
-    this.#reportTask(event);
-    this.#fold.report(event);
+    if (event.type !== "run.started" && "work" in event && event.work !== null) {
+      const task = this.#running.get(workKey(event.work));
+      if (task !== undefined) reportTask(task, event);
+    }
+    if (event.type === "work.ended") {
+      const { outcome, work } = event;
+      if (outcome.kind === "crashed") this.#crash = outcome.crash.message;
+      this.#running.delete(workKey(work));
+      const succeeded = isSuccess(outcome);
+      feed.append({ callback: "workStopped", workId: work.workId, succeeded });
+    }
     if (event.type !== "run.ended") return;
-    this.#endTime = event.at;
+    const status = this.stopped ? "Canceled" : endStatus[event.outcome.kind];
+    if (status === "Failed" && this.#crash !== undefined) feed.append({ jobError: this.#crash });
+    feed.append({ callback: `job${status}` });
     this.end();
   }
 
-  #reportTask(event: RunEvent): void {
-    if (!("work" in event) || event.type === "run.started" || event.work === null) return;
-    const started = this.#tasks.get(event.work.workId);
-    if (started?.task.status !== "Running") return;
-    started.task.report(event);
-    if (event.type !== "work.ended") return;
-    if (event.outcome.kind === "crashed") this.#crash = event.outcome.crash.message;
-    this.#options.closeTask(started.taskId);
+  /** The run is over, also if a bug has ended it without its last events. */
+  end(): void {
+    for (const task of this.#running.values()) failTask(task, "The run has ended unexpectedly.");
+    this.#running.clear();
+    this.feed.close();
+    this.journal.close();
   }
 }
 
@@ -230,5 +163,26 @@ export interface LiveJob {
 }
 
 export function stateOf({ run, feeds, questions, asked }: LiveJob): JobState {
-  return { jobId: run.runId, ...asked, ...feeds.state, questions: questions.open };
+  const { runId: jobId, view } = run;
+  const status = jobStatus(view, feeds.stopped);
+  return {
+    jobId,
+    ...asked,
+    endTime: view.endedAt,
+    status: status === "Executing" ? "Running" : status,
+    tasks: [...view.works.values()].map((work) =>
+      workState(work, feeds.taskIds.get(work.workId), view.endedAt !== undefined),
+    ),
+    questions: questions.open,
+  };
+}
+
+function workState(
+  { workId: workIdInJob, status }: WorkView,
+  taskId: string | undefined,
+  hasEnded: boolean,
+): WorkState {
+  if (taskId === undefined) return { workIdInJob, status: hasEnded ? "Skipped" : "Waiting" };
+  const isRunning = status === "running" || status === "pending";
+  return { workIdInJob, taskId, status: isRunning ? "Running" : endStatus[status] };
 }
