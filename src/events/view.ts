@@ -94,12 +94,12 @@ export function applyEvent(view: RunView, event: RunEvent): void {
   if (view.events === 0) view.firstAt = event.at;
   view.events += 1;
   view.lastAt = Math.max(view.lastAt, event.at);
-  applyItself(view, event);
+  applyWithoutDecision(view, event);
   const decided = decisionOf(event);
   if (decided !== undefined) applyDecision(view, decided.work, decided.decision, event.at);
 }
 
-function applyItself(view: RunView, event: RunEvent): void {
+function applyWithoutDecision(view: RunView, event: RunEvent): void {
   switch (event.type) {
     case "run.started":
       view.jobName = event.jobName;
