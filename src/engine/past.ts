@@ -25,7 +25,7 @@ export interface PastWork {
   readonly report?: string | undefined;
   /** In their order, also those of tasks that it has delegated to. */
   readonly given: readonly GivenEvent[];
-  /** Of a workflow. */
+  /** Workflows only. */
   readonly steps: readonly StepEvent[];
 }
 
@@ -36,7 +36,7 @@ export interface UnderWay {
   readonly items: readonly string[];
   /** Absent if the run ended before it did. */
   readonly outcome?: WorkOutcome | undefined;
-  /** Of a workflow: the steps until then, without the one that failed and the CALLs around it. */
+  /** The steps of a workflow until then, without the one that failed and the CALLs around it. */
   readonly steps: readonly StepEvent[];
   readonly failed?: StepEnded | undefined;
   /** How many steps the journal lacks of those that the workflow continued after. */
@@ -92,7 +92,7 @@ export class Past {
     return this.#works.get(keyOf(workId, textsOf(place)))?.shift();
   }
 
-  /** What was under way when the earlier run ended. It is continued once. */
+  /** The step that was running when the earlier run ended. It is continued once. */
   takeUnderWay(workId: number, place: Place): UnderWay | undefined {
     const key = keyOf(workId, textsOf(place));
     const found = this.#underWay.get(key);
@@ -131,7 +131,7 @@ function textsOf({ items }: Place): readonly string[] {
   return items.map(({ text }) => text);
 }
 
-/** What a work that was done has left, as events of the run that takes it over. */
+/** The outputs of a finished step, as events of the run that takes it over. */
 export function eventsOf(
   work: WorkRef,
   { given, steps }: PastWork,

@@ -84,7 +84,7 @@ class EntryChecker {
     "prompt of a task": (prompt, path) => this.#checkTaskPrompt(prompt, path),
     "prompt of a work": (prompt, path) => {
       if (this.#expand(prompt, path)?.usesUserInput === true)
-        this.#need(path, "a prompt of its works uses $user-input");
+        this.#need(path, "a prompt of its steps uses $user-input");
     },
     condition: (prompt, path) => void this.#expand(prompt, path, true),
     work: (work, path) => {

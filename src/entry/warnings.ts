@@ -275,7 +275,7 @@ function missingReports(name: string, { prompt, availability, criteria }: Prepar
       const tool = reportedBy[variable];
       if (tool === undefined || before.includes(tool)) return [];
       const reason = `$${variable} has no value when this prompt is first sent: no earlier prompt of the task mentions ${tool}.`;
-      const hint = "$previous-result is what the work before this one reported";
+      const hint = "$previous-result is what the step before this one reported";
       return [warning(["tasks", name, ...at], reason, hint)];
     });
     before += ` ${promptText(one)} `;

@@ -141,7 +141,7 @@ export interface AltWork<Id extends number = never, Leaf extends LeafWork<Id> = 
   readonly falseWork?: Work<Id, Leaf>;
 }
 
-/** Runs its work once for each item. Fails if one of them failed, after all of them. */
+/** Runs its step once for each item. Fails if one of them failed, after all of them. */
 export interface EachWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
   readonly kind: "Each";
   readonly items: ItemSource;
@@ -257,11 +257,11 @@ export const kindsOfWork: Readonly<
     "Repeats its body. Without postCondition and atMost, the body runs once.",
     {
       preCondition: condition(
-        "[outcome, work]: checked before the body. If the work has the outcome, the body runs; otherwise the loop succeeds.",
+        "[outcome, step]: checked before the body. If the step has the outcome, the body runs; otherwise the loop succeeds.",
       ),
       body: ref("work"),
       postCondition: condition(
-        "[outcome, work]: checked after the body. If the work has the outcome, the loop starts over; otherwise it succeeds.",
+        "[outcome, step]: checked after the body. If the step has the outcome, the loop starts over; otherwise it succeeds.",
       ),
       atMost: whole(
         "Maximum number of times that the body runs. With it, an absent condition asks for another iteration. If a condition still asks for another iteration, the loop fails.",
@@ -276,12 +276,12 @@ export const kindsOfWork: Readonly<
     { dependentRequired: { atMostReached: ["atMost"] } },
   ],
   Alt: [
-    "Runs one of two works, depending on the outcome of a condition.",
+    "Runs one of two steps, depending on the outcome of a condition.",
     { condition: ref("work"), trueWork: ref("work"), falseWork: ref("work") },
     ["condition"],
   ],
   Each: [
-    "Runs its work once for each item, with $item and $item-index in its prompts. Fails if one of them fails, after all of them.",
+    "Runs its step once for each item, with $item and $item-index in its prompts. Fails if one of them fails, after all of them.",
     {
       items,
       work: ref("work"),

@@ -1,4 +1,4 @@
-/** What all routes share: the server's state, how a request is read, and how it is answered. */
+/** Helpers of all routes: the server's state, reading requests, answering them. */
 import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import type { Handler, Hono } from "hono";

@@ -83,7 +83,7 @@ function retried(work: Leaf): Point {
 }
 
 function nameOf(work: Leaf): string {
-  return `${JSON.stringify(leafName(work))} (work ${work.workIdInJob})`;
+  return `${JSON.stringify(leafName(work))} (step ${work.workIdInJob})`;
 }
 
 /** The points that one run reaches: a reporter of its events and of its transitions. */

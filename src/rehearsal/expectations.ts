@@ -172,7 +172,7 @@ function workFailures(
     const work =
       fitting.find(({ runs }) => runs > 0 === (item.outcome !== "skipped")) ?? fitting[0];
     if (work === undefined) {
-      failures.push(`${item.place}: the job has no other work with ${selected(item).join(", ")}.`);
+      failures.push(`${item.place}: the job has no other step with ${selected(item).join(", ")}.`);
       continue;
     }
     free.delete(work);
@@ -256,7 +256,7 @@ function happened(result: RunResult | WorkResult | undefined): string {
 }
 
 function nameOf({ workId, taskId }: WorkTally): string {
-  return `work ${workId} ("${taskId}")`;
+  return `step ${workId} ("${taskId}")`;
 }
 
 /** Keeps no more of the path than is expected. If the workflow ran several times, its last iteration counts. */

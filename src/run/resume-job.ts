@@ -217,7 +217,7 @@ function checkWhole({ works, lists }: PastRun, texts: string, refuse: Refuse): v
     if (!items.every(isWhole)) throw missing("list of items of an Each");
   const usesOutput = texts.includes("$previous-result");
   for (const { output, given } of works) {
-    if (usesOutput && !isWhole(output)) throw missing("output of a work");
+    if (usesOutput && !isWhole(output)) throw missing("output of a step");
     for (const event of given) {
       const use = uses[event.type];
       const { taskId } = event.work;

@@ -215,7 +215,7 @@ class Copy {
 
 /** Hooks, and what is of other repositories and work trees. Objects are read where they are. */
 const leftBehind = new Set("objects hooks modules worktrees lfs annex gitdir commondir".split(" "));
-/** What a linked work tree has of its main one. */
+/** The files that a linked work tree shares with its main one. */
 const sharedMetadata = new Set("config packed-refs refs reftable logs info shallow".split(" "));
 
 /** Its owner may change and remove a copy, also one of a checkout that can't be written. */

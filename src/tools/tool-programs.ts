@@ -100,7 +100,7 @@ export class Programs {
       env: {
         ...this.options.variables,
         ...program.variables,
-        TRACEPARENT: context.traceparent,
+        ...(context.traceparent !== undefined && { TRACEPARENT: context.traceparent }),
         [RUN_MARK]: mark,
         [TOOLBOX_MARK]: this.#mark,
         [CALL_MARK]: call,

@@ -86,6 +86,6 @@ test("rejected documents are counted by work", () => {
     );
   assert.deepEqual(outcome(2, rejects), []);
   assert.deepEqual(outcome(0, run().of(1).action(rejected, rejected)), [
-    `expect.works[1] ${at(68)}: work 1 ("other") should have had "rejected: 1", but it had 2.`,
+    `expect.works[1] ${at(68)}: step 1 ("other") should have had "rejected: 1", but it had 2.`,
   ]);
 });

@@ -75,27 +75,27 @@ test("works: all of them, and how they ended", () => {
     "a skipped work is the one that did not run, wherever it stands",
   );
   assert.deepEqual(works("{ task: review, outcome: failed }, { task: fix, outcome: succeeded }"), [
-    `expect.works[0] ${at("4:19")}: work 0 ("review") should have failed, but it succeeded.`,
-    `expect.works[1] ${at("4:54")}: work 1 ("fix") should have succeeded, but it failed (criteria not met).`,
+    `expect.works[0] ${at("4:19")}: step 0 ("review") should have failed, but it succeeded.`,
+    `expect.works[1] ${at("4:54")}: step 1 ("fix") should have succeeded, but it failed (criteria not met).`,
   ]);
   assert.deepEqual(works("{ task: review, outcome: succeeded }"), [
-    `expect.works ${at("4:18")}: work 1 ("fix") ran and failed, but "works" doesn't list it.`,
+    `expect.works ${at("4:18")}: step 1 ("fix") ran and failed, but "works" doesn't list it.`,
   ]);
   assert.deepEqual(works("{ task: fix, outcome: skipped }, { task: review, outcome: succeeded }"), [
-    `expect.works[0] ${at("4:19")}: work 1 ("fix") should have been skipped, but it ran and failed.`,
+    `expect.works[0] ${at("4:19")}: step 1 ("fix") should have been skipped, but it ran and failed.`,
   ]);
   const rest = "{ task: fix, outcome: failed }, { task: review, workId: 0, outcome: succeeded }";
   assert.deepEqual(works(`{ task: review, outcome: succeeded }, ${rest}`), [
-    `expect.works[0] ${at("4:19")}: work 2 ("review") should have run, but it was skipped.`,
+    `expect.works[0] ${at("4:19")}: step 2 ("review") should have run, but it was skipped.`,
   ]);
   assert.deepEqual(works(`{ task: deploy, outcome: succeeded }, ${rest}`), [
-    `expect.works[0] ${at("4:19")}: the job has no other work with task "deploy".`,
+    `expect.works[0] ${at("4:19")}: the job has no other step with task "deploy".`,
   ]);
   assert.deepEqual(works(`{ task: fix, outcome: failed }, ${rest}`), [
-    `expect.works[1] ${at("4:51")}: the job has no other work with task "fix".`,
+    `expect.works[1] ${at("4:51")}: the job has no other step with task "fix".`,
   ]);
   assert.deepEqual(works(`{ task: review, workId: 7, model: big, outcome: failed }, ${rest}`), [
-    `expect.works[0] ${at("4:19")}: the job has no other work with task "review", workId 7, model "big".`,
+    `expect.works[0] ${at("4:19")}: the job has no other step with task "review", workId 7, model "big".`,
   ]);
 });
 
@@ -134,7 +134,7 @@ test("works: runs, attempts, retries and crashes", () => {
     failures(`{ works: [{ task: fix, ${fields} }] }`, played);
   assert.deepEqual(fix("outcome: canceled, runs: 3, attempts: 3, retries: 2, crashes: 1"), []);
   assert.deepEqual(fix("outcome: [succeeded, failed, canceled]"), []);
-  const start = `expect.works[0] ${at("4:19")}: work 1 ("fix") should have`;
+  const start = `expect.works[0] ${at("4:19")}: step 1 ("fix") should have`;
   assert.deepEqual(fix("outcome: canceled, runs: 2, attempts: 4, retries: 0, crashes: 2"), [
     `${start} had "runs: 2", but it had 3.`,
     `${start} had "attempts: 4", but it had 3.`,

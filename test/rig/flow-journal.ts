@@ -206,7 +206,7 @@ function restored(
     : restoreRun(workflow, options, start, underWay);
 }
 
-/** What `--resume` makes of a journal. */
+/** The steps that `--resume` takes from a journal. */
 export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): FoundJournal {
   let earlier = new EarlierRun();
   for (const event of events) earlier = earlier.add(event);

@@ -234,7 +234,7 @@ function useWidth(box: { readonly current: HTMLElement | null }) {
   return { width: Math.max(1, all - labels), labels };
 }
 
-/** What the shape of a bar depends on, beside the bar itself. */
+/** The settings that the shape of a bar depends on. */
 interface Scale {
   readonly shown: Range;
   readonly width: number;

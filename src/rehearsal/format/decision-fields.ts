@@ -41,7 +41,7 @@ export function decisionProperties(condition: (description: string) => object): 
     },
     task: text("The task that it is about."),
     workId: whole(0, "The work that it is about."),
-    iteration: whole(1, "The iteration of that work, in a loop."),
+    iteration: whole(1, "The iteration of that step, in a loop."),
     ...Object.fromEntries(fields),
   };
 }

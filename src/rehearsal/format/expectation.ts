@@ -138,10 +138,10 @@ function toWork(
   const { outcome, runs, attempts, retries, crashes, rejected } = others;
   if (name !== undefined) reading.names(name, [...path, "name"]);
   if (task === undefined && others.workId === undefined)
-    reading.problem(path, 'A work needs a "task", the "name" of a command, or a "workId".');
+    reading.problem(path, 'A step needs a "task", the "name" of a command, or a "workId".');
   if (outcome === "skipped") {
     const [stray] = Object.keys(defined({ runs, attempts, retries, crashes, rejected }));
-    if (stray !== undefined) reading.problem([...path, stray], `A skipped work has no "${stray}".`);
+    if (stray !== undefined) reading.problem([...path, stray], `A skipped step has no "${stray}".`);
   }
   if (typeof outcome !== "string" && runs !== undefined && runs !== outcome.length) {
     const reason = `"outcome" lists ${outcome.length} runs, but "runs" is ${runs}.`;

@@ -148,9 +148,9 @@ const rule = {
     model: text("Selects sessions with this model id."),
     workId: whole(
       0,
-      "Selects sessions of the work with this id: its number in the job, from 0 in reading order.",
+      "Selects sessions of the step with this id: its number in the job, from 0 in reading order.",
     ),
-    iteration: whole(1, "Selects sessions of this iteration of the work, in a loop."),
+    iteration: whole(1, "Selects sessions of this iteration of the step, in a loop."),
     item: text("Selects sessions of this item of the innermost `Each`."),
     retry: whole(0, "Selects sessions that were opened for this retry. 0 is the first round."),
     attempt: whole(
@@ -177,17 +177,17 @@ const rule = {
 
 const work = {
   type: "object",
-  description: "A work of the job, and how it must have ended.",
+  description: "A step of the job, and how it must have ended.",
   additionalProperties: false,
   required: ["outcome"],
   properties: {
-    task: text("The task of the work. A work needs this field, `name` or `workId`."),
+    task: text("The task of the step. A step needs this field, `name` or `workId`."),
     name: text("The name of a `Run`, or its command."),
-    workId: whole(0, "The id of the work, where the task occurs more than once in the job."),
-    model: text("The model id of the work."),
+    workId: whole(0, "The id of the step, where the task occurs more than once in the job."),
+    model: text("The model id of the step."),
     outcome: {
       description:
-        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the work never ran, also because the change had nothing for it.',
+        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the step never ran, also because the change had nothing for it.',
       anyOf: [
         { type: "string", enum: [...outcomes, "skipped"] },
         { type: "array", minItems: 1, items: { type: "string", enum: outcomes } },
@@ -243,7 +243,7 @@ const action = {
     document: whole(1, "The number of its document, of those that were accepted."),
     task: word("Its task."),
     workId: whole(0, "The work of its task."),
-    iteration: whole(1, "The iteration of that work, in a loop."),
+    iteration: whole(1, "The iteration of that step, in a loop."),
   },
 } as const;
 
@@ -328,7 +328,7 @@ export const rehearsalSchema = {
         },
         reason: condition("The reason of the failure or cancellation."),
         works: list(
-          "The works that ran, and how they ended. The rehearsal fails if a work ran that is not in the list.",
+          "The steps that ran, and how they ended. The rehearsal fails if a step ran that is not in the list.",
           work,
         ),
         path: filled(

@@ -180,7 +180,7 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
   [
     "a skipped work that ran",
     "{ works: [{ task: a, outcome: skipped, retries: 1 }] }",
-    '3:57: rehearsal.expect.works[0].retries: A skipped work has no "retries".',
+    '3:57: rehearsal.expect.works[0].retries: A skipped step has no "retries".',
   ],
   [
     "two numbers of runs",
