@@ -10,7 +10,6 @@ import { OwnSession, type SessionState } from "./session-feeds.ts";
 import { Feed, FeedFile, type Taken } from "./feed.ts";
 import type { HostRun } from "../run/host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
-import { noQuestion, Questions } from "./questions.ts";
 import {
   describeWorkflowJobs,
   maskedTexts,
@@ -27,11 +26,13 @@ import {
   failTask,
   JobFeeds,
   newLiveTaskId,
+  noQuestion,
+  Questions,
   reportTask,
   stateOf,
   type JobState,
   type LiveJob,
-} from "./run-feeds.ts";
+} from "./live-job.ts";
 
 /** The kinds of feeds. `journal` has every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
