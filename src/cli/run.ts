@@ -160,7 +160,7 @@ export async function plan(
   const { checkShards, matrixOf } = await import("../run/shards.ts");
   checkShards(shards, "--shards");
   if (journal === undefined)
-    throw new UsageError("--journal is missing: the shards go on from the journal of the plan.");
+    throw new UsageError("--journal is required: the shards resume from it.");
   const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
   if (code !== exitCode.success) return code;
   io.output.print(await matrixOf(journal, shards));

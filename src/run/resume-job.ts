@@ -192,7 +192,7 @@ function checkUnderWay(
   // The commands of a workflow that have ended would run again.
   if (isIncomplete)
     throw refuse(
-      "it ends before that run had taken over what the run before it had done. Resume the journal of that one.",
+      "that run stopped before it had taken over the steps of the run that it resumed. Resume the earlier journal instead.",
     );
   const leaves = leafWorks<number, PlannedLeaf>(work);
   for (const one of rerun ? [] : past.underWay) {

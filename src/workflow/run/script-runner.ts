@@ -292,26 +292,21 @@ export class ScriptRunner implements Scripts {
 /** The limits and cancellations that end the scripts of an activity. */
 class Bounds {
   stopped: Problem | undefined;
+  readonly signal: AbortSignal;
   readonly #limits: ResolvedLimits;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
   readonly #abort = new AbortController();
-  readonly #releases: readonly Release[];
+  readonly #release: Release;
   #silence: Release;
 
   constructor(limits: ResolvedLimits, clock: Clock, outer: readonly AbortSignal[]) {
     this.#limits = limits;
     this.#clock = clock;
     this.#outer = outer;
-    this.#releases = [
-      ...outer.map((signal) => onAbort(signal, () => this.#abort.abort())),
-      this.#after("commandMinutes"),
-    ];
+    this.signal = AbortSignal.any([...outer, this.#abort.signal]);
+    this.#release = this.#after("commandMinutes");
     this.#silence = this.#after("commandIdleMinutes");
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   get isCanceled(): boolean {
@@ -330,7 +325,8 @@ class Bounds {
   }
 
   end(): void {
-    for (const release of [...this.#releases, this.#silence]) release();
+    this.#release();
+    this.#silence();
   }
 
   #after(limit: "commandMinutes" | "commandIdleMinutes"): Release {
