@@ -115,7 +115,7 @@ export class HostedRuns {
       kept: [...recordFiles(records, environment), journals, feedsFolder].filter(
         (path) => path !== undefined,
       ),
-      onReporterFailure: warnOf,
+      onReporterFailure: warnIncomplete,
     });
     this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
   }
@@ -202,8 +202,8 @@ export class HostedRuns {
     const inputs = inputsOf(entry, { ...script?.inputs, ...start.inputs }, asOption);
     const rehearses = script !== undefined;
     const { environment } = this.host;
-    const given = { ...start, environment, script, rehearses, write: asOption };
-    const begun = await beginJob(installed, settled, jobName, given);
+    const options = { ...start, environment, script, rehearses, write: asOption };
+    const begun = await beginJob(installed, settled, jobName, options);
     const { whole, past, userInput = start.userInput } = begun;
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
@@ -360,7 +360,9 @@ export class HostedRuns {
       end();
       throw error;
     }
-    void run.ended.then(({ reporterFailures }) => reporterFailures.forEach(warnOf)).finally(end);
+    void run.ended
+      .then(({ reporterFailures }) => reporterFailures.forEach(warnIncomplete))
+      .finally(end);
     return run;
   }
 
@@ -394,6 +396,6 @@ function openJournalIn(folder: string, jobName: string, runId: string, now: numb
   }
 }
 
-export function warnOf(failure: ReporterFailure): void {
+export function warnIncomplete(failure: ReporterFailure): void {
   process.emitWarning(incompleteText(failure), "AgentJobsWarning");
 }
