@@ -13,7 +13,7 @@ import {
 } from "../entry/model.ts";
 import { changeOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
-import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import { newRunId, type Reporter } from "../events/sink.ts";
 import { createJournal } from "../journal/write.ts";
 import { plainName } from "../platform/output-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -43,7 +43,7 @@ import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { asOption, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
-import { incompleteText } from "./job-callbacks.ts";
+import { warnIncomplete } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
@@ -394,8 +394,4 @@ function openJournalIn(folder: string, jobName: string, runId: string, now: numb
     };
     return { name: "journal", essential: true, report };
   }
-}
-
-export function warnIncomplete(failure: ReporterFailure): void {
-  process.emitWarning(incompleteText(failure), "AgentJobsWarning");
 }

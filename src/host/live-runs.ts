@@ -9,7 +9,8 @@ import type { OfferedModel } from "../sessions/offered-models.ts";
 import { OwnSession, type SessionState } from "./session-feeds.ts";
 import { Feed, FeedFile, type Taken } from "./feed.ts";
 import type { HostRun } from "../run/host.ts";
-import { warnIncomplete, type HostedRuns } from "./hosted-runs.ts";
+import type { HostedRuns } from "./hosted-runs.ts";
+import { warnIncomplete } from "./job-callbacks.ts";
 import {
   describeWorkflowJobs,
   maskedTexts,
