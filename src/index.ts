@@ -23,7 +23,6 @@ export {
 export type { OfferedModel } from "./sessions/offered-models.ts";
 export type { Tool } from "./sessions/sessions.ts";
 export type { ModelRequest, ModelTransport } from "./sessions/transport.ts";
-export { JobHost } from "./host/job-host.ts";
 export type {
   ICopilotJob,
   ICopilotJobCallback,
@@ -35,11 +34,10 @@ export type { JobHostOptions, Rehearsal } from "./host/host-options.ts";
 export type { AskedItem, SessionState } from "./host/session-feeds.ts";
 export type { FeedKind, LiveRuns } from "./host/live-runs.ts";
 export type { Refused, RefusalReason } from "./host/refusals.ts";
-export type { JobState, WorkState } from "./host/run-feeds.ts";
+export type { JobState, OpenQuestion, WorkState } from "./host/live-job.ts";
 export type { ProviderOptions } from "./run/options-provider.ts";
 export type { JobResult, RunJobOptions } from "./host/job-callbacks.ts";
 export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./host/run-workflow.ts";
-export type { OpenQuestion } from "./host/questions.ts";
 export {
   actionDocumentSchema,
   createActionExecutor,
@@ -72,11 +70,12 @@ export type {
   ToolProgress,
 } from "./tools/tool.ts";
 export type { ActionEvent } from "./events/action.ts";
-export type { Answer, Answers, Asker, Question } from "./workflow/run/ask.ts";
-export type { Executor, ScriptContext, ScriptEnd } from "./workflow/run/executor.ts";
+export type { Answer, Answers, Asker, Question } from "./workflow/kinds/ask.ts";
+export type { Executor, ScriptContext, ScriptEnd } from "./workflow/run/executors.ts";
 export type { LoadedWorkflow } from "./workflow/read/load-workflow.ts";
 export type { Workflow } from "./workflow/model.ts";
 export {
+  JobHost,
   ensureInstalledEntry,
   hasRunningSessions,
   helperGetSession,
@@ -88,4 +87,4 @@ export {
   startJob,
   startTask,
   takeSessionResponse,
-} from "./host/default-host.ts";
+} from "./host/job-host.ts";

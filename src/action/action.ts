@@ -1,5 +1,4 @@
 /** The step. Owns that every end, whichever it is, has outputs, a summary and a reason. */
-import { defined } from "../text/guards.ts";
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -186,12 +185,10 @@ class Step {
         entryFile: paths.entry,
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
-        ...defined({
-          journal: paths.journal,
-          journalArtifact: journalArtifact(this.#environment, inputs),
-          rehearsal: paths.rehearse,
-          reportFile: paths.outputDir && `${paths.outputDir}/${reportFile}`,
-        }),
+        journal: paths.journal,
+        journalArtifact: journalArtifact(this.#environment, inputs),
+        rehearsal: paths.rehearse,
+        reportFile: paths.outputDir && `${paths.outputDir}/${reportFile}`,
       });
       const { journal, "journal-artifact": artifact } = this.#githubRun.outputs();
       const stepFiles = watchStepFiles(
@@ -243,7 +240,7 @@ class Step {
     return ensureRuntime({
       runtimePath: inputs.runtimePath,
       environment: this.#environment,
-      ...defined({ distrusted }),
+      distrusted,
       toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
       temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
       // It quotes npm, which may quote its settings.
@@ -331,7 +328,7 @@ class Step {
     const clean = {
       ...diagnostic,
       reason: this.#redactor.text(reason),
-      ...(hint === undefined ? {} : { hint: this.#redactor.text(hint) }),
+      hint: hint && this.#redactor.text(hint),
     };
     if (file === undefined || copies === undefined || !isBelow(copies, resolve(file))) return clean;
     return { ...clean, file: relative(copies, resolve(file)).replaceAll("\\", "/") };

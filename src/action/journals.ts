@@ -68,7 +68,7 @@ export async function partOf(
   if (mode === "merge") {
     // A journal that can't be read is reported with the others.
     const earlier = await readEarlierJob(first ?? "").catch(() => undefined);
-    return { journals, onMissing, ...defined({ jobName: job ?? earlier?.started?.jobName }) };
+    return { journals, onMissing, jobName: job ?? earlier?.started?.jobName };
   }
   return defined({ shard, resume: shard && first });
 }

@@ -346,7 +346,7 @@ export function runOptions(
     workingDirectory,
     rehearse,
     leg: legOf(environment, inputs),
-    serversApart: workTree.kind === "elsewhere",
+    isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
     provider,
     honorExpectations: rehearse !== undefined,

@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import { asFlag, limitsOf, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, readProvider, type ModelAccess } from "../run/options-provider.ts";
 import type { OptionsOf } from "./options.ts";
@@ -35,6 +34,8 @@ export function readAccess<Options extends Pick<OptionsOf<"run">, Read | "rehear
     ...rest,
     environment,
     ...limitsOf({ maxParallel, timeoutMinutes }, asFlag),
-    ...defined({ provider, gitHubToken: gitHubTokenOf(environment), runtimePath }),
+    provider,
+    gitHubToken: gitHubTokenOf(environment),
+    runtimePath,
   };
 }

@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { filesOfCentral, parseCentral } from "../github/commit-files.ts";
 import { createGithubApi } from "../github/github-api.ts";
@@ -27,7 +26,7 @@ export async function deliver(
   const api = createGithubApi({
     token,
     repository,
-    ...defined({ apiUrl }),
+    apiUrl,
     log: (line) => output.printError(line),
   });
   const central = parsed.value && filesOfCentral(api, parsed.value, "GITHUB_TOKEN");

@@ -2,7 +2,6 @@ import { secondsText } from "../text/numbers.ts";
 import { createHash } from "node:crypto";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { defined } from "../text/guards.ts";
 import { MAX_RUNS } from "../evals/eval-schema.ts";
 import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
 import {
@@ -60,11 +59,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
       );
     const end = await runEval(
       {
-        access: {
-          environment,
-          sandbox,
-          ...defined({ provider, gitHubToken, runtimePath, env }),
-        },
+        access: { environment, sandbox, provider, gitHubToken, runtimePath, env },
         cells,
         runs,
         parallel,

@@ -5,7 +5,6 @@ import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./output.ts";
 import { truncate } from "../text/truncate.ts";
 import { idOf, type PreparedEntry } from "../entry/model.ts";
-import { defined } from "../text/guards.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
@@ -29,7 +28,7 @@ export async function list(entryFile: string, json: boolean, { output }: Io): Pr
   const jobs = describeJobs(entry, flows);
   const tools = describeTools(entry, flows);
   const { inputs } = entry;
-  if (json) output.printJson({ entry: entryFile, jobs, ...tools, ...defined({ inputs }) });
+  if (json) output.printJson({ entry: entryFile, jobs, ...tools, inputs });
   else
     for (const line of [...jobTable(jobs), ...inputTable(inputs), ...toolTable(tools)])
       output.print(line);
@@ -153,7 +152,7 @@ function describeJobs(entry: PreparedEntry, flows: Flows) {
         const flow = flows[leaf.file];
         return flow && promptsModels(flow.workflow) ? [modelOfFlow(flow, entry)] : [];
       }
-      if (leaf.kind === "Run") return [];
+      if (leaf.kind !== "Ref") return [];
       const { taskId, modelOverride } = leaf;
       const own = modelOf(entry, taskId, modelOverride);
       const driven = entry.tasks[taskId]?.criteria?.runConditionInSameSession === false;
@@ -167,11 +166,11 @@ function describeJobs(entry: PreparedEntry, flows: Flows) {
     return {
       name,
       requireUserInput: job.requireUserInput,
-      ...(usesChange(entry, job.work) ? { usesChange: true as const } : {}),
-      ...defined({ outputs: outputsOf(entry, name) }),
+      usesChange: usesChange(entry, job.work) || undefined,
+      outputs: outputsOf(entry, name),
       tasks,
       models: [...new Set(models)],
-      ...(protocols.length === 0 ? {} : { protocols: Object.fromEntries(protocols) }),
+      protocols: protocols.length === 0 ? undefined : Object.fromEntries(protocols),
     };
   });
 }

@@ -19,7 +19,7 @@ import {
 } from "../run/option-kinds.ts";
 import { optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
 
-type Row<T = unknown> = Option<T> & { readonly flag: string; readonly default?: T };
+export type Row<T = unknown> = Option<T> & { readonly flag: string; readonly default?: T };
 
 const row = <T>(flag: string, help: string, kind: Kind<T>, more: Partial<Row<T>> = {}): Row<T> => ({
   flag,
@@ -61,10 +61,11 @@ const reporters = several<readonly ChosenReporter[]>(
 );
 
 const formats = choice(["text", "json"]);
+const json = "The output format. `json` prints run.json to stdout, and the log to stderr.";
 const format = withDefault(row("--format <format>", "The output format.", formats), "text");
 const forPrograms = { format, json: row("--json", "The same as `--format json`.", flag) };
 const access = optionsOn("access");
-const run = { ...optionsOn("run"), format };
+const run = { ...optionsOn("run"), format: { ...format, help: json, group: "Output" } };
 const { checkModels, env, inPlace, runtimePath, sandbox, verbose, workingDirectory } = optionTable;
 
 const tool = {
@@ -83,7 +84,7 @@ export const options = {
       "--shard <n/count>",
       "With `--resume` of a plan: runs one of several parts, such as 1/3.",
       shard,
-      { group: optionTable.resume.group },
+      { group: optionTable.resume.group, page: "scale.md#share-a-job-among-machines" },
     ),
   },
   plan: {
@@ -290,7 +291,8 @@ export type OptionsOf<Name extends keyof typeof options> = Given<(typeof options
 export function addOptions(command: Command, rows: Readonly<Record<string, Row>>): Command {
   for (const [field, described] of Object.entries(rows)) {
     const { kind, env: variable, conflicts, implies, group } = described;
-    const option = new Flag(described.flag, helpOf(described)).default(described.default);
+    const help = helpOf(described).replaceAll("`", "");
+    const option = new Flag(described.flag, help).default(described.default);
     // `choices` lists them in the help.
     if (kind.values !== undefined) option.choices(kind.values);
     if (kind.isFlag !== true) option.argParser((one, earlier) => parsed(kind, one, earlier));
@@ -304,12 +306,13 @@ export function addOptions(command: Command, rows: Readonly<Record<string, Row>>
   return command;
 }
 
-function helpOf({ help, kind, without }: Row): string {
+/** In Markdown. */
+export function helpOf({ help, kind, without }: Row): string {
   const ends = [
     ...(without?.cli === undefined ? [] : [` Default: ${without.cli}.`]),
     ...(kind.several === undefined ? [] : [" Repeatable."]),
   ];
-  return `${help}${ends.join("")}`.replaceAll("`", "");
+  return `${help}${ends.join("")}`;
 }
 
 /** Commander puts the option and its argument before what is thrown. */

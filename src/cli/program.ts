@@ -84,14 +84,14 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
   command("plan")
     .argument("<entry>", ENTRY)
     .argument("[job]", JOB)
-    .description("run what comes before the fan-out of a job, and print the matrix of its shards")
+    .description("run the steps before a job's fan-out, and print the matrix of its shards")
     .action(async (entry: string, job: string | undefined, given: OptionsOf<"plan">) =>
       end(await (await import("./run.ts")).plan(entry, job, given, io)),
     );
 
   command("merge")
     .argument("<journal...>", "journals of a plan and of its shards")
-    .description("run what comes after the fan-out of a job, with what its shards have done")
+    .description("merge the shards of a job, and run the steps after its fan-out")
     .action(async (journals: string[], given: OptionsOf<"merge">) =>
       end(await (await import("./run.ts")).merge(journals, given, io)),
     );
@@ -118,7 +118,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 
   command("deliver")
     .argument("<journal>", "journal of a run of the action")
-    .description("publish on GitHub what a run that could not write there has handed in")
+    .description("publish the output of a run that couldn't write to GitHub")
     .action(async (journal: string, given: OptionsOf<"deliver">) =>
       end(await (await import("./deliver.ts")).deliver(journal, given, io)),
     );
@@ -178,7 +178,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("doctor")
-    .description("check what this machine has of what runs need, and say what to do about the rest")
+    .description("check that this machine has what runs need, and say how to fix the rest")
     .action(async (given: OptionsOf<"doctor">) =>
       end(await (await import("./doctor.ts")).doctor(given, io)),
     );

@@ -1,7 +1,6 @@
 import { unwatchFile, watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import {
@@ -107,10 +106,16 @@ async function rehearseOnce(
   const { env, workingDirectory, inPlace, sandbox, runtimePath, parallel, update } = given;
   const coverage = covers === true ? new CoverageOfJobs() : undefined;
   const options = {
-    ...defined({ env, inPlace, sandbox, runtimePath, parallel, update, coverage }),
+    env,
+    inPlace,
+    sandbox,
+    runtimePath,
+    parallel,
+    update,
+    coverage,
     workingDirectory,
     environment: process.env,
-    ...(verbose === true ? { terminal: terminalOf(output) } : {}),
+    terminal: verbose === true ? terminalOf(output) : undefined,
     ...more,
   };
   const targets = targetsOf(given);
@@ -133,8 +138,8 @@ async function rehearseOnce(
   if (signals.signal?.aborted === true) return exitCode.canceled;
   const totals: RehearsalTotals = {
     reports,
-    ...(coverage === undefined ? {} : { coverage: coverage.total() }),
-    ...defined({ threshold }),
+    coverage: coverage?.total(),
+    threshold,
   };
   for (const target of targets) {
     emit(target, target.reporter.end(totals));

@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
 import { asFlag, type Inputs, UsageError } from "../run/options.ts";
@@ -23,7 +22,7 @@ export function run(
   { shard, ...given }: OptionsOf<"run">,
   io: Io,
 ): Promise<ExitCode> {
-  return runPart(entryFile, jobName, given, io, defined({ shard }));
+  return runPart(entryFile, jobName, given, io, { shard });
 }
 
 async function runPart(
@@ -103,10 +102,12 @@ async function runOptions(
       verbosity: quiet === true ? "quiet" : verbose === true ? "verbose" : "normal",
       ...output.looks,
       chart: chart === true,
-      ...defined({ pause }),
+      pause,
     },
     telemetry: telemetryTarget(options.environment, otlp),
-    ...defined({ asker, jobName, userInput }),
+    asker,
+    jobName,
+    userInput,
   };
 }
 
@@ -159,7 +160,7 @@ export async function plan(
   const { checkShards, matrixOf } = await import("../run/shards.ts");
   checkShards(shards, "--shards");
   if (journal === undefined)
-    throw new UsageError("--journal is missing: the shards go on from the journal of the plan.");
+    throw new UsageError("--journal is required: the shards resume from it.");
   const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
   if (code !== exitCode.success) return code;
   io.output.print(await matrixOf(journal, shards));
@@ -179,5 +180,5 @@ export async function merge(
     throw new UsageError(
       `Can't merge: ${first} does not contain the start of a run of an entry file.`,
     );
-  return runPart(entryFile, started.jobName, given, io, { journals, ...defined({ onMissing }) });
+  return runPart(entryFile, started.jobName, given, io, { journals, onMissing });
 }

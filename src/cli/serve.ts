@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { checkNames, loadEntry, readEntry, readRehearsal } from "../run/entry-files.ts";
@@ -96,7 +95,9 @@ async function start(given: Given, { output }: Io): Promise<Served> {
     environment: { ...environment, AGENT_JOBS_TOKEN: token },
     feedsFolder: feedsFolder.path,
     ...(target && { reporters: [telemetryReporter(target, access)] }),
-    ...defined({ env, rehearsal, journals }),
+    env,
+    rehearsal,
+    journals,
   });
   const cleanUp = async (): Promise<void> => {
     await host.close();
@@ -132,7 +133,7 @@ async function start(given: Given, { output }: Io): Promise<Served> {
 }
 
 function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
-  return { file, ...defined({ job, userInput }) };
+  return { file, job, userInput };
 }
 
 async function install(host: JobHost, file: string | undefined): Promise<void> {

@@ -1,5 +1,5 @@
-/** A problem in a file that a person wrote: what, where, and what to do about it. */
 import { defined, isList, isRecord } from "../text/guards.ts";
+/** A problem in a file that a person wrote: its place, its reason, and a hint. */
 export interface Diagnostic {
   /** The file as the user named it; absent for an entry that did not come from a file. */
   readonly file?: string;

@@ -142,7 +142,7 @@ export class CallBudget {
     if (this.#spent > this.#limits.modelCalls) this.#exceed();
   }
 
-  /** A call has failed. The runtime repeats it by itself, and soon: a spent budget does not let it. */
+  /** Counts a failed call. The runtime repeats it by itself, so a spent budget stops the task first. */
   fail(statusCode: number | undefined): void {
     this.spend();
     if (repeatedByRuntime(statusCode)) this.beforeCall();

@@ -206,7 +206,7 @@ export class SessionKeeper {
     };
   }
 
-  async purposeServed(role: "driving" | "task", wentWell: boolean): Promise<void> {
+  async closeIfSinglePurpose(role: "driving" | "task", wentWell: boolean): Promise<void> {
     if (this.#context.mode.kind === "multiple") await this.#end(role, wentWell);
   }
 

@@ -58,11 +58,8 @@ export async function runWork(
   last: Finished | undefined,
   place: Place,
 ): Promise<WorkResult> {
+  if (isLeaf(work)) return runner.runLeaf(work, last, place);
   switch (work.kind) {
-    case "Ref":
-    case "Flow":
-    case "Run":
-      return runner.runLeaf(work, last, place);
     case "Seq": {
       let latest = last;
       const skipped: Skipped[] = [];

@@ -172,7 +172,7 @@ export class TaskPrompts {
 
   async served(role: Asked["role"], end: RoundEnd, wentWell: Round["wentWell"]): Promise<RoundEnd> {
     if (end.kind !== "completed" && end.kind !== "failed") return end;
-    await this.#keeper.purposeServed(role, end.kind === "completed" && wentWell(end));
+    await this.#keeper.closeIfSinglePurpose(role, end.kind === "completed" && wentWell(end));
     return this.#context.scope.stopped === undefined ? end : { kind: "canceled" };
   }
 

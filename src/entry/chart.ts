@@ -2,7 +2,7 @@
 import { defined } from "../text/guards.ts";
 import type { EachWork, Model, Work } from "./model.ts";
 import { promptText } from "./prompt.ts";
-import { commandName, leafName } from "./work.ts";
+import { commandName, isLeaf, leafName } from "./work.ts";
 
 export type ChartHint =
   /** With the work's `workIdInJob`. A `CondNode` is a task that belongs to the condition of an Alt or a Loop. */
@@ -73,15 +73,13 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
   };
 
   const draw = (part: Work<number>, inCondition: boolean): Drawn => {
+    if (isLeaf(part)) {
+      const kind = inCondition ? "CondNode" : "TaskNode";
+      const model = part.kind === "Ref" ? modelLabel(part.modelOverride) : "";
+      const id = add([kind, part.workIdInJob], leafName(part) + model);
+      return { first: id, last: id };
+    }
     switch (part.kind) {
-      case "Ref":
-      case "Flow":
-      case "Run": {
-        const kind = inCondition ? "CondNode" : "TaskNode";
-        const model = part.kind === "Ref" ? modelLabel(part.modelOverride) : "";
-        const id = add([kind, part.workIdInJob], leafName(part) + model);
-        return { first: id, last: id };
-      }
       case "Each": {
         const first = add("ParBegin", `for each ${itemsText(part)}`);
         const inside = draw(part.work, inCondition);

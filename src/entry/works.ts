@@ -286,10 +286,9 @@ export const kindsOfWork: Readonly<
       items,
       work: ref("work"),
       parallel: flag("Whether the items run at the same time.", false),
-      atMost: whole(
-        "Maximum number of items. More are a failure before the first of them is run.",
-        { default: defaultAtMostItems },
-      ),
+      atMost: whole("Maximum number of items. With more, the step fails before it runs any.", {
+        default: defaultAtMostItems,
+      }),
       sample: flag("If there are more than atMost items, take the first atMost of them.", false),
       onCrash,
     },

@@ -179,8 +179,12 @@ export class WorkView extends Counters {
 
 /** The state of a run according to its events. Every chart, summary and table is made from it. */
 export class RunView {
-  /** Empty until the run has started. */
+  /** Empty until the first event. */
   runId = "";
+  /** The number of its events, and the times of the first and the latest one. */
+  events = 0;
+  firstAt = 0;
+  lastAt = 0;
   /** The planned work; undefined until the run has started. */
   plan: RunPlan | undefined;
   /** Empty until the run has started. */

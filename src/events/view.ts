@@ -75,31 +75,31 @@ export {
 const MAX_DECISION_TEXT = 2000;
 const MAX_DELEGATE = 200;
 
-/** Folds an event of a journal into the view of its run, and returns the view. */
-export function foldEvent(views: Map<string, RunView>, event: RunEvent): RunView {
-  const view = views.get(event.runId) ?? createRunView();
-  views.set(event.runId, view);
-  applyEvent(view, event);
-  return view;
-}
-
 /** By `runId`, in the order of their first events. `views` of earlier events are changed in place. */
 export function viewsOf(
   events: Iterable<RunEvent>,
   views = new Map<string, RunView>(),
 ): ReadonlyMap<string, RunView> {
-  for (const event of events) foldEvent(views, event);
+  for (const event of events) {
+    const view = views.get(event.runId) ?? createRunView();
+    views.set(event.runId, view);
+    applyEvent(view, event);
+  }
   return views;
 }
 
 /** Changes `view` in place. */
 export function applyEvent(view: RunView, event: RunEvent): void {
-  applyItself(view, event);
+  view.runId = event.runId;
+  if (view.events === 0) view.firstAt = event.at;
+  view.events += 1;
+  view.lastAt = Math.max(view.lastAt, event.at);
+  applyWithoutDecision(view, event);
   const decided = decisionOf(event);
   if (decided !== undefined) applyDecision(view, decided.work, decided.decision, event.at);
 }
 
-function applyItself(view: RunView, event: RunEvent): void {
+function applyWithoutDecision(view: RunView, event: RunEvent): void {
   switch (event.type) {
     case "run.started":
       view.jobName = event.jobName;
@@ -107,7 +107,6 @@ function applyItself(view: RunView, event: RunEvent): void {
       view.workingDirectory = event.workingDirectory;
       view.status = "running";
       view.startedAt = event.at;
-      view.runId = event.runId;
       view.plan = planIn(event);
       for (const planned of plannedWorks(event.work)) {
         const work = workOf(view, { ...planned, iteration: 0 });

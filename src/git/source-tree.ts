@@ -51,7 +51,7 @@ export class SourceTree {
   constructor(
     { folder, ...options }: Repository,
     change: Pick<Change, "head" | "uncommitted" | "readHead"> | undefined,
-    /** As it was before an agent worked. */
+    /** The repository before an agent worked. */
     repository = GitRepository.at(folder, options),
   ) {
     this.#folder = folder;

@@ -45,7 +45,7 @@ export function deliverProposal(delivering: Delivering, proposed: Proposed): Pro
     const known = published.get(kind) ?? (await publishedOf(delivering, kind));
     published.set(kind, known);
     const { max = defaultOutputs.proposals.max } = allowed;
-    const units = unitsOf(proposal).map((unit) => key + unit);
+    const units = countedParts(proposal).map((unit) => key + unit);
     // Earlier attempts count, so that a re-run of an agent that chooses other words stays within the limit.
     if (!known.has(key) && known.size + units.length > max)
       return skipped(what, `\`outputs.proposals.${kind}.max\` is ${max}`);
@@ -66,7 +66,7 @@ export function deliverProposal(delivering: Delivering, proposed: Proposed): Pro
   });
 }
 
-function unitsOf(proposal: Proposal): readonly string[] {
+function countedParts(proposal: Proposal): readonly string[] {
   switch (proposal.kind) {
     case "label":
       return proposal.labels;

@@ -136,7 +136,7 @@ async function deliverReport(
     const [newest, ...rest] = await find();
     const last = ours(newest?.body ?? "", "report");
     if (last?.head === about.origin.head && isLater(last.key, about.origin))
-      return skipped(what, "it is there already, of this run or of a later one");
+      return skipped(what, "already published by this run or a later one");
     const body = reportComment({
       ...about,
       outcome: outcomeOf(view),

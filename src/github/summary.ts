@@ -244,7 +244,7 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   const { memory } = plan ?? {};
   const lines = memory === undefined ? [] : memoryDiff(memory, notes);
   const file = code(memory?.file ?? "", 300);
-  const unkept = "A rehearsal, a part of a job and a run for strangers keep no notes.";
+  const unkept = "Rehearsals, parts of a job and runs for untrusted users keep no notes.";
   const note = memory?.isKept === true ? `Added to ${file}.` : `Not added to ${file}. ${unkept}`;
   const diff = fenced(truncate(lines.join("\n"), MAX_MEMORY), "diff");
   const text = lines.length === 0 ? "" : `${note}\n\n${diff}`;

@@ -83,6 +83,7 @@ export class Feed {
   #size = 0;
   #last = 0;
   #stage: "open" | "closed" | "disposed" = "open";
+  #closedAt: number | undefined;
   readonly #waiting = new Set<() => void>();
   /** The part that was read last, because its other lines are read next. */
   #read: { readonly part: OlderPart; readonly lines: readonly string[] } | undefined;
@@ -106,6 +107,11 @@ export class Feed {
     return this.#stage !== "open";
   }
 
+  /** In milliseconds since 1970; undefined until then. */
+  get closedAt(): number | undefined {
+    return this.#closedAt;
+  }
+
   /** Ignored after `close`. Throws for what is no JSON. */
   append(response: object): void {
     if (this.closed) return;
@@ -122,6 +128,7 @@ export class Feed {
   close(): void {
     if (this.closed) return;
     this.#stage = "closed";
+    this.#closedAt = this.#options.clock.now();
     if (this.#options.file !== undefined && this.#size > KEPT_AT_END) this.#keep(0);
     this.#wake();
   }

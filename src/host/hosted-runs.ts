@@ -1,6 +1,6 @@
 /** Starts jobs, tasks and sessions of the installed entry on a host. The entry changes only while nothing runs. */
 import { noModelOfHost } from "../sessions/sessions.ts";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
@@ -14,6 +14,9 @@ import {
 import { changeOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import { createJournal } from "../journal/write.ts";
+import { plainName } from "../platform/output-folder.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import {
   allowChanges,
   permissionScopes,
@@ -38,38 +41,37 @@ import type { Feed } from "./feed.ts";
 import { type FlowReading, asksModels } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { asOption, type Inputs, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
+import { asOption, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { incompleteText } from "./job-callbacks.ts";
-import { openJournalIn } from "./job-journal.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
 import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
 import { checkServersOfTask, reservedSecrets } from "../run/variables.ts";
-import { feedCallbacks, type FeedSource, SessionFeeds } from "./session-feeds.ts";
+import { feedCallbacks, SessionFeeds } from "./session-feeds.ts";
 
-export interface Watch extends FeedSource {
+export interface Watch {
   readonly folds: readonly Reporter[];
+  /** Makes the feed of a session of the run. */
+  readonly openFeed: (sessionId: string) => Feed;
 }
 
 export interface JobStartOptions extends Pick<
   RunOptions,
-  "params" | "asker" | "resume" | "rerun" | "onResult"
+  "params" | "inputs" | "asker" | "resume" | "rerun" | "onResult"
 > {
   readonly jobName: string;
   readonly userInput: string;
-  readonly inputs?: Inputs;
   readonly workingDirectory: string;
 }
 
-export interface TaskStartOptions {
-  readonly taskName: string;
-  readonly userInput: string;
-  readonly workingDirectory: string;
-  readonly ignorePrerequisiteCheck: boolean;
+export interface TaskStartOptions extends Pick<
+  TaskSpec,
+  "taskName" | "userInput" | "workingDirectory" | "ignorePrerequisiteCheck" | "modelOverride"
+> {
+  /** Borrowed. Undefined: the task opens sessions of its own. */
   readonly session?: ICopilotSession | undefined;
-  readonly modelOverride?: string | undefined;
 }
 
 interface Installed extends CheckedEntry {
@@ -81,7 +83,7 @@ export class HostedRuns {
   readonly clock: Clock;
   readonly host: Host;
   readonly feeds = new SessionFeeds();
-  readonly missingModel: string | undefined;
+  readonly #missingModel: string | undefined;
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
   readonly #removing = new Set<Promise<void>>();
@@ -102,7 +104,7 @@ export class HostedRuns {
     this.#permissions = options.permissions ?? rehearsal?.permissions;
     const transport = this.#rehearsal ?? options.transport;
     const isReachable = transport !== undefined || options.provider !== undefined;
-    this.missingModel =
+    this.#missingModel =
       isReachable || isCopilotToken(gitHubToken) ? undefined : noModelOfHost(gitHubToken);
     this.host = new Host({
       ...options,
@@ -167,15 +169,10 @@ export class HostedRuns {
     return this.#ensureInstalled().settled.entry;
   }
 
-  /** The job must exist. Undefined: there is a model for it, or it needs none. */
+  /** The job must exist. Undefined: there is a model for it, or it needs none. Throws if a workflow names none. */
   whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
     const { entry, flows } = this.#ensureInstalled().settled;
-    try {
-      return asksModels(entry, jobName, flows, params) ? this.missingModel : undefined;
-    } catch (error) {
-      if (error instanceof UsageError) return error.message;
-      throw error;
-    }
+    return asksModels(entry, jobName, flows, params) ? this.#missingModel : undefined;
   }
 
   #settled(read: CheckedEntry): SettledEntry {
@@ -223,17 +220,12 @@ export class HostedRuns {
   /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
   async startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
-    const use = start.session && (await enter(start.session.rawSection, this.clock));
-    if (use === undefined) return this.#startTask(start, watch);
+    if (start.session === undefined) return this.#startTask(start, watch);
+    const use = await enter(start.session.rawSection, this.clock);
     const end: Reporter = { report: ({ type }) => void (use.isEnding ||= type === "run.ended") };
-    try {
-      const run = await this.#startTask(start, { ...watch, folds: [end, ...watch.folds] });
-      void run.ended.then(use.leave, use.leave);
-      return run;
-    } catch (error) {
-      use.leave();
-      throw error;
-    }
+    const starting = this.#startTask(start, { ...watch, folds: [end, ...watch.folds] });
+    void starting.then(({ ended }) => ended).then(use.leave, use.leave);
+    return starting;
   }
 
   async #startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
@@ -246,10 +238,8 @@ export class HostedRuns {
     const rehearses = this.options.rehearsal !== undefined;
     checkServersOfTask({ ...settled, environment, rehearses }, taskName, asOption);
     const { clock } = this;
-    const modelId =
-      (session && (await modelOfSession(session, clock))) ??
-      modelOverride ??
-      idOf(entry.models.driving);
+    const lentModel = session && (await modelOfSession(session, clock));
+    const modelId = lentModel ?? modelOverride ?? idOf(entry.models.driving);
     const work = { kind: "Ref", taskId: taskName, workIdInJob: 0 } as const;
     const lent = session && this.#places.get(session.rawSection);
     const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
@@ -261,7 +251,7 @@ export class HostedRuns {
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       modelOverride,
-      ...(session && { borrowed: adoptSession(session, { modelId, clock }) }),
+      borrowed: session && adoptSession(session, { modelId, clock }),
     };
     const play =
       session === undefined
@@ -289,12 +279,11 @@ export class HostedRuns {
     return { workingDirectory: path, change, folder: change ?? made };
   }
 
-  /** Rejects if it can't be opened, or if the host is closed. `onEnded`: the session has ended, for any reason. */
+  /** Rejects if it can't be opened, or if the host is closed. */
   async startSession(
     modelId: string,
     workingDirectory: string,
     feed: Feed,
-    onEnded?: () => void,
   ): Promise<ICopilotSession> {
     this.host.ensureOpen();
     const permissions = effectivePermissions(undefined, undefined, this.#permissions);
@@ -302,15 +291,18 @@ export class HostedRuns {
     const folder = await this.#rehearsal?.folder(path, allowChanges(permissions));
     const place = folder?.path ?? path;
     const play = this.#rehearsal?.session(place);
+    const end = (): void => {
+      play?.end();
+      this.#remove(folder);
+      feed.close();
+    };
     let session: ICopilotSession | undefined;
     try {
       session = await this.host.startSession({
         onEnded: () => {
-          // It may have to end as soon as it is open.
+          // A host that closes ends it before it is known here.
           if (session !== undefined) this.feeds.end(session.rawSection.sessionId);
-          play?.end();
-          this.#remove(folder);
-          onEnded?.();
+          end();
         },
         modelId,
         callback: feedCallbacks(feed),
@@ -322,7 +314,7 @@ export class HostedRuns {
       this.feeds.start(session, feed);
       return session;
     } catch (error) {
-      this.#remove(folder);
+      end();
       throw error;
     }
   }
@@ -342,6 +334,10 @@ export class HostedRuns {
   #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {
     const { folds, folder, play } = owned;
     const runId = newRunId();
+    const end = (): void => {
+      play?.end();
+      this.#remove(folder);
+    };
     let run: HostRun;
     try {
       this.host.ensureOpen();
@@ -352,25 +348,19 @@ export class HostedRuns {
           : undefined;
       run = this.host.run(spec, {
         runId,
-        ...(play && { rewrite: withoutAdvice }),
+        rewrite: play && withoutAdvice,
         reporters: [
           // First: the callbacks of the others may ask for what it keeps.
-          this.feeds.reporter((id) => this.host.findSession(id), owned),
+          this.feeds.reporter((id) => this.host.findSession(id), owned.openFeed),
           ...folds,
           ...[journal, play?.reporter].filter((reporter) => reporter !== undefined),
         ],
       });
     } catch (error) {
-      this.#remove(folder);
-      play?.end();
+      end();
       throw error;
     }
-    void run.ended
-      .then(({ reporterFailures }) => reporterFailures.forEach(warnOf))
-      .finally(() => {
-        play?.end();
-        this.#remove(folder);
-      });
+    void run.ended.then(({ reporterFailures }) => reporterFailures.forEach(warnOf)).finally(end);
     return run;
   }
 
@@ -389,6 +379,19 @@ type Removable = Pick<WorkFolder, "remove">;
 interface Owned extends Watch {
   readonly folder: Removable | undefined;
   readonly play: Play | undefined;
+}
+
+/** A journal that can't be written ends no run: it is reported as incomplete. */
+function openJournalIn(folder: string, jobName: string, runId: string, now: number): Reporter {
+  const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
+  try {
+    return createJournal(join(folder, `${plainName(jobName, 40)}-${start}-${runId}.jsonl`));
+  } catch (error) {
+    const report = (): never => {
+      throw new Error(errorMessage(error), { cause: error });
+    };
+    return { name: "journal", essential: true, report };
+  }
 }
 
 export function warnOf(failure: ReporterFailure): void {

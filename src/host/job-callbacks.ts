@@ -3,7 +3,7 @@ import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
 import { outcomeText, type RunEvent, type RunOutcome, type WorkOutcome } from "../events/event.ts";
-import type { ReporterFailure } from "../events/sink.ts";
+import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import type { HostRun } from "../run/host.ts";
 import type { RunView, WorkView } from "../events/view.ts";
 
@@ -75,66 +75,43 @@ type JobStatus = ICopilotJob["status"];
 
 export const endStatus = {
   succeeded: "Succeeded",
-  failed: "Failed",
-  canceled: "Canceled",
   skipped: "Succeeded",
-} as const satisfies Record<RunOutcome["kind"], JobStatus>;
+  failed: "Failed",
+  crashed: "Failed",
+  "answered-no": "Failed",
+  canceled: "Canceled",
+} as const;
 
 /** Nothing was to be done where it was skipped, which is no failure. */
 export function isSuccess({ kind }: WorkOutcome | RunOutcome): boolean {
-  return kind === "succeeded" || kind === "skipped";
+  return endStatus[kind] === "Succeeded";
 }
 
-export class JobFold {
-  readonly #running = new Set<number>();
-  readonly #callback: ICopilotJobCallback;
-  #status: JobStatus = "Executing";
+/** `stopped`: by the caller, so the job is canceled, whatever its outcome. */
+export function jobStatus({ status }: RunView, stopped: boolean): JobStatus {
+  if (stopped) return "Canceled";
+  return status === "pending" || status === "running" ? "Executing" : endStatus[status];
+}
 
-  constructor(callback: ICopilotJobCallback) {
-    this.#callback = callback;
-  }
-
-  get status(): JobStatus {
-    return this.#status;
-  }
-
-  /** The caller has stopped the job, so it is canceled, whatever its outcome. */
-  cancel(): void {
-    if (this.#status === "Executing") this.#status = "Canceled";
-  }
-
-  get runningWorkIds(): number[] {
-    return [...this.#running];
-  }
-
-  report(event: RunEvent): void {
-    switch (event.type) {
-      case "work.started":
-        this.#running.add(event.work.workId);
-        this.#callback.workStarted(event.work.workId, event.work.taskId);
-        break;
-      case "work.ended":
-        this.#running.delete(event.work.workId);
-        this.#callback.workStopped(event.work.workId, isSuccess(event.outcome));
-        break;
-      case "run.ended":
-        this.#end(
-          this.#status === "Canceled"
-            ? { kind: "canceled", reason: "stopped by the caller" }
-            : event.outcome,
-        );
-        break;
-      default:
-        break;
-    }
-  }
-
-  #end(outcome: RunOutcome): void {
-    this.#status = endStatus[outcome.kind];
-    if (isSuccess(outcome)) this.#callback.jobSucceeded();
-    else if (outcome.kind === "failed") this.#callback.jobFailed(outcomeText(outcome));
-    else this.#callback.jobCanceled();
-  }
+export function jobReporter(callback: ICopilotJobCallback, isStopped: () => boolean): Reporter {
+  return {
+    report(event) {
+      switch (event.type) {
+        case "work.started":
+          return callback.workStarted(event.work.workId, event.work.taskId);
+        case "work.ended":
+          return callback.workStopped(event.work.workId, isSuccess(event.outcome));
+        case "run.ended": {
+          const { outcome } = event;
+          if (isStopped() || outcome.kind === "canceled") return callback.jobCanceled();
+          if (isSuccess(outcome)) return callback.jobSucceeded();
+          return callback.jobFailed(outcomeText(outcome));
+        }
+        default:
+          return undefined;
+      }
+    },
+  };
 }
 
 export interface TaskFoldOptions {
@@ -144,25 +121,18 @@ export interface TaskFoldOptions {
   readonly borrowed: ICopilotSession | undefined;
 }
 
-export class TaskFold {
+/** The callbacks of a task, and what its handle has besides its status. */
+export class TaskFold implements Reporter {
   readonly #options: TaskFoldOptions;
   readonly #sessions = new Map<string, ICopilotSession>();
   #driving: ICopilotSession | undefined;
-  #status: ICopilotTask["status"] = "Executing";
-  #crashError: unknown;
-  #silent = false;
+  crashError: Error | undefined;
+  /** The caller has stopped the task, and no callback comes any more. */
+  stopped = false;
 
   constructor(options: TaskFoldOptions) {
     this.#options = options;
     this.#driving = options.borrowed;
-  }
-
-  get status(): ICopilotTask["status"] {
-    return this.#status;
-  }
-
-  get crashError(): unknown {
-    return this.#crashError;
   }
 
   get drivingSession(): ICopilotSession {
@@ -171,19 +141,14 @@ export class TaskFold {
     return this.#driving;
   }
 
-  silence(): void {
-    this.#silent = true;
-    if (this.#status === "Executing") this.#status = "Failed";
-  }
-
   report(event: RunEvent): void {
-    if (this.#silent) return;
-    this.#tell(event);
+    if (this.stopped) return;
+    this.#notify(event);
     const decided = decisionOf(event);
     if (decided !== undefined) this.#options.callback.taskDecision(decisionText(decided.decision));
   }
 
-  #tell(event: RunEvent): void {
+  #notify(event: RunEvent): void {
     const { callback, exceptionHandler, findSession } = this.#options;
     switch (event.type) {
       case "session.started": {
@@ -205,13 +170,12 @@ export class TaskFold {
       case "work.ended":
         if (event.outcome.kind === "crashed") {
           const { crash } = event.outcome;
-          this.#crashError = new Error(crash.message, { cause: crash });
+          this.crashError = new Error(crash.message, { cause: crash });
         }
         break;
       case "run.ended":
-        this.#status = isSuccess(event.outcome) ? "Succeeded" : "Failed";
-        if (this.#crashError !== undefined) exceptionHandler(this.#crashError);
-        if (this.#status === "Succeeded") callback.taskSucceeded();
+        if (this.crashError !== undefined) exceptionHandler(this.crashError);
+        if (isSuccess(event.outcome)) callback.taskSucceeded();
         else callback.taskFailed();
         break;
       default:

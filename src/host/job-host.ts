@@ -2,6 +2,7 @@ import type { Entry } from "../entry/model.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import type { Reporter } from "../events/sink.ts";
+import { worksOf } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
@@ -9,7 +10,8 @@ import { checkOptions, withTelemetry, type JobHostOptions } from "./host-options
 import type { HostRun } from "../run/host.ts";
 import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
-  JobFold,
+  jobReporter,
+  jobStatus,
   TaskFold,
   type ICopilotJob,
   type ICopilotJobCallback,
@@ -92,20 +94,22 @@ export class JobHost {
     workingDirectory: string,
     callback: ICopilotJobCallback,
   ): Promise<ICopilotJob> {
-    const fold = new JobFold(callback);
-    const run = await this.#startJob({ jobName, userInput, workingDirectory }, fold);
+    let stopped = false;
+    const reporter = jobReporter(callback, () => stopped);
+    const run = await this.#startJob({ jobName, userInput, workingDirectory }, reporter);
+    const { runId, view } = run;
     const unused = unusedUserInput(this.#runs.installed, jobName, userInput);
     return {
-      runId: run.runId,
+      runId,
       warnings: unused === undefined ? [] : [unused],
       get runningWorkIds() {
-        return fold.runningWorkIds;
+        return worksOf(view).flatMap(({ workId, running }) => (running > 0 ? workId : []));
       },
       get status() {
-        return fold.status;
+        return jobStatus(view, stopped);
       },
       stop() {
-        fold.cancel();
+        stopped ||= view.endedAt === undefined;
         run.cancel(STOPPED);
       },
     };
@@ -169,13 +173,14 @@ export class JobHost {
         return fold.drivingSession;
       },
       get status() {
-        return fold.status;
+        const status = jobStatus(run.view, fold.stopped);
+        return status === "Canceled" ? "Failed" : status;
       },
       get crashError() {
         return fold.crashError;
       },
       stop() {
-        fold.silence();
+        fold.stopped ||= run.view.endedAt === undefined;
         run.cancel(STOPPED);
       },
     };
@@ -251,3 +256,43 @@ export class JobHost {
     return new Feed({ clock, kept: KEPT, forgetTaken: true });
   }
 }
+
+let host: JobHost | undefined;
+
+function defaultHost(): JobHost {
+  host ??= new JobHost();
+  return host;
+}
+
+type Method<Name extends keyof JobHost> = JobHost[Name];
+
+/** Checks an entry and uses it from now on: `JobHost.installJobsEntry` of the default host. */
+export const installJobsEntry: Method<"installJobsEntry"> = (...args) =>
+  defaultHost().installJobsEntry(...args);
+/** The installed entry; throws if there is none: `JobHost.ensureInstalledEntry` of the default host. */
+export const ensureInstalledEntry: Method<"ensureInstalledEntry"> = () =>
+  defaultHost().ensureInstalledEntry();
+/** Starts a job and reports to its callbacks: `JobHost.startJob` of the default host. */
+export const startJob: Method<"startJob"> = (...args) => defaultHost().startJob(...args);
+/** Runs a job and returns its result: `JobHost.runJob` of the default host. */
+export const runJob: Method<"runJob"> = (...args) => defaultHost().runJob(...args);
+/** Starts a task without a job: `JobHost.startTask` of the default host. */
+export const startTask: Method<"startTask"> = (...args) => defaultHost().startTask(...args);
+/** True while anything of the default host runs: `JobHost.hasRunningSessions`. */
+export const hasRunningSessions: Method<"hasRunningSessions"> = () =>
+  defaultHost().hasRunningSessions();
+/** Starts a session that belongs to no task: `JobHost.helperSessionStart` of the default host. */
+export const helperSessionStart: Method<"helperSessionStart"> = (...args) =>
+  defaultHost().helperSessionStart(...args);
+/** Ends a session: `JobHost.helperSessionStop` of the default host. */
+export const helperSessionStop: Method<"helperSessionStop"> = (...args) =>
+  defaultHost().helperSessionStop(...args);
+/** A running session by its id: `JobHost.helperGetSession` of the default host. */
+export const helperGetSession: Method<"helperGetSession"> = (...args) =>
+  defaultHost().helperGetSession(...args);
+/** Adds a response to the queue of a session: `JobHost.helperPushSessionResponse` of the default host. */
+export const helperPushSessionResponse: Method<"helperPushSessionResponse"> = (...args) =>
+  defaultHost().helperPushSessionResponse(...args);
+/** Takes the next response of a session: `JobHost.takeSessionResponse` of the default host. */
+export const takeSessionResponse: Method<"takeSessionResponse"> = (...args) =>
+  defaultHost().takeSessionResponse(...args);

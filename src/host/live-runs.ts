@@ -8,10 +8,8 @@ import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import { OwnSession, type SessionState } from "./session-feeds.ts";
 import { Feed, FeedFile, type Taken } from "./feed.ts";
-import { History } from "./history.ts";
 import type { HostRun } from "../run/host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
-import { noQuestion, Questions } from "./questions.ts";
 import {
   describeWorkflowJobs,
   maskedTexts,
@@ -25,19 +23,29 @@ import {
 } from "./refusals.ts";
 import { BUSY } from "../sessions/session-use.ts";
 import {
-  stateOf,
-  type LiveJob,
+  failTask,
   JobFeeds,
   newLiveTaskId,
-  TaskFeed,
+  noQuestion,
+  Questions,
+  reportTask,
+  stateOf,
   type JobState,
-} from "./run-feeds.ts";
+  type LiveJob,
+} from "./live-job.ts";
 
 /** The kinds of feeds. `journal` has every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
 
+interface LiveTask {
+  readonly feed: Feed;
+  /** Undefined: it runs in a borrowed session. */
+  readonly work: { readonly run: HostRun; readonly workId: number } | undefined;
+}
+
 interface LiveSession {
   readonly feed: Feed;
+  /** Undefined: it is of a run. */
   readonly own: OwnSession | undefined;
 }
 
@@ -48,20 +56,37 @@ const STOPPED = "stopped by the caller";
 /** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
 export class LiveRuns {
   readonly #runs: HostedRuns;
-  readonly #jobs: History<LiveJob>;
-  readonly #tasks: History<{ task: TaskFeed; work: { run: HostRun; workId: number } | undefined }>;
-  readonly #sessions: History<LiveSession>;
+  readonly #allJobs = new Map<string, LiveJob>();
+  readonly #allTasks = new Map<string, LiveTask>();
+  readonly #allSessions = new Map<string, LiveSession>();
   #warned = false;
 
   constructor(runs: HostedRuns) {
     this.#runs = runs;
-    const { clock } = runs;
-    this.#jobs = new History(clock, KEPT_MS, ({ feeds }) => {
-      feeds.feed.dispose();
-      feeds.journal.dispose();
-    });
-    this.#tasks = new History(clock, KEPT_MS, ({ task }) => task.feed.dispose());
-    this.#sessions = new History(clock, KEPT_MS, ({ feed }) => feed.dispose());
+  }
+
+  get #jobs(): Map<string, LiveJob> {
+    return this.#kept(this.#allJobs, ({ feeds }) => [feeds.feed, feeds.journal]);
+  }
+
+  get #tasks(): Map<string, LiveTask> {
+    return this.#kept(this.#allTasks, ({ feed }) => [feed]);
+  }
+
+  get #sessions(): Map<string, LiveSession> {
+    return this.#kept(this.#allSessions, ({ feed }) => [feed]);
+  }
+
+  /** Forgets old ones whenever they are used: a timer would keep the process alive, and what is not used doesn't grow. */
+  #kept<T>(all: Map<string, T>, feedsOf: (one: T) => readonly Feed[]): Map<string, T> {
+    const oldest = this.#runs.clock.now() - KEPT_MS;
+    for (const [id, one] of all) {
+      const feeds = feedsOf(one);
+      if (feeds.some(({ closedAt = Infinity }) => closedAt > oldest)) continue;
+      all.delete(id);
+      for (const feed of feeds) feed.dispose();
+    }
+    return all;
   }
 
   /** The installed entry, if any. */
@@ -76,7 +101,7 @@ export class LiveRuns {
 
   /** The jobs that run or have ended within the hour, in the order of their starts. */
   get jobs(): readonly JobState[] {
-    return this.#jobs.kept.map(({ value }) => stateOf(value));
+    return [...this.#jobs.values()].map(stateOf);
   }
 
   /** Undefined if it has never run, or has ended more than an hour ago. */
@@ -87,7 +112,7 @@ export class LiveRuns {
 
   /** The sessions of `startSession` that are open or have ended within the hour, in the order of their starts. */
   get sessions(): readonly SessionState[] {
-    return this.#sessions.kept.flatMap(({ value: { own }, endedAt }) => own?.state(endedAt) ?? []);
+    return [...this.#sessions.values()].flatMap(({ own }) => own?.state ?? []);
   }
 
   /** The feed of a job, a task or a session, for any number of readers; undefined if there is none. */
@@ -98,7 +123,7 @@ export class LiveRuns {
       case "journal":
         return this.#jobs.get(id)?.feeds.journal;
       case "task":
-        return this.#tasks.get(id)?.task.feed;
+        return this.#tasks.get(id)?.feed;
       case "session":
         return this.#sessions.get(id)?.feed;
     }
@@ -141,17 +166,14 @@ export class LiveRuns {
     if (missing !== undefined) return missing;
     const wrong = wrongInputs(entry, { ...options.rehearsal?.inputs, ...inputs });
     if (wrong !== undefined) return wrong;
-    const noModel = this.#runs.whyNoModel(jobName, params);
-    if (noModel !== undefined) return refused("NotStarted", noModel);
     const feeds = new JobFeeds({
       feed: this.#newFeed(),
       journal: this.#newFeed(),
       openTask: (taskId, workId) => {
-        const task = new TaskFeed(this.#newFeed(), false);
-        this.#tasks.add(taskId, { task, work: { run, workId } });
-        return task;
+        const taskFeed = this.#newFeed();
+        this.#tasks.set(taskId, { feed: taskFeed, work: { run, workId } });
+        return taskFeed;
       },
-      closeTask: (taskId) => this.#tasks.end(taskId),
     });
     const mask = host.redactor.text;
     const questions = new Questions(clock, mask);
@@ -159,14 +181,15 @@ export class LiveRuns {
     const start = { jobName, userInput: userInput ?? "", workingDirectory, params, inputs, asker };
     let run: HostRun;
     try {
+      const noModel = this.#runs.whyNoModel(jobName, params);
+      if (noModel !== undefined) return refused("NotStarted", noModel);
       run = await this.#runs.startJob(start, {
         folds: [feeds],
         openFeed: (sessionId) => {
           const feed = this.#newFeed();
-          this.#sessions.add(sessionId, { feed, own: undefined });
+          this.#sessions.set(sessionId, { feed, own: undefined });
           return feed;
         },
-        closeFeed: (sessionId) => this.#sessions.end(sessionId),
       });
     } catch (error) {
       return this.#notStarted(error);
@@ -180,11 +203,8 @@ export class LiveRuns {
       params: maskedTexts(params, mask),
       inputs: maskedTexts(inputs, mask),
     };
-    this.#jobs.add(jobId, { run, feeds, questions, asked });
-    const end = (): void => {
-      feeds.end();
-      this.#jobs.end(jobId);
-    };
+    this.#jobs.set(jobId, { run, feeds, questions, asked });
+    const end = (): void => feeds.end();
     void ended.then(end, end);
     return { kind: "started", jobId };
   }
@@ -194,7 +214,7 @@ export class LiveRuns {
     const job = this.#jobs.get(jobId);
     if (job === undefined || job.feeds.feed.closed)
       return refused("JobNotFound", "There is no such job, or it has ended.");
-    job.feeds.cancel();
+    job.feeds.stopped = true;
     job.run.cancel(STOPPED);
     return undefined;
   }
@@ -224,18 +244,16 @@ export class LiveRuns {
     const noInput = missingUserInput("task", taskName, found, userInput);
     if (noInput !== undefined) return refused("UserInputRequired", noInput);
     const taskId = newLiveTaskId();
-    const task = new TaskFeed(this.#newFeed(), true);
-    this.#tasks.add(taskId, { task, work: undefined });
-    void this.#runTask(taskId, { taskName, userInput }, session, task).finally(() =>
-      this.#tasks.end(taskId),
-    );
+    const feed = this.#newFeed();
+    this.#tasks.set(taskId, { feed, work: undefined });
+    void this.#runTask(taskId, { taskName, userInput }, session, feed);
     return { kind: "started", taskId };
   }
 
   /** Its work fails, and the job goes on as after any failed task. Not in a borrowed session. Undefined: done. */
   stopTask(taskId: string): Refused | undefined {
     const live = this.#tasks.get(taskId);
-    if (live === undefined || live.task.status !== "Running")
+    if (live === undefined || live.feed.closed)
       return refused("TaskNotFound", "There is no such task, or it has ended.");
     if (live.work === undefined)
       return refused("TaskCannotClose", "The task runs in a borrowed session.");
@@ -254,16 +272,11 @@ export class LiveRuns {
         return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
       const problem = await folderProblem(workingDirectory);
       if (problem !== undefined) return problem;
-      let sessionId = "";
-      const session = await this.#runs.startSession(modelId, workingDirectory, feed, () =>
-        this.#sessions.end(sessionId),
-      );
-      ({ sessionId } = session.rawSection);
+      const session = await this.#runs.startSession(modelId, workingDirectory, feed);
+      const { sessionId } = session.rawSection;
       const { clock, host } = this.#runs;
       const options = { session, modelId, workingDirectory, feed, clock, mask: host.redactor.text };
-      this.#sessions.add(sessionId, { feed, own: new OwnSession(options) });
-      // It may have ended before it had an id here.
-      if (feed.closed) this.#sessions.end(sessionId);
+      this.#sessions.set(sessionId, { feed, own: new OwnSession(options) });
       return { kind: "started", sessionId };
     } catch (error) {
       return this.#notStarted(error);
@@ -290,19 +303,21 @@ export class LiveRuns {
 
   /** Forgets everything, and removes the files. */
   dispose(): void {
-    this.#jobs.clear();
-    this.#tasks.clear();
-    this.#sessions.clear();
+    for (const { feeds } of this.#allJobs.values())
+      for (const feed of [feeds.feed, feeds.journal]) feed.dispose();
+    for (const all of [this.#allTasks, this.#allSessions])
+      for (const { feed } of all.values()) feed.dispose();
+    for (const all of [this.#allJobs, this.#allTasks, this.#allSessions]) all.clear();
   }
 
   async #runTask(
     taskId: string,
     { taskName, userInput }: { readonly taskName: string; readonly userInput: string },
     { own, feed }: LiveSession,
-    task: TaskFeed,
+    task: Feed,
   ): Promise<void> {
     // The session of a task is always in use.
-    if (own === undefined) return task.fail(BUSY);
+    if (own === undefined) return failTask(task, BUSY);
     own.lent(taskId, taskName);
     try {
       const run = await this.#runs.startTask(
@@ -313,13 +328,11 @@ export class LiveRuns {
           ignorePrerequisiteCheck: true,
           session: own.session,
         },
-        { folds: [task], openFeed: () => feed },
+        { folds: [{ report: (event) => reportTask(task, event, true) }], openFeed: () => feed },
       );
       await run.ended;
     } catch (error) {
-      task.fail(this.#masked(error));
-    } finally {
-      task.end();
+      failTask(task, this.#masked(error));
     }
   }
 

@@ -5,8 +5,7 @@ import type { Feed } from "./feed.ts";
 import type { FeedKind } from "./live-runs.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
-import { json, refuse } from "./answers.ts";
-import { route, type Env, type Served } from "./app.ts";
+import { json, refuse, route, type Env, type Served } from "./http.ts";
 
 interface FeedNames {
   readonly notFound: string;

@@ -2,7 +2,7 @@
 import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { given } from "../run/workflow-run.ts";
+import { withUserInput } from "../run/workflow-run.ts";
 import { asOption, type Inputs, inputsOf, type Params, UsageError } from "../run/options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { PreparedEntry } from "../entry/model.ts";
@@ -32,6 +32,7 @@ export type RefusalReason =
 
 /** It was not done. */
 export interface Refused {
+  /** Distinguishes a refusal from a result. */
   readonly kind: "refused";
   /** For programs. */
   readonly reason: RefusalReason;
@@ -82,7 +83,7 @@ export function missingParameters(
     if (Object.keys(params).length === 0) return undefined;
     return refused("ParametersNotPossible", "Only a workflow has parameters.");
   }
-  const all = given(params, userInput ?? "");
+  const all = withUserInput(params, userInput ?? "");
   const missing = workflow.parameters
     .filter((one) => one.default === undefined && !Object.hasOwn(all, one.name))
     .map(({ name }) => name);

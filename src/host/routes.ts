@@ -1,17 +1,29 @@
-import type { Hono } from "hono";
-import type { JobState } from "./run-feeds.ts";
-import { generateChartNodes } from "../entry/chart.ts";
-import { answer, json, refuse } from "./answers.ts";
-import { type Env, route, type Served } from "./app.ts";
-import { addFeedRoutes } from "./live.ts";
-import { firstLine, readStart } from "./request.ts";
-import type { SessionState } from "./session-feeds.ts";
+/** The routes of the API, by what they are about, and the page. */
 import { realpath } from "node:fs/promises";
 import { isAbsolute, relative } from "node:path";
+import { Readable } from "node:stream";
+import type { Hono } from "hono";
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import type { JobHost } from "./job-host.ts";
+import { generateChartNodes } from "../entry/chart.ts";
+import { version } from "../generated/version.ts";
 import { leaves } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { findPageFiles, portalHtml } from "../reports/html/page.ts";
+import {
+  answer,
+  firstLine,
+  json,
+  readStart,
+  refuse,
+  route,
+  type Env,
+  type Served,
+} from "./http.ts";
+import type { JobHost } from "./job-host.ts";
+import { addFeedRoutes } from "./live.ts";
+import type { JobState } from "./live-job.ts";
+import { formerPages } from "./security.ts";
+import type { SessionState } from "./session-feeds.ts";
 
 export function addJobRoutes(app: Hono<Env>, served: Served): void {
   const { live } = served.host;
@@ -23,13 +35,7 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
       Object.entries(jobs).map(([name, { work }]) => [name, generateChartNodes(work)]),
     );
     const { workflows } = live;
-    return json({
-      grid,
-      jobs,
-      chart,
-      ...(Object.keys(workflows).length > 0 && { workflows }),
-      ...(inputs !== undefined && { inputs }),
-    });
+    return json({ grid, jobs, chart, workflows: unlessEmpty(workflows), inputs });
   });
 
   route(app, "copilot/job/running", () => json({ jobs: live.jobs.map(summaryOf) }));
@@ -38,12 +44,17 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
   route(app, "copilot/job/recent", () =>
     json({
       jobs: live.jobs.map((job) => {
-        const { endTime, workingDirectory, userInput, tasks } = job;
-        const end = endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() };
-        const named = Object.entries({ params: job.params, inputs: job.inputs });
-        const some = named.filter(([, values]) => Object.keys(values).length > 0);
-        const given = { workingDirectory, userInput, ...Object.fromEntries(some) };
-        return { ...summaryOf(job), ...end, ...given, tasks, ...waiting(job) };
+        const { workingDirectory, userInput, tasks } = job;
+        return {
+          ...summaryOf(job),
+          endTime: dateOf(job.endTime),
+          workingDirectory,
+          userInput,
+          params: unlessEmpty(job.params),
+          inputs: unlessEmpty(job.inputs),
+          tasks,
+          questions: questionsOf(job),
+        };
       }),
     }),
   );
@@ -59,7 +70,7 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
   route(app, "copilot/job/:id/status", (c) => {
     const job = live.job(c.req.param("id"));
     if (job === undefined) return json({ error: "JobNotFound" });
-    return json({ ...summaryOf(job), tasks: job.tasks, ...waiting(job) });
+    return json({ ...summaryOf(job), tasks: job.tasks, questions: questionsOf(job) });
   });
 
   route(app, "copilot/job/:id/stop", (c) =>
@@ -77,15 +88,22 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
   addFeedRoutes(app, served, "job");
 }
 
-/** Only of a job that waits: others answer what the documents say. */
-function waiting({ questions }: JobState): object {
-  if (questions.length === 0) return {};
-  const shown = questions.map((one) => ({ ...one, since: new Date(one.since).toISOString() }));
-  return { questions: shown };
+/** Absent if no question waits. */
+function questionsOf({ questions }: JobState): readonly object[] | undefined {
+  if (questions.length === 0) return undefined;
+  return questions.map((one) => ({ ...one, since: dateOf(one.since) }));
 }
 
 function summaryOf({ jobId, jobName, startTime, status }: JobState): object {
-  return { jobId, jobName, startTime: new Date(startTime).toISOString(), status };
+  return { jobId, jobName, startTime: dateOf(startTime), status };
+}
+
+function dateOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
+}
+
+function unlessEmpty(values: object): object | undefined {
+  return Object.keys(values).length === 0 ? undefined : values;
 }
 
 export function addSessionRoutes(app: Hono<Env>, served: Served): void {
@@ -114,16 +132,10 @@ export function addSessionRoutes(app: Hono<Env>, served: Served): void {
 function recentOf({ startTime, endTime, asked, ...session }: SessionState): object {
   return {
     ...session,
-    startTime: new Date(startTime).toISOString(),
-    ...(endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() }),
-    prompts: asked.flatMap((item) =>
-      item.kind === "prompt" ? { after: item.after, text: item.text } : [],
-    ),
-    tasks: asked.flatMap((item) => {
-      if (item.kind !== "task") return [];
-      const { after, taskId, taskName } = item;
-      return { after, taskId, taskName };
-    }),
+    startTime: dateOf(startTime),
+    endTime: dateOf(endTime),
+    prompts: asked.flatMap(({ kind, ...item }) => (kind === "prompt" ? item : [])),
+    tasks: asked.flatMap(({ kind, ...item }) => (kind === "task" ? item : [])),
   };
 }
 
@@ -186,4 +198,55 @@ async function fileIn(folder: string, path: string): Promise<string | undefined>
   } catch {
     return undefined;
   }
+}
+
+export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
+  const files = findPageFiles();
+  const html = portalHtml({
+    version,
+    journals: journals !== undefined,
+    rehearsal,
+  });
+  const pages = [
+    ["/", "text/html", files && html],
+    ["/page.js", "text/javascript", files?.script],
+    ["/page.css", "text/css", files?.style],
+  ] as const;
+  const add = (path: string, answer: (asked: URL) => Response): void => {
+    app.get(path, (c) => answer(new URL(c.req.url)));
+    app.all(path, (c) =>
+      refuse("MethodNotAllowed", `Use GET, not ${c.req.method}.`, { Allow: "GET, HEAD" }),
+    );
+  };
+  for (const [path, type, text] of pages)
+    add(path, () =>
+      text === undefined
+        ? refuse("NotFound", "The page is not part of this installation. The API is at /api/.")
+        : new Response(text, { headers: { "Content-Type": `${type}; charset=utf-8` } }),
+    );
+  // Relative, so that a proxy may put the server anywhere.
+  for (const path of formerPages)
+    add(path, ({ search, searchParams }) => {
+      const jobId = searchParams.get("jobId");
+      const place = jobId ? `#/run/${encodeURIComponent(jobId)}` : search;
+      return new Response(null, { status: 302, headers: { Location: `./${place}` } });
+    });
+
+  route(app, "copilot/journal", async () => {
+    try {
+      return json({ journals: (await journals?.list()) ?? [] });
+    } catch (error) {
+      return refuse("NotFound", `Can't read the folder of --journals: ${errorMessage(error)}.`);
+    }
+  });
+
+  route(app, "copilot/journal/:name", async (c) => {
+    const name = c.req.param("name");
+    const events = await journals?.read(name);
+    if (events === undefined)
+      return refuse("NotFound", `There is no journal ${JSON.stringify(name)}.`);
+    return new Response(Readable.toWeb(Readable.from(events)), {
+      headers: { "Content-Type": "application/x-ndjson; charset=utf-8" },
+    });
+  });
 }

@@ -7,7 +7,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { hostname as machineName, networkInterfaces } from "node:os";
 import { portalPolicy } from "../reports/html/page.ts";
-import { refuse } from "./answers.ts";
+import { refuse } from "./http.ts";
 
 export interface AccessOptions {
   readonly hostname: string;

@@ -1,16 +1,24 @@
 /** Listens, bounds what a client can hold on to, and ends: then those who wait for a feed get their answer. */
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Hono } from "hono";
+import { Hono } from "hono";
 import { getRequestListener } from "@hono/node-server";
 import { within } from "../platform/waiting.ts";
-import { json, rawRefusal, type RefusalName, refuse } from "./answers.ts";
-import { createBareApp, type Env, route, type Served } from "./app.ts";
-import { addJobRoutes, addSessionRoutes, addTaskRoutes } from "./routes.ts";
-import { addPage } from "./page.ts";
-import { Access, asHost, securityHeaders } from "./security.ts";
+import {
+  checkTarget,
+  json,
+  rawRefusal,
+  readBody,
+  refuse,
+  route,
+  type Env,
+  type RefusalName,
+  type Served,
+} from "./http.ts";
+import { addJobRoutes, addPage, addSessionRoutes, addTaskRoutes } from "./routes.ts";
+import { Access, asHost, asksForPage, page, securityHeaders } from "./security.ts";
 
-export interface ServerOptions extends Omit<Served, "access" | "stop" | "isStopping"> {
+export interface ServerOptions extends Omit<Served, "stop" | "isStopping"> {
   readonly hostname: string;
   readonly port: number;
   readonly token?: string | undefined;
@@ -61,12 +69,9 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
   };
   const stop = (): Promise<void> => (stopping ??= end());
 
-  const app = createApp({
-    ...options,
-    access: new Access({ hostname, port, token, allowedHosts }),
-    stop: () => void stop(),
-    isStopping: () => stopping !== undefined,
-  });
+  const access = new Access({ hostname, port, token, allowedHosts });
+  const isStopping = (): boolean => stopping !== undefined;
+  const app = createApp({ ...options, stop: () => void stop(), isStopping }, access);
   const answer = getRequestListener(app.fetch, {
     // This process is also that of the jobs: its `Request` and `Response` stay those of Node.
     overrideGlobalObjects: false,
@@ -74,13 +79,11 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       refuse("BadRequest", "The request target or the host is invalid.", securityHeaders),
   });
   server.on("request", (incoming, outgoing) => void answer(incoming, outgoing));
-  // An `Expect` that nobody knows is ignored. By default, Node answers 417 without a reason.
-  server.on("checkExpectation", (incoming, outgoing) => void answer(incoming, outgoing));
   return { url: `http://${asHost(hostname)}:${port}/`, stop, ended };
 }
 
-function createApp(served: Served): Hono<Env> {
-  const app = createBareApp(served);
+function createApp(served: Served, access: Access): Hono<Env> {
+  const app = createBareApp(served, access);
   const { repoRoot, stop } = served;
   route(app, "test", () => json({ message: "Hello, world!" }));
   route(app, "config", () => json({ repoRoot }));
@@ -92,6 +95,48 @@ function createApp(served: Served): Hono<Env> {
   addTaskRoutes(app, served);
   addJobRoutes(app, served);
   addPage(app, served);
+  return app;
+}
+
+/** An app whose requests are all allowed, with a body that is text. */
+function createBareApp({ isStopping }: Served, access: Access): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(async (c, next) => {
+    await next();
+    for (const [name, value] of Object.entries(securityHeaders))
+      if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+  });
+  app.use(async (c, next) => {
+    const { incoming } = c.env;
+    const target = checkTarget(incoming.url ?? "");
+    if (target !== undefined) return target;
+    const { path } = c.req;
+    const { headers, method = "" } = incoming;
+    const answer = access.check({ method, path, headers, token: c.req.query("token") });
+    return answer ?? next();
+  });
+  app.use("/api/*", async (c, next) => {
+    const { method } = c.req;
+    if (method !== "GET" && method !== "POST")
+      return refuse("MethodNotAllowed", `Use GET or POST, not ${method}.`, { Allow: "GET, POST" });
+    const body = await readBody(c.env.incoming);
+    if (typeof body !== "string") return body;
+    if (isStopping())
+      return refuse("ShuttingDown", "The server is shutting down.", { Connection: "close" });
+    c.set("body", body);
+    return next();
+  });
+  app.notFound((c) => {
+    const { method, path } = c.req;
+    if (asksForPage({ method, path, headers: c.env.incoming.headers }))
+      return page(404, "Page not found", '<a href="/">Go to the portal</a>');
+    return refuse("NotFound", `There is no ${path} on this server.`);
+  });
+  app.onError((error) => {
+    // The client has hung up in the middle of its body, or there is a bug. Neither is for the other side to see.
+    if (!("code" in error && error.code === "ECONNRESET")) process.emitWarning(error);
+    return refuse("InternalError", "The server could not answer this request.");
+  });
   return app;
 }
 

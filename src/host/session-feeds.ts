@@ -9,12 +9,6 @@ import {
 } from "../sessions/callbacks.ts";
 import type { Feed, LiveResponse, Taken } from "./feed.ts";
 
-/** Where the feeds of a run's sessions come from. */
-export interface FeedSource {
-  readonly openFeed: (sessionId: string) => Feed;
-  readonly closeFeed?: (sessionId: string) => void;
-}
-
 /**
  * The running sessions, by id, and the feed of each. That of an ended session is garbage collected together with the
  * session, so nothing grows with the number of sessions.
@@ -51,7 +45,7 @@ export class SessionFeeds {
   /** The sessions of a run run while it has them. Prompts and crashes are in their feeds, also of a lent one. */
   reporter(
     find: (sessionId: string) => ICopilotSession | undefined,
-    { openFeed, closeFeed }: FeedSource,
+    openFeed: (sessionId: string) => Feed,
   ): Reporter {
     const own = new Map<string, ICopilotSessionCallbacks>();
     /** Work id → the session whose turn crashed last. */
@@ -91,9 +85,7 @@ export class SessionFeeds {
             break;
           }
           case "session.ended":
-            if (!own.delete(event.sessionId)) break;
-            this.end(event.sessionId);
-            closeFeed?.(event.sessionId);
+            if (own.delete(event.sessionId)) this.end(event.sessionId);
             break;
           default:
             break;
@@ -185,11 +177,11 @@ export class OwnSession {
     return this.#options.workingDirectory;
   }
 
-  state(endTime: number | undefined): SessionState {
-    const { modelId, workingDirectory } = this.#options;
+  get state(): SessionState {
+    const { modelId, workingDirectory, feed } = this.#options;
     const { sessionId } = this.session.rawSection;
     const [startTime, asked] = [this.#startTime, [...this.#asked]];
-    return { sessionId, modelId, workingDirectory, startTime, endTime, asked };
+    return { sessionId, modelId, workingDirectory, startTime, endTime: feed.closedAt, asked };
   }
 
   /** Sends a prompt. Why it failed, or that the session is in use, is in its feed. */

@@ -4,7 +4,7 @@ import { inRealFolder, makeDirectoryNow, realPathOf } from "./files.ts";
 import { truncate } from "../text/truncate.ts";
 
 export const longestName = 120;
-/** As a part of the name of a file on any system: no option of a command, and not hidden. */
+/** Makes a part of a file name for any system, which is no option of a command and not hidden. */
 export function plainName(text: string, most = longestName): string {
   const name = text
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")

@@ -54,7 +54,7 @@ export async function endGroup(leader: number, graceMs: number): Promise<void> {
   await waitUntil(() => isGroupGone(leader), graceMs);
 }
 
-/** Without an init process, as in many containers, zombies are never reaped: a group of zombies counts as gone. */
+/** A group of zombies counts as gone: without an init process, as in many containers, they are never reaped. */
 function isGroupGone(leader: number): boolean {
   if (!isRunning(-leader)) return true;
   if (process.platform !== "linux") return false;

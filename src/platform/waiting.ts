@@ -80,7 +80,7 @@ export function unlessAborted<T>(
   return unless(promise, (giveUp) => onAbort(signal, giveUp));
 }
 
-/** For something that ends by itself when it is stopped, and may not do it: undefined `graceMs` after the stop. */
+/** Resolves with undefined if the promise hasn't settled `graceMs` after the stop. */
 export function withGracePeriod<T>(
   promise: Promise<T>,
   stop: Occasion,

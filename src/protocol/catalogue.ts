@@ -54,11 +54,11 @@ export interface Catalogue {
 export interface CatalogueParts {
   /** All of them may be called. */
   readonly tools: readonly Tool[];
-  /** What documents may choose and query. */
+  /** Relics that documents may choose and query. */
   readonly relics?: readonly Relic[];
   /** Bundles of these tools and relics. */
   readonly monuments?: readonly Monument[];
-  /** Without it there is no `delegate`. */
+  /** Absent: there is no `delegate`. */
   readonly delegation?: Delegation;
   /** Internal functions that can't be called. Default: none. */
   readonly without?: readonly Standard[];

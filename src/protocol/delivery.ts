@@ -1,4 +1,4 @@
-/** What the next prompt tells about actions: results, each exactly once, and handles of what goes on. */
+/** The part of the next prompt about actions: results, each exactly once, and handles of what goes on. */
 import { defined } from "../text/guards.ts";
 import type { EndedStatus } from "../events/action.ts";
 import { truncate } from "../text/truncate.ts";
@@ -7,9 +7,9 @@ import { contentOf, isEnded, type Task } from "./task.ts";
 
 /** A result as a prompt has it. */
 export interface DeliveredResult {
-  /** Of the action. */
+  /** The id of the action. */
   readonly id: string;
-  /** What was called, or the label of a group. */
+  /** The name of the call, or the label of a group. */
   readonly action: string;
   /** How it ended. */
   readonly status: EndedStatus;
@@ -23,27 +23,27 @@ export interface DeliveredResult {
   readonly text: string;
   /** The length of the whole. */
   readonly characters: number;
-  /** Of a file with the whole, if the text was cut and there is a store. */
+  /** The path of a file with the whole text, if it was truncated and there is a store. */
   readonly path?: string;
 }
 
 /** An action in the background that has not ended. */
 export interface Handle {
-  /** What `task_manager` is asked with. */
+  /** The id for calls of `task_manager`. */
   readonly id: string;
-  /** What is called, or the label of a group. */
+  /** The name of the call, or the label of a group. */
   readonly action: string;
   /** Whether it has started. */
   readonly status: "waiting" | "running";
 }
 
-/** What happened since the last delivery. */
+/** News since the last delivery. */
 export interface Delivery {
   /** Results of actions that are in no group, each exactly once. */
   readonly results: readonly DeliveredResult[];
   /** Actions in the background that were dispatched since the last delivery and have not ended. */
   readonly handles: readonly Handle[];
-  /** What the runner ignored or corrected. */
+  /** Remarks about what the runner ignored or corrected. */
   readonly warnings: readonly string[];
 }
 

@@ -18,7 +18,7 @@ import { truncateUnredacted } from "../text/truncate.ts";
 
 export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
-  /** What takes the place of `tools`; undefined while nothing does. Asked before each prompt. Never throws. */
+  /** Tools that replace `tools`; undefined while nothing changes. Asked before each prompt. Never throws. */
   readonly changedTools?: () => Promise<readonly Tool[] | undefined>;
   readonly relics?: readonly Relic[];
   readonly monuments?: readonly Monument[];
@@ -138,7 +138,7 @@ class ActionDialogue implements Dialogue {
     return this.#executor.calledSince(before);
   }
 
-  /** A model that asks the same forever is told so. While something runs, and of internal functions, it may ask again. */
+  /** Warns a model that repeats its document. While something runs, and of internal functions, it may ask again. */
   #repeated({ text, toolCalls }: Extract<TurnOutcome, { kind: "completed" }>): Turn | undefined {
     const read = readMessage(text);
     if (read.kind === "rejected") return undefined;
@@ -248,12 +248,12 @@ const answerCut: ProtocolProblem = {
   message: "The answer was cut at the model's output limit. Write a shorter document.",
 };
 
-export interface RoundLimits {
+interface RoundLimits {
   readonly iterations: number;
   readonly preThinking: number;
 }
 
-export type NextRound =
+type NextRound =
   | { readonly kind: "prompt"; readonly request: string }
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly response: string | null };
 
@@ -264,7 +264,7 @@ type Executed = Extract<Turn, { kind: "executed" }>;
 const repairsPerIteration = 2;
 
 /** The rules of repairs, nudges and caps, apart from any session. One for each round of a task. */
-export class Rounds {
+class Rounds {
   readonly #limits: RoundLimits;
   mode: "normal" | "thinking" | "refused";
   #accepted = 0;

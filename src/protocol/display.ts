@@ -35,7 +35,7 @@ export function displayOf({ display, action }: ActionSpec): ActionDisplay | unde
 export function startProgress(
   { display }: ActionSpec,
   clock: Clock,
-  tell: (news: { readonly percent?: number; readonly message?: string }) => void,
+  notify: (news: { readonly percent?: number; readonly message?: string }) => void,
 ): { report(progress: ToolProgress): void; end(): void } {
   const stepMs = (display?.estimated_duration_seconds ?? 0) * 10 * stepPercent;
   let stop: Release = () => {};
@@ -46,7 +46,7 @@ export function startProgress(
     stop = startTimer(clock, stepMs, () => {
       if (shownPercent >= mostPercent) return;
       shownPercent = Math.min(mostPercent, Math.max(0, shownPercent) + stepPercent);
-      tell({ percent: shownPercent });
+      notify({ percent: shownPercent });
       estimate();
     });
   };
@@ -61,7 +61,7 @@ export function startProgress(
       last = now;
       if (grown) shownPercent = rounded;
       shownMessage = label ?? shownMessage;
-      tell({
+      notify({
         ...(shownPercent >= 0 ? { percent: shownPercent } : {}),
         ...defined({ message: label }),
       });

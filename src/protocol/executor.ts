@@ -33,7 +33,7 @@ export interface ExecutorOptions extends CatalogueParts {
   readonly signal?: AbortSignal;
 }
 
-/** What an answer led to. A document with any problem is rejected, and nothing of it runs. */
+/** The consequence of an answer. A document with any problem is rejected, and nothing of it runs. */
 export type Turn =
   | { readonly kind: "rejected"; readonly problems: readonly ProtocolProblem[] }
   | {
@@ -45,7 +45,7 @@ export type Turn =
        */
       readonly next: "stop" | "continue" | "idle";
       readonly response: string | null;
-      /** What the model says about itself. */
+      /** The status that the model claims. */
       readonly claimedStatus: ActionDocument["status"];
       /** The actions of the document that are in no group, those of thoughts first. */
       readonly actions: readonly TaskView[];
@@ -53,7 +53,7 @@ export type Turn =
 
 /** How a run ended. */
 export interface RunEnd {
-  /** What went on in the background at the end, or had ended there since the last prompt. */
+  /** Actions that ran in the background at the end, or had ended there since the last prompt. */
   readonly background: readonly TaskView[];
   /** Results that no prompt has delivered. */
   readonly undelivered: Delivery;
@@ -63,7 +63,7 @@ export interface RunEnd {
 export interface ActionExecutor {
   /** The text of a model, or a document as a value. Resolves when the SYNC actions have ended. Never rejects. */
   execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
-  /** What happened since the last call of it. Goes into the next prompt. */
+  /** Returns the news since its last call, for the next prompt. */
   collect(): Promise<Delivery>;
   /** Runs the cards and reads the chosen relics, for the next prompt. */
   standing(signal?: AbortSignal): Promise<Standing>;
@@ -184,7 +184,7 @@ export class Executor implements ActionExecutor {
     return { background: await this.settle(stop), undelivered: await this.collect() };
   }
 
-  /** The same as `finish`, but what no prompt has delivered stays for the next one. Returns `RunEnd.background`. */
+  /** Ends the run as `finish` does, but what no prompt has delivered stays for the next one. Returns `RunEnd.background`. */
   async settle(stop?: AbortSignal): Promise<readonly TaskView[]> {
     const open = [...this.#scheduler.active];
     const release = onAbort(stop, () => this.#cancelAll());

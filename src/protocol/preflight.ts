@@ -1,4 +1,4 @@
-/** What the schema can't check. The plan has the actions in document order (those of thoughts first). */
+/** Checks what the schema can't. The plan has the actions in document order (those of thoughts first). */
 import { isText } from "../text/guards.ts";
 import type { Path } from "../document/diagnostic.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
@@ -46,7 +46,7 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
   const report: Report = (path, code, message) =>
     problems.push({ path: pointerOf(path), code, message });
   const places = flatten(document, report);
-  // What follows takes time in the square of the number of actions.
+  // The checks below take time in the square of the number of actions.
   if (problems.length > 0) return reject(problems);
 
   const ids = idsOf(places, known, report);

@@ -15,7 +15,7 @@ export function earlierText(tasks: readonly TaskView[], without: readonly Standa
   return `\n\nActions of earlier rounds${known}: ${latest.join(", ")}`;
 }
 
-/** What happened since the last answer, for the next prompt. Empty if nothing did. */
+/** The news since the last answer, for the next prompt. Empty if there are none. */
 export function newsText(
   { results, handles, warnings }: Delivery,
   standing: Standing,
@@ -35,7 +35,7 @@ export function newsText(
   return [...(hasData ? [dataNotice] : []), ...parts].join("\n\n");
 }
 
-/** What was wrong with the last answer, for the next prompt. */
+/** The problems of the last answer, for the next prompt. */
 export function problemsText(problems: readonly ProtocolProblem[]): string {
   const list = JSON.stringify(problems, null, 1);
   return `Your answer was rejected, and nothing of it was run. Answer again with the whole document.\n${fenced(list)}`;

@@ -8,7 +8,7 @@ import { textPositions } from "../document/text-position.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 import { type ActionDocument, messageSchema } from "./message-schema.ts";
 
-/** What kind of problem it is. */
+/** The kind of a problem. */
 export type ProblemCode =
   /** The text is longer than `maxCharacters`, or has more than `maxValues` values. */
   | "too_large"
@@ -45,7 +45,7 @@ export type ProblemCode =
   /** All variables together would be larger than the limit. */
   | "variables_too_large";
 
-/** Something wrong with a document, as the model is told. At most 20 are listed, and how many more there are. */
+/** Something wrong with a document, as the model sees it. At most 20 are listed, and how many more there are. */
 export interface ProtocolProblem {
   /** A JSON pointer into the document, at most 300 characters long. Empty for the document as a whole. */
   readonly path: string;
@@ -135,12 +135,12 @@ function parse(answer: string): Parsed {
   return reject(
     read.faults.map(({ offset, reason, hint }) => {
       const { line, column } = positionOf(Math.min(offset, text.length));
-      const said = reason.replace(/\b([Tt]he) file\b/, "$1 answer");
+      const problem = reason.replace(/\b([Tt]he) file\b/, "$1 answer");
       const help = hint === undefined ? "" : ` (${hint})`;
       return {
         path: "",
         code: "not_json",
-        message: `Not one JSON document: line ${line}, column ${column}: ${said}${help}`,
+        message: `Not one JSON document: line ${line}, column ${column}: ${problem}${help}`,
       };
     }),
   );

@@ -46,7 +46,7 @@ export class Scheduler {
     this.slots = new Slots(ports.limits.parallel, (task) => this.#dispatch(task));
   }
 
-  /** Of two actions with the same id it is the first. */
+  /** By id. The first of two actions with the same id counts. */
   get table(): ReadonlyMap<string, Task> {
     return this.#table;
   }

@@ -11,19 +11,19 @@ import { isAction } from "./preflight.ts";
 import type { Slots } from "./scheduler.ts";
 import { contentOf, endOf } from "./task.ts";
 
-/** What every prompt has, beside the delivery. */
+/** The part of every prompt beside the delivery. */
 export interface Standing {
-  /** What the standing actions returned, in the order of their registration. */
+  /** The results of standing actions, in the order of their registration. */
   readonly cards: readonly CardOutput[];
   /** Excerpts of the chosen relics. */
   readonly relics: readonly { readonly name: string; readonly text: string }[];
 }
 
-/** What a standing action returned. */
+/** The result of a standing action. */
 export interface CardOutput {
-  /** Of the card. */
+  /** The id of the card. */
   readonly id: string;
-  /** What was called. */
+  /** The name of the call. */
   readonly action: string;
   /** Whether `text` is its result. */
   readonly succeeded: boolean;

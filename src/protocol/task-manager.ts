@@ -11,7 +11,7 @@ export interface TaskManagerPorts {
   readonly limits: ExecutorLimits;
   readonly table: ReadonlyMap<string, Task>;
   cancel(tasks: readonly Task[], reason: string): void;
-  /** What is returned in full isn't delivered again. */
+  /** A result that is returned in full isn't delivered again. */
   readonly undelivered: Set<Task>;
 }
 
@@ -58,7 +58,7 @@ export async function manageTasks(
       const some = params["mode"] === "any";
       const wanted = params["timeoutSeconds"];
       const seconds = typeof wanted === "number" ? wanted : limits.defaultWaitSeconds;
-      // Without ids it is about what still runs: what ended long ago must not end the wait.
+      // A wait that names no ids is about what still runs: an action that ended long ago must not end it.
       const hasEnded = some && ids.length > 0 && open.length < others.length;
       const isDone = open.length === 0 || hasEnded;
       const timedOut = !isDone && !(await ended(open, some, seconds, signal, ports));

@@ -192,7 +192,7 @@ export function verbOf(status: ActionStatus): string {
 export interface TaskView {
   /** Unique among all actions of the executor. */
   readonly id: string;
-  /** What is called, or the label of a group. */
+  /** The name of the call, or the label of a group. */
   readonly action: string;
   /** Where it is. */
   readonly status: ActionStatus;

@@ -7,7 +7,7 @@ import { truncate } from "../text/truncate.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
 import { defaultLimits, documentLimits, type ExecutorLimits } from "./limits.ts";
 
-/** What a model is taught: how to write documents, and what its actions can call. */
+/** The content of the instructions: how to write documents, and what actions can call. */
 export interface TeachingOptions extends CatalogueParts {
   /** How many documents are accepted for one task. The prompt states it, and the application enforces it. */
   readonly iterations: number;
@@ -76,8 +76,8 @@ function sampleOf(schema: unknown, name: string, depth = 0): unknown {
   if (!isRecord(schema) || depth > 5) return `<${name}>`;
   const { const: only, enum: choices, default: usual, type, properties, required, items } = schema;
   const { description, minimum, anyOf, oneOf } = schema;
-  const given = [only, usual, isList(choices) ? choices[0] : undefined];
-  const value = given.find((one) => one !== undefined);
+  const values = [only, usual, isList(choices) ? choices[0] : undefined];
+  const value = values.find((one) => one !== undefined);
   if (value !== undefined) return value;
   const branch = [anyOf, oneOf].find(isList)?.[0];
   if (branch !== undefined) return sampleOf(branch, name, depth + 1);

@@ -9,7 +9,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** `open`: what follows decides. `end`: so far the token was read, whether it is one or not. */
+/** `open`: the text that follows decides. `end`: where reading stopped, whether it is a token or not. */
 export type Reading = "open" | { readonly end: number; readonly secret?: Span | undefined };
 
 export interface Token {

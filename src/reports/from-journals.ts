@@ -7,7 +7,8 @@ import type { RunEvent } from "../events/event.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { ReportJournal, ReportRun } from "./html/boot.ts";
-import { RunTallies, type RunTally } from "./run-summary.ts";
+import { viewsOf, type RunView } from "../events/view.ts";
+import { summaryOf } from "./run-summary.ts";
 
 export interface JournalsReport {
   readonly journals: readonly ReportJournal[];
@@ -49,7 +50,7 @@ export async function reportOfJournals(files: readonly string[]): Promise<Journa
   const journals = [];
   for (const name of files)
     journals.push({ name, ...(await findRuns(name, isOnly ? archive : undefined)) });
-  const runs = mergeRuns(journals.map(({ tallies }) => tallies));
+  const runs = mergeRuns(journals.map(({ views }) => views));
   for (const [index, { name }] of isOnly ? [] : journals.entries()) {
     const ours = new Set(runs.filter((run) => run.journals[0] === index).map(({ runId }) => runId));
     if (ours.size > 0)
@@ -76,38 +77,34 @@ export async function reportOfJournals(files: readonly string[]): Promise<Journa
 async function findRuns(
   path: string,
   archive: EventArchive | undefined,
-): Promise<JournalCondition & { tallies: RunTallies }> {
-  const tallies = new RunTallies();
+): Promise<JournalCondition & { views: ReadonlyMap<string, RunView> }> {
+  const views = new Map<string, RunView>();
   try {
     const condition = await readJournalFile(path, (events) => {
-      tallies.add(events);
+      viewsOf(events, views);
       return archive?.addAll(events);
     });
-    return { ...condition, tallies };
+    return { ...condition, views };
   } catch (error) {
     // The report shows what was read before.
     const reason = `The journal can't be read: ${errorMessage(error)}`;
     const problem = { line: 1, reason, kind: "damaged" } as const;
-    return { problems: [problem], moreProblems: 0, isJournal: false, tallies };
+    return { problems: [problem], moreProblems: 0, isJournal: false, views };
   }
 }
 
-function mergeRuns(journals: readonly RunTallies[]): readonly ReportRun[] {
-  const found = new Map<string, { readonly tally: RunTally; readonly index: number }[]>();
-  for (const [index, { runs }] of journals.entries()) {
-    for (const [runId, tally] of runs) {
-      const places = found.get(runId) ?? [];
-      places.push({ tally, index });
-      found.set(runId, places);
-    }
+/** A run that several journals contain is taken from the one that has most of it. */
+function mergeRuns(journals: readonly ReadonlyMap<string, RunView>[]): readonly ReportRun[] {
+  const runs = new Map<string, ReportRun & { readonly journals: number[] }>();
+  const places = journals
+    .flatMap((views, index) => [...views.values()].map((view) => ({ view, index })))
+    .sort((a, b) => b.view.events - a.view.events);
+  for (const { view, index } of places) {
+    const known = runs.get(view.runId);
+    if (known === undefined) runs.set(view.runId, { ...summaryOf(view), journals: [index] });
+    else known.journals.push(index);
   }
-  const merged = [...found.values()].flatMap((places) => {
-    const sorted = places.toSorted((a, b) => b.tally.events - a.tally.events);
-    const [most] = sorted;
-    if (most === undefined) return [];
-    return [{ ...most.tally.summary(), journals: sorted.map(({ index }) => index) }];
-  });
-  return merged.toSorted((a, b) => (a.startTime ?? "").localeCompare(b.startTime ?? ""));
+  return [...runs.values()].sort((a, b) => (a.startTime ?? "").localeCompare(b.startTime ?? ""));
 }
 
 /** Lines are handed to the compressor in parts of about this many bytes. */

@@ -4,7 +4,8 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
 import { openJournalFile, readJournalFile } from "../journal/file.ts";
-import { RunTallies, type JournalInfo } from "./run-summary.ts";
+import { viewsOf, type RunView } from "../events/view.ts";
+import { summaryOf, type JournalInfo } from "./run-summary.ts";
 
 const MAX_JOURNALS = 1000;
 const MAX_RUNS = 1000;
@@ -67,14 +68,18 @@ export class JournalFolder {
   }
 
   async #summarize(name: string, { size, mtime }: Stats): Promise<JournalInfo> {
-    const tallies = new RunTallies();
+    const views = new Map<string, RunView>();
     const path = join(this.#path, name);
-    const problems = await readJournalFile(path, (events) => tallies.add(events), safely).then(
+    const problems = await readJournalFile(
+      path,
+      (events) => void viewsOf(events, views),
+      safely,
+    ).then(
       (found) => found.problems.length + found.moreProblems,
       // It can't be read, or was removed just now.
       () => 1,
     );
-    const runs = tallies.summaries().slice(-MAX_RUNS);
+    const runs = [...views.values()].slice(-MAX_RUNS).map(summaryOf);
     return { name, size, modified: mtime.toISOString(), runs, problems };
   }
 }

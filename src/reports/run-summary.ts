@@ -1,5 +1,4 @@
-import type { RunEvent } from "../events/event.ts";
-import { endText, foldEvent, type Counters, type RunStatus, type RunView } from "../events/view.ts";
+import { endText, type Counters, type RunStatus, type RunView } from "../events/view.ts";
 import { truncate } from "../text/truncate.ts";
 
 export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | "reasoningTokens"> {
@@ -34,63 +33,22 @@ export interface JournalInfo {
 /** Shown in lists: the whole reason is in the run itself. */
 const MAX_REASON = 1000;
 
-export class RunTally {
-  readonly view: RunView;
-  /** The view knows it only after the start of the run. */
-  readonly runId: string;
-  events = 0;
-  #first = 0;
-  #last = 0;
-
-  constructor(runId: string, view: RunView) {
-    this.runId = runId;
-    this.view = view;
-  }
-
-  /** An event that its view contains already. */
-  count(event: RunEvent): void {
-    if (this.events === 0) this.#first = event.at;
-    this.events += 1;
-    this.#last = Math.max(this.#last, event.at);
-  }
-
-  summary(): RunSummary {
-    const { jobName, status, startedAt, endedAt, totals } = this.view;
-    const { runs: _r, cacheReadTokens: _c, reasoningTokens: _t, ...counters } = totals;
-    const reason = endText(this.view);
-    return {
-      runId: this.runId,
-      jobName,
-      // A run whose beginning is missing is running, too.
-      status: status === "pending" ? "running" : status,
-      ...(this.view.rehearsed && { rehearsed: true }),
-      ...(startedAt === undefined ? {} : { startTime: isoTime(startedAt) }),
-      ...(endedAt === undefined ? {} : { endTime: isoTime(endedAt) }),
-      durationMs: Math.max(0, (endedAt ?? this.#last) - (startedAt ?? this.#first)),
-      ...(reason === "" ? {} : { reason: truncate(reason, MAX_REASON, "…") }),
-      ...counters,
-    };
-  }
-}
-
-/** Several runs of one journal, in the order of their first events. */
-export class RunTallies {
-  readonly runs = new Map<string, RunTally>();
-  readonly #views = new Map<string, RunView>();
-
-  add(events: readonly RunEvent[]): void {
-    for (const event of events) {
-      const { runId } = event;
-      const view = foldEvent(this.#views, event);
-      const tally = this.runs.get(runId) ?? new RunTally(runId, view);
-      this.runs.set(runId, tally);
-      tally.count(event);
-    }
-  }
-
-  summaries(): readonly RunSummary[] {
-    return [...this.runs.values()].map((tally) => tally.summary());
-  }
+export function summaryOf(view: RunView): RunSummary {
+  const { runId, jobName, status, startedAt, endedAt, totals, firstAt, lastAt } = view;
+  const { runs: _r, cacheReadTokens: _c, reasoningTokens: _t, ...counters } = totals;
+  const reason = endText(view);
+  return {
+    runId,
+    jobName,
+    // A run whose beginning is missing is running, too.
+    status: status === "pending" ? "running" : status,
+    ...(view.rehearsed && { rehearsed: true }),
+    ...(startedAt !== undefined && { startTime: isoTime(startedAt) }),
+    ...(endedAt !== undefined && { endTime: isoTime(endedAt) }),
+    durationMs: Math.max(0, (endedAt ?? lastAt) - (startedAt ?? firstAt)),
+    ...(reason !== "" && { reason: truncate(reason, MAX_REASON, "…") }),
+    ...counters,
+  };
 }
 
 /** A journal may contain any number: one that is no date becomes the last date that there is. */

@@ -16,7 +16,7 @@ export interface DialoguesOptions {
   readonly redact: () => TextStream;
 }
 
-/** Of a task that a task of the job delegates to, that one delegates to, and so on. */
+/** The depth of delegation: a task of the job delegates to a task, which delegates to another, and so on. */
 const deepest = 3;
 const daySeconds = 86_400;
 const defaultIterations = 20;

@@ -8,7 +8,7 @@ import {
 } from "../protocol/executor.ts";
 import { messageSchema } from "../protocol/message-schema.ts";
 
-/** What an executor can call, its bounds, and who listens. */
+/** The tools of an executor, its limits and its listener. */
 export interface ActionExecutorOptions extends Omit<ExecutorOptions, "clock"> {
   /** Where time comes from, for tests. Default: the system's clock. */
   readonly clock?: Clock;

@@ -1,4 +1,3 @@
-import { defined } from "../text/guards.ts";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError, toDiagnostics } from "../document/diagnostic.ts";
@@ -129,7 +128,7 @@ export function userInputWarnings(
 
 export async function readText(file: string): Promise<Uint8Array> {
   const refuse = (reason: string, hint?: string): DiagnosticsError =>
-    new DiagnosticsError([{ file, codePath: "", reason, ...defined({ hint }) }]);
+    new DiagnosticsError([{ file, codePath: "", reason, hint }]);
   try {
     const found = await stat(file);
     if (found.isDirectory()) throw refuse("This is a folder, not a file.");
@@ -190,7 +189,7 @@ export function overrideModels(
   return {
     ...entry,
     models: { ...entry.models, ...models },
-    ...defined({ drivingSessionRetries: retries }),
+    drivingSessionRetries: retries,
   };
 }
 
@@ -215,7 +214,7 @@ function withModel(entry: PreparedEntry, id: string): PreparedEntry {
     models: { ...Object.fromEntries(categories), driving: id },
     tasks: Object.fromEntries(named),
     jobs: Object.fromEntries(changed),
-    ...defined({ drivingSessionRetries: retries?.map((retry) => ({ ...retry, modelId: id })) }),
+    drivingSessionRetries: retries?.map((retry) => ({ ...retry, modelId: id })),
   };
 }
 

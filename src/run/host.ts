@@ -255,7 +255,7 @@ export class Host {
         const all = [...stops].filter(([key]) => key.startsWith(`${workId}/`));
         return all.map(([, stop]) => stop(reason)).length > 0;
       },
-      // Called in the next step, when there is the run to leave.
+      // Deferred, because `start` uses `run`.
       ended: Promise.resolve().then(start),
     };
     this.#runs.set(runId, run);
@@ -357,7 +357,7 @@ export class Host {
         this.#notify(this.#unreachable);
       },
       onQueued: (server) => {
-        const text = `Model calls wait for each other: ${server} answers others of this run first. Give it more slots (llama.cpp: -np, Ollama: OLLAMA_NUM_PARALLEL), or lower limits.parallel.`;
+        const text = `Model calls are queuing: ${server} is busy with other calls of this run. Give it more slots (llama.cpp: -np, Ollama: OLLAMA_NUM_PARALLEL), or lower limits.parallel.`;
         this.#notify({ kind: "note", text });
       },
       onLeftovers: (runs) => this.#notify({ kind: "leftovers-ended", runs }),

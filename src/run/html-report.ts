@@ -13,7 +13,8 @@ import { EventArchive, journalFiles, reportOfJournals } from "../reports/from-jo
 import type { ReportBoot, ReportJournal, ReportRun } from "../reports/html/boot.ts";
 import { reportHtml } from "../reports/html/html.ts";
 import { findPageFiles, type PageFiles } from "../reports/html/page.ts";
-import { RunTally } from "../reports/run-summary.ts";
+import { summaryOf } from "../reports/run-summary.ts";
+import type { RunView } from "../events/view.ts";
 import { unable, UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 
@@ -25,13 +26,13 @@ export function createHtmlReport(path: string): Reporter & {
   // Now, so that an unwritable file is found before a long run and not after it.
   const file = new OwnFile("HTML report", path);
   const archive = new EventArchive();
-  let tally: RunTally | undefined;
+  let shown: RunView | undefined;
   let written: Promise<void> | undefined;
   const write = async (): Promise<void> => {
     // The texts of the page are large: a run without a report never reads them.
     const page = pageFiles();
     const events = await archive.finish();
-    const runs = tally === undefined ? [] : [{ ...tally.summary(), journals: [] }];
+    const runs = shown === undefined ? [] : [{ ...summaryOf(shown), journals: [] }];
     file.writeAll(reportHtml(bootOf([], runs), events, page));
     await file.close();
   };
@@ -43,8 +44,7 @@ export function createHtmlReport(path: string): Reporter & {
     report(event, view) {
       if (written !== undefined || !isKept(event)) return;
       archive.add(event);
-      tally ??= new RunTally(event.runId, view);
-      tally.count(event);
+      shown = view;
     },
     close: writeOnce,
     saveUnfinished: () => writeOnce().catch(() => undefined),

@@ -2,7 +2,7 @@
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { Shard } from "../engine/fan-out.ts";
 import { isList, isRecord, isText, parsedJson, urlOf } from "../text/guards.ts";
-import type { Answers } from "../workflow/run/ask.ts";
+import type { Answers } from "../workflow/kinds/ask.ts";
 
 export type Parsed<T> =
   | { readonly kind: "value"; readonly value: T }

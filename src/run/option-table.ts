@@ -19,6 +19,8 @@ export interface Option<T = unknown> {
   readonly help: string;
   /** Heading in the help of the command line. */
   readonly group?: string;
+  /** Where docs/cli.md says more. */
+  readonly page?: string;
   /** The flag of the command line, with its argument. */
   readonly flag?: string;
   /** The variable of the environment that replaces the flag. */
@@ -38,7 +40,6 @@ export interface Option<T = unknown> {
   readonly expression?: string;
 }
 
-type Options = Readonly<Record<string, Option>>;
 type Table = Readonly<Record<string, Option & { readonly on: readonly Edge[] }>>;
 
 export const optionTable = {
@@ -67,6 +68,7 @@ export const optionTable = {
     input: "Inputs of the entry, one `name=value` per line, or a JSON object.",
     risk: "a line break in the text of an event can add inputs. Pass such text as `user-input`.",
     group: "Input",
+    page: "entry-format.md#inputs",
     flag: "--input <name=value>",
     on: ["run", "action", "job"],
   },
@@ -86,6 +88,7 @@ export const optionTable = {
     help: "The branch, tag or commit that the change is compared with.",
     without: { cli: "HEAD~1", action: "the base of the event, else the parent of the commit" },
     group: "Input",
+    page: "entry-format.md#the-change",
     flag: "--base <ref>",
     on: ["run", "serve", "action", "host"],
   },
@@ -140,6 +143,7 @@ export const optionTable = {
       "The journal of an earlier run to continue, or `auto`: that of an earlier attempt of this workflow run, uploaded as `journal-artifact`.",
     risk: "the journal decides what counts as done, and the values and the shell environment of a workflow, so it must come from a run that you trust.",
     group: "Continuing and splitting",
+    page: "scale.md#resume-a-job",
     flag: "--resume <journal>",
     on: ["run", "action", "workflow"],
   },
@@ -225,6 +229,7 @@ export const optionTable = {
     help: "The default permissions if the entry sets none, and an upper bound if it does.",
     risk: "with `all`, the agent reads and writes every file of the runner's user and reaches every host.",
     group: "Bounds",
+    page: "permissions.md#the-option---permissions",
     flag: "--permissions <preset>",
     on: ["run", "serve", "action", "host"],
   },
@@ -232,6 +237,7 @@ export const optionTable = {
     kind: kind.choice(sandboxModes),
     help: "Whether programs run in a sandbox, if stricter than `permissions.sandbox` of the entry. `off` is refused unless the entry sets it, too.",
     group: "Bounds",
+    page: "permissions.md#the-sandbox",
     flag: "--sandbox <mode>",
     on: ["run", "serve", "action", "host"],
   },
@@ -263,6 +269,7 @@ export const optionTable = {
     help: "A rehearsal works in the folder itself instead of a copy.",
     input: "`true`: a rehearsal works in the workspace itself; `false`: in a copy.",
     group: "Rehearsals",
+    page: "rehearsals.md#the-folder-it-works-in",
     flag: "--in-place",
     on: ["run", "serve", "action", "host"],
   },
@@ -271,6 +278,7 @@ export const optionTable = {
     help: "The file to record this run in, as a rehearsal.",
     risk: "it contains what the agent read.",
     group: "Rehearsals",
+    page: "rehearsals.md#recordings",
     flag: "--record <file>",
     on: ["run", "action"],
   },
@@ -279,6 +287,7 @@ export const optionTable = {
     help: "The folder for the reports of tasks, `report.md`, `index.md`, `run.json`, and a `.log` file for each command of the entry.",
     risk: "reports quote agents.",
     group: "Output",
+    page: "entry-format.md#data-between-tasks",
     flag: "--output-dir <dir>",
     on: ["run", "action"],
   },
@@ -287,6 +296,7 @@ export const optionTable = {
     help: "The file for the journal: every event, as JSON lines.",
     risk: "it contains what the agent read.",
     group: "Output",
+    page: "journal.md",
     flag: "--journal <file>",
     on: ["run", "action", "workflow"],
   },
@@ -295,6 +305,7 @@ export const optionTable = {
     help: "The file for an HTML report of the run.",
     risk: "it contains what the agent read.",
     group: "Output",
+    page: "report.md",
     flag: "--html-report <file>",
     on: ["run", "action"],
   },
@@ -318,6 +329,7 @@ export const optionTable = {
     help: "Sends a trace and metrics to this OTLP collector.",
     without: { cli: "OTEL_EXPORTER_OTLP_ENDPOINT" },
     group: "Output",
+    page: "telemetry.md",
     flag: "--otlp <url>",
     on: ["run", "serve", "host"],
   },
@@ -365,7 +377,7 @@ export type FieldsOn<E extends Edge> = {
 };
 
 export function optionsOn<E extends Edge>(edge: E): OptionsOn<E>;
-export function optionsOn(edge: Edge): Options {
+export function optionsOn(edge: Edge): Readonly<Record<string, Option>> {
   const rows: Table = optionTable;
   return Object.fromEntries(Object.entries(rows).filter(([, { on }]) => on.includes(edge)));
 }

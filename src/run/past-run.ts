@@ -212,7 +212,7 @@ export function interruptedCommand(
 
 export type ReadJob = EarlierJob & { readonly condition: JournalCondition };
 
-/** Why no run may go on from a journal. What a script said is done only for another rehearsal. */
+/** Says why a journal can't be continued. The journal of a rehearsal serves only other rehearsals. */
 export function unusable({ condition, started }: ReadJob, rehearses: boolean): string | undefined {
   const damage = damageOf(condition);
   if (damage !== undefined) return `line ${damage.line}: ${damage.reason}`;

@@ -12,8 +12,8 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/runtimes.ts";
-import type { Asker } from "../workflow/run/ask.ts";
-import type { Executor } from "../workflow/run/executor.ts";
+import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Executor } from "../workflow/run/executors.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
 import {
@@ -73,7 +73,7 @@ export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions,
   /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
   readonly checkFolder?: (folder: string) => Promise<void>;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
-  readonly serversApart?: boolean;
+  readonly isolateServers?: boolean;
   /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: `expect` is ignored. */
   readonly honorExpectations?: boolean;
   /** The script says only what the run begins with: the models are asked, and its `expect` is left to the caller. */
@@ -97,7 +97,7 @@ export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions,
 
 export type SettledEntry = Pick<
   Run,
-  "entry" | "fingerprintOf" | "limits" | "permissions" | "env" | "answers" | "executors"
+  "entry" | "originalEntry" | "limits" | "permissions" | "env" | "answers" | "executors"
 > & { readonly flows: Flows };
 
 export function settleEntry(
@@ -114,7 +114,7 @@ export function settleEntry(
   const model = models[ALL_MODELS] ?? (whole && models["driving"]);
   return {
     entry: overrideModels(entry, models),
-    fingerprintOf: entry,
+    originalEntry: entry,
     flows: model === undefined ? flows : withModelOfFlows(flows, model),
     limits: resolveLimits(
       { ...entry.limits, setBy: setBy(entry.limits, whole ?? "the entry") },
@@ -148,7 +148,7 @@ export async function beginJob(
   const { script, onResult, environment, rehearses, write = asFlag } = options;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
   const job = {
-    entry: settled.fingerprintOf ?? settled.entry,
+    entry: settled.originalEntry ?? settled.entry,
     jobName,
     flows,
     whole: flow && whole,
@@ -290,7 +290,7 @@ async function prepareLoaded(
     jobName,
     ask: options.asker,
     entryFile: options.entryName ?? loaded.file,
-    serversApart: options.serversApart,
+    isolateServers: options.isolateServers,
     records: recordFiles(options, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
     change,

@@ -1,4 +1,4 @@
-/** What a job continues from. A difference refuses it: what was done under other conditions never counts as done. */
+/** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { JobFingerprints, PlannedLeaf } from "../events/plan.ts";
@@ -36,26 +36,32 @@ interface ContinuedJob {
   readonly whole?: string | undefined;
 }
 
-/** Throws `UsageError` if the job can't go on from there, or can't be split. */
+interface ResumeOptions {
+  readonly resume?: string | undefined;
+  readonly resumeAnyway?: boolean | undefined;
+  readonly rerun?: boolean | undefined;
+  readonly leg?: string | undefined;
+  readonly userInput?: string | undefined;
+  readonly inputs?: Inputs | undefined;
+  readonly params?: Params | undefined;
+  readonly write?: WriteName | undefined;
+  readonly rehearses: boolean;
+}
+
+/** Throws `UsageError` if the job can't continue from there, or can't be split. */
 export async function continueJob(
   job: ContinuedJob,
   script: Script | undefined,
-  options: ContinueOptions & Partial<ResumeOptions> & { readonly rehearses: boolean },
+  all: ContinueOptions & ResumeOptions,
 ): Promise<{ resumed?: ResumedJob; fanOut?: FanOut; warnings?: readonly string[] }> {
-  const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = options;
+  const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
   const { work } = job.entry.jobs[job.jobName] ?? {};
-  const given = {
-    write,
-    rehearses,
-    resumeAnyway: options.resumeAnyway,
-    rerun: options.rerun,
-    params: options.params,
-    userInput: options.userInput ?? script?.userInput,
-    inputs: { ...script?.inputs, ...options.inputs },
-  };
+  const userInput = all.userInput ?? script?.userInput;
+  const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
     const merged = await mergeJournals(journals, onMissing, rehearses);
-    const resumed = resumeJob(merged, job, { ...given, title: "Can't merge" });
+    const refuse: Refuse = (reason) => new UsageError(`Can't merge: ${reason}`);
+    const resumed = resumeJob(merged, job, options, refuse);
     return {
       resumed: { ...resumed, past: inOrder(work, resumed.past) },
       fanOut: merged.fanOut(work),
@@ -64,7 +70,7 @@ export async function continueJob(
   }
   if (plan === true && work !== undefined && membersOf(work, { lists: [] }) === undefined)
     throw new UsageError(
-      `The job ${JSON.stringify(job.jobName)} has no Each and no Par at its top, so it can't be split.`,
+      `The job ${quoted(job.jobName)} has no Each and no Par at its top, so it can't be split.`,
     );
   const planned = plan === true ? { fanOut: planOnly } : {};
   if (resume === undefined) {
@@ -73,90 +79,80 @@ export async function continueJob(
       `${write("shard")} requires ${write("resume")} with the journal of the plan.`,
     );
   }
-  const refuse = refusing({ resume, write });
-  const earlier = await readResumed({ ...given, resume });
-  const resumed = resumeJob(earlier, job, { ...given, resume });
+  const refuse = refusing(all);
+  const earlier = await readEarlierJob(resume).catch((error: unknown) => {
+    throw refuse(`${fileErrorMessage(error)}.`);
+  });
+  const problem = unusable(earlier, rehearses);
+  if (problem !== undefined) throw refuse(problem);
+  const resumed = resumeJob(earlier, job, options, refuse);
   if (shard !== undefined && work !== undefined)
     return { resumed, fanOut: shardOf(work, earlier, shard, refuse) };
-  const part = earlier.started?.part;
+  const { part, origin } = earlier.started ?? {};
   if (plan === true && part?.kind !== "plan") throw refuse("it is not the journal of a plan.");
   if (plan !== true && (part?.kind === "plan" || part?.kind === "shard"))
     throw refuse(
       `it is the journal of ${part.kind === "plan" ? "a plan" : `shard ${part.index}/${part.count}`}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
     );
-  if (part?.kind !== "merge") checkLeg(earlier, { resume, write, leg: options.leg });
+  // Another leg worked with other inputs or on another runner.
+  const { leg = origin?.leg } = options;
+  if (part?.kind !== "merge" && origin?.leg !== undefined && origin.leg !== leg)
+    throw refuse(
+      `it belongs to another leg (${origin.leg}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
+    );
   return { resumed, ...planned };
 }
 
 const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Set() };
 
-interface ResumeOptions extends Resuming {
-  readonly resumeAnyway?: boolean | undefined;
-  readonly rerun?: boolean | undefined;
-  readonly params?: Params | undefined;
-  readonly inputs?: Inputs | undefined;
-  readonly write: WriteName;
-}
-
 export interface ResumedJob {
   readonly past: PastRun;
   /** Everything that had begun has ended, with an answer. */
   readonly isOver: boolean;
-  /** As they were, with those that were given again because the journal doesn't hold them. */
+  /** The earlier values, with those that were given again because the journal doesn't hold them. */
   readonly userInput: string;
   readonly inputs: Inputs;
-  /** Of a workflow that is the whole job. */
+  /** The parameters of a workflow that is the whole job. */
   readonly params: Params | undefined;
   /** Throws `UsageError` if the run would be about another change. */
   readonly checkHead: (head: string | undefined) => void;
 }
 
-async function readResumed(
-  options: Resuming & { readonly resume: string; readonly rehearses: boolean },
-): Promise<EarlierJob> {
-  const refuse = refusing(options);
-  const earlier = await readEarlierJob(options.resume).catch((error: unknown) => {
-    throw refuse(`${fileErrorMessage(error)}.`);
-  });
-  const problem = unusable(earlier, options.rehearses);
-  if (problem !== undefined) throw refuse(problem);
-  return earlier;
-}
+type Refuse = (reason: string) => UsageError;
+type Earlier = Omit<EarlierJob, "outcome" | "wasStopped">;
 
-/** Refuses the journal of another leg, which worked with other inputs or on another runner. */
-function checkLeg({ started }: Pick<EarlierJob, "started">, options: Resuming): void {
-  const before = started?.origin?.leg;
-  const { leg = before, write = asFlag } = options;
-  if (before === undefined || before === leg) return;
-  throw refusing(options)(
-    `it belongs to another leg (${before}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
-  );
+export function refusing({
+  resume,
+  write = asFlag,
+}: Pick<ResumeOptions, "resume" | "write">): Refuse {
+  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
 }
 
 function resumeJob(
-  earlier: Omit<EarlierJob, "outcome" | "wasStopped">,
+  earlier: Earlier,
   { entry, jobName, flows, whole }: ContinuedJob,
   options: ResumeOptions,
+  refuse: Refuse,
 ): ResumedJob {
-  const refuse = refusing(options);
-  const { started, past } = earlier;
+  const { started, past, begun } = earlier;
+  const { userInput, inputs = {}, params = {}, write = asFlag } = options;
   if (started === undefined) throw refuse("it does not contain the start of a run.");
   if (started.jobName !== jobName)
     throw refuse(`it is of the job ${quoted(started.jobName)}, not of ${quoted(jobName)}.`);
   if (started.fingerprints === undefined)
     throw refuse(`it is not the journal of a job, or agent-jobs ${started.version} wrote it.`);
-  checkSame(earlier, started.fingerprints, jobFingerprints(entry, jobName, flows), options);
+  checkSame(begun, started.fingerprints, jobFingerprints(entry, jobName, flows), options, refuse);
   checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
-  checkUnderWay(earlier, started, options);
-  const { userInput, inputs, params = {} } = options;
+  checkUnderWay(earlier, started, options, refuse);
   const { work } = started;
   const isFlow = whole !== undefined && work.kind === "Flow";
+  const texts = new Texts(write, refuse);
   return {
     past,
-    isOver: earlier.begun.size > 0 && past.underWay.length === 0,
-    userInput: sameInput(started.userInput, { ...options, userInput }),
-    inputs: sameTexts("input", started.inputs ?? {}, inputs ?? {}, options),
-    params: isFlow ? sameTexts("param", work.params, params, options) : undefined,
+    isOver: begun.size > 0 && past.underWay.length === 0,
+    userInput: texts.same("user input", "user-input", started.userInput, userInput),
+    inputs: texts.all("input", "input", started.inputs ?? {}, inputs),
+    params: isFlow ? texts.all("parameter", "param", work.params, params) : undefined,
     checkHead(head) {
       const before = started.change?.head;
       if (before !== undefined && head !== undefined && before !== head)
@@ -166,42 +162,42 @@ function resumeJob(
 }
 
 function checkSame(
-  { begun }: Pick<EarlierJob, "begun">,
+  begun: ReadonlySet<string>,
   before: JobFingerprints,
   now: JobFingerprints,
-  options: ResumeOptions,
+  { write = asFlag, resumeAnyway = false }: ResumeOptions,
+  refuse: Refuse,
 ): void {
-  const refuse = refusing(options);
-  const { write, resumeAnyway = false } = options;
   if (before.work !== now.work) throw refuse("the tree of the job has changed since.");
   const changed = Object.keys(now.tasks).filter((name) => before.tasks[name] !== now.tasks[name]);
-  const done = changed.filter((name) => begun.has(name));
-  if (done.length > 0)
-    throw refuse(
-      `${done.map(quoted).join(", ")} had already started in that run and ${done.length === 1 ? "has" : "have"} changed since.`,
-    );
+  const started = changed.filter((name) => begun.has(name));
+  const shown = started.length > 0 ? started : changed;
+  const names = shown.map(quoted).join(", ");
+  const have = shown.length === 1 ? "has" : "have";
+  if (started.length > 0)
+    throw refuse(`${names} had already started in that run and ${have} changed since.`);
   if (changed.length > 0 && !resumeAnyway)
     throw refuse(
-      `${changed.map(quoted).join(", ")} ${changed.length === 1 ? "has" : "have"} changed since, but had not started. Pass ${write("resume-anyway")} to continue with the current entry.`,
+      `${names} ${have} changed since, but had not started. Pass ${write("resume-anyway")} to continue with the current entry.`,
     );
 }
 
 /** Commands that were under way run a second time only if the user says so. */
 function checkUnderWay(
-  { past, isIncomplete }: Omit<EarlierJob, "outcome" | "wasStopped">,
+  { past, isIncomplete }: Earlier,
   { work }: Started,
-  options: ResumeOptions,
+  { write = asFlag, rerun = false, resume = "the run" }: ResumeOptions,
+  refuse: Refuse,
 ): void {
-  const { write, rerun = false, resume = "the run" } = options;
-  const commands = leafWorks<number, PlannedLeaf>(work).filter(({ kind }) => kind === "Run");
   // The commands of a workflow that have ended would run again.
   if (isIncomplete)
-    throw refusing(options)(
-      "it ends before that run had taken over what the run before it had done. Resume the journal of that one.",
+    throw refuse(
+      "that run stopped before it had taken over the steps of the run that it resumed. Resume the earlier journal instead.",
     );
-  for (const one of past.underWay) {
-    const isCommand = commands.some(({ workIdInJob }) => workIdInJob === one.workId);
-    const found = rerun ? undefined : interruptedCommand(one, isCommand);
+  const leaves = leafWorks<number, PlannedLeaf>(work);
+  for (const one of rerun ? [] : past.underWay) {
+    const leaf = leaves.find(({ workIdInJob }) => workIdInJob === one.workId);
+    const found = interruptedCommand(one, leaf?.kind === "Run");
     if (found === undefined) continue;
     const why =
       found.failed === undefined
@@ -244,68 +240,39 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-interface Resuming {
-  readonly leg?: string | undefined;
-  readonly resume?: string | undefined;
-  /** What begins each refusal, instead of `resume`. */
-  readonly title?: string | undefined;
-  readonly userInput?: string | undefined;
-  readonly write?: WriteName;
-}
+/** The values that the earlier run had. Secrets are not in its journal, and have to be given again. */
+class Texts {
+  readonly #write: WriteName;
+  readonly #refuse: Refuse;
 
-type Refuse = (reason: string) => UsageError;
-
-export function refusing({ resume = "", write = asFlag, title }: Resuming): Refuse {
-  const begins = title ?? `${write("resume")}: can't resume ${resume}`;
-  return (reason) => new UsageError(`${begins}: ${reason}`);
-}
-
-const titles = { param: "parameter", input: "input" } as const;
-
-function sameTexts(
-  kind: keyof typeof titles,
-  before: Readonly<Record<string, string>>,
-  given: Readonly<Record<string, string>>,
-  options: Resuming,
-): Readonly<Record<string, string>> {
-  const title = titles[kind];
-  const added = Object.keys(given).find((name) => !Object.hasOwn(before, name));
-  if (added !== undefined)
-    throw refusing(options)(
-      `that run did not have the ${title} ${added}. ${continueHint(kind, options)}`,
-    );
-  const texts = Object.entries(before).map(([name, value]) => {
-    const now = Object.hasOwn(given, name) ? given[name] : undefined;
-    return [name, sameText(`${title} ${name}`, kind, value, now, options)] as const;
-  });
-  return Object.fromEntries(texts);
-}
-
-function sameInput(before: string, options: Resuming): string {
-  return sameText("user input", "user-input", before, options.userInput, options);
-}
-
-/** The value that the earlier run had. Secrets are not in its journal, and have to be given again. */
-function sameText(
-  what: string,
-  option: string,
-  before: string,
-  given: string | undefined,
-  options: Resuming,
-): string {
-  const { write = asFlag } = options;
-  if (!isWhole(before)) {
-    if (given !== undefined) return given;
-    throw refusing(options)(
-      `the journal does not hold the whole value of the ${what}. Give it again with ${write(option)}.`,
-    );
+  constructor(write: WriteName, refuse: Refuse) {
+    this.#write = write;
+    this.#refuse = refuse;
   }
-  if (given === undefined || given === before) return before;
-  throw refusing(options)(
-    `the ${what} had another value in that run. ${continueHint(option, options)}`,
-  );
-}
 
-function continueHint(option: string, { write = asFlag }: Resuming): string {
-  return `Omit ${write(option)} to go on with what that run had, or start anew without ${write("resume")}.`;
+  all(what: string, option: string, before: Inputs, now: Inputs): Inputs {
+    const added = Object.keys(now).find((name) => !Object.hasOwn(before, name));
+    if (added !== undefined)
+      throw this.#refuse(`that run did not have the ${what} ${added}. ${this.#hint(option)}`);
+    const texts = Object.entries(before).map(([name, value]) => {
+      const own = Object.hasOwn(now, name) ? now[name] : undefined;
+      return [name, this.same(`${what} ${name}`, option, value, own)] as const;
+    });
+    return Object.fromEntries(texts);
+  }
+
+  same(what: string, option: string, before: string, now: string | undefined): string {
+    if (!isWhole(before)) {
+      if (now !== undefined) return now;
+      throw this.#refuse(
+        `the journal does not hold the whole value of the ${what}. Give it again with ${this.#write(option)}.`,
+      );
+    }
+    if (now === undefined || now === before) return before;
+    throw this.#refuse(`the ${what} had another value in that run. ${this.#hint(option)}`);
+  }
+
+  #hint(option: string): string {
+    return `Omit ${this.#write(option)} to continue with what that run had, or start anew without ${this.#write("resume")}.`;
+  }
 }

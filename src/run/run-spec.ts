@@ -47,7 +47,7 @@ export interface SpecHost {
 /** A run that has been checked: `prepareRun` makes it from options, and a host for its installed entry. */
 export interface Run extends FlowInputs {
   /** The entry before its models were overridden. Default: the same. */
-  readonly fingerprintOf?: PreparedEntry;
+  readonly originalEntry?: PreparedEntry;
   readonly entryFile?: string;
   readonly userInput: string;
   readonly inputs?: Inputs | undefined;
@@ -65,13 +65,13 @@ export interface Run extends FlowInputs {
   /** The names of the environment that workflows, tools and MCP servers may be given. */
   readonly env?: readonly string[] | undefined;
   /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
-  readonly serversApart?: boolean | undefined;
+  readonly isolateServers?: boolean | undefined;
   readonly trace?: RunTrace | undefined;
 }
 
 export function runSpec(host: SpecHost, run: Run): RunSpec {
-  const { entry, fingerprintOf = entry, entryFile, userInput, workingDirectory, limits } = run;
-  const { permissions, flows = {}, env, serversApart = false, change } = run;
+  const { entry, originalEntry = entry, entryFile, userInput, workingDirectory, limits } = run;
+  const { permissions, flows = {}, env, isolateServers = false, change } = run;
   const { outputDirectory, memory, trace } = run;
   const inputs = withDefaults(entry, run.inputs ?? {});
   const ofChange = changeOfSpec(change);
@@ -79,7 +79,7 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
   const servers = async (): Promise<McpHost | undefined> =>
     (await host.mcp?.())?.forRun({
-      workingDirectory: serversApart ? undefined : workingDirectory,
+      workingDirectory: isolateServers ? undefined : workingDirectory,
       variables: allowedOf({ environment, env }),
     });
   const readable = change === undefined ? [] : [change.folder];
@@ -128,11 +128,11 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     ),
     workingDirectory,
     limits,
-    modelLimits: modelLimitsOf(fingerprintOf, flows),
+    modelLimits: modelLimitsOf(originalEntry, flows),
     modelServer: modelServerOf(entry, allowedOf({ environment, env })),
     version,
-    entryFingerprint: entryFingerprint(fingerprintOf, flows),
-    fingerprintsOf: (jobName) => jobFingerprints(fingerprintOf, jobName, flows),
+    entryFingerprint: entryFingerprint(originalEntry, flows),
+    fingerprintsOf: (jobName) => jobFingerprints(originalEntry, jobName, flows),
     flows: flowSpecs(flows, { ...run, ...common, toolSourceOf }),
     entryFile,
     origin: run.origin,

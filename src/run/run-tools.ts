@@ -1,5 +1,4 @@
 /** Tools that the entry of a run offers to its tasks: made for the first session that needs them, ended with the run. */
-import { defined } from "../text/guards.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { EntryTools, McpHost } from "../tools/toolbox.ts";
@@ -148,7 +147,7 @@ export class RunTools implements ToolSource {
             { workingDirectory: options.workingDirectory, readable },
             { readable: [folder.path] },
           )),
-      ...defined({ servers: hasServers ? await servers?.() : undefined }),
+      servers: hasServers ? await servers?.() : undefined,
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });
     const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);

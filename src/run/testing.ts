@@ -1,5 +1,4 @@
 /** `import { rehearse } from "agent-jobs/testing"`: rehearsals in a suite of one's own, such as node:test or Vitest. */
-import { defined } from "../text/guards.ts";
 import { processEnvironment, type Environment } from "../platform/environment.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import { reasonsOf, type CoverageReport } from "../reports/rehearsals.ts";
@@ -78,7 +77,7 @@ export async function rehearse(
   const passed: PassedRehearsal[] = [];
   const failures: Record<string, readonly string[]> = {};
   const run = { ...given, environment, coverage };
-  for await (const report of rehearseFiles(files, run, defined({ signal }))) {
+  for await (const report of rehearseFiles(files, run, { signal })) {
     if (report.kind !== "passed") failures[report.file] = reasonsOf(report);
     else {
       const { file, jobName, milliseconds, omissions } = report;

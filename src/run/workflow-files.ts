@@ -9,7 +9,7 @@ import { isPrivate } from "../platform/private-files.ts";
 import { readJudged } from "../platform/reading.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
-import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
+import type { FoundFile, WorkflowFiles } from "../workflow/model.ts";
 import type { FileRead } from "../workflow/run/run-flow.ts";
 import type { WarningChecks } from "../entry/warnings.ts";
 import { holdsCredential } from "../redaction/redactor.ts";

@@ -11,15 +11,14 @@ import { makeRunFolder } from "../platform/run-folder.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
-import type { WorkflowFiles } from "../workflow/files.ts";
-import type { Workflow } from "../workflow/model.ts";
+import type { Workflow, WorkflowFiles } from "../workflow/model.ts";
 import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import {
   type LoadedWorkflow,
   type LoadOptions,
   loadWorkflow as loadFrom,
 } from "../workflow/read/load-workflow.ts";
-import { restoreRun } from "../workflow/run/restore.ts";
+import { beginRun, restoreRun } from "../workflow/run/restore.ts";
 import { runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
 import { permissionsOfFlow } from "./callers.ts";
@@ -107,8 +106,8 @@ export function loadFlows(
     if (flow === undefined) continue;
     // Which values they have is known when the job runs; the user input is always there.
     const names = [...Object.keys(work.params ?? {}), USER_INPUT];
-    const given = Object.fromEntries(names.map((one) => [one, ""]));
-    const bound = bindParameters(flow.workflow, given);
+    const values = Object.fromEntries(names.map((one) => [one, ""]));
+    const bound = bindParameters(flow.workflow, values);
     if (bound.kind === "incomplete") {
       for (const { reason } of bound.diagnostics)
         found.push({ ...place, reason, hint: "add it to params" });
@@ -188,26 +187,21 @@ function flowSpec(
     params: whole?.params,
     run: async (context) => {
       const { userInput } = context;
-      const bound = bindParameters(workflow, given(context.params, userInput));
+      const bound = bindParameters(workflow, withUserInput(context.params, userInput));
       if (bound.kind === "incomplete") {
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
       }
       const { executors } = options;
       const { past, ports, work } = context;
-      const { variables } = bound;
-      const found =
-        past &&
-        restoreRun(
-          workflow,
-          { environment, limits, tags: scriptTags({ executors }) },
-          { ...past, variables, userInput },
-        );
+      const start = { variables: bound.variables, userInput };
+      const machineOptions = { environment, limits, tags: scriptTags({ executors }) };
+      const found = past && restoreRun(workflow, machineOptions, start, past);
       if (found?.kind === "refused") {
         const text = `The workflow starts again. ${found.reason}`;
         ports.emit({ type: "decision", work, decision: { kind: "note", text } });
       }
-      const restored = found?.kind === "restored" ? found.restored : undefined;
+      const begun = found?.kind === "restored" ? found : beginRun(workflow, machineOptions, start);
       // Executors of the host run scripts by themselves.
       if (executes(workflow) && allowsCommands(permissions) && executors === undefined) {
         const refusal = await options.confinement?.refusal(permissions);
@@ -229,7 +223,7 @@ function flowSpec(
           limits,
           clock: options.clock,
           redact: options.redact,
-          state: restored?.shell,
+          state: begun.shell,
           confine:
             confinement &&
             ((own) =>
@@ -246,14 +240,12 @@ function flowSpec(
           permissions,
           toolSource,
           limits,
-          variables,
-          environment,
           answers: { ...settings.answers, ...options.answers },
           ask: options.ask,
           scripts,
           read: (path: string, from: string) =>
             readValue(files.read(path, from), permissions, workingDirectory),
-          restored,
+          begun,
           onResult: whole?.onResult,
           yielder: new EventLoopYielder(),
         };
@@ -274,7 +266,7 @@ function startWorkflow(
   const { resumed, onResult, entry, limits, executors, userInput } = options;
   const refuse = refusing(options);
   const params = resumed?.params ?? options.params;
-  const bound = bindParameters(workflow, given(params, userInput));
+  const bound = bindParameters(workflow, withUserInput(params, userInput));
   if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
   const { variables, warnings } = bound;
   if (resumed?.isOver === true) {
@@ -285,13 +277,13 @@ function startWorkflow(
   if (underWay !== undefined) {
     const environment = allowedForPrograms(entry, options);
     const machine = { environment, limits, tags: scriptTags({ executors }) };
-    const found = restoreRun(workflow, machine, { ...underWay, variables, userInput });
+    const found = restoreRun(workflow, machine, { variables, userInput }, underWay);
     if (found.kind === "refused") throw refuse(found.reason);
   }
   return { whole: { params, onResult }, warnings };
 }
 
-export function given(
+export function withUserInput(
   params: Readonly<Record<string, string>>,
   userInput: string,
 ): Readonly<Record<string, string>> {

@@ -39,7 +39,7 @@ export interface SandboxOptions extends SandboxChoice {
   /** Needs of the program itself, in addition to the grants of the profile. */
   readonly readable?: readonly string[];
   readonly writable?: readonly string[];
-  /** Whether it is started in a sandbox of the same profile, which hides what is to be hidden. */
+  /** Starts inside another sandbox of this profile, which already hides these files. */
   readonly isInside?: boolean;
   readonly temporary?: string | undefined;
   readonly withheld?: readonly string[];

@@ -16,10 +16,11 @@ import type { ModelProbe } from "./model-probe.ts";
 import { providerTypeOf, requestOf, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { wholeCharacters } from "../text/truncate.ts";
 import type { RuntimeLife, RuntimeProcess } from "../runtime/runtime-process.ts";
 import { confine, watchConfinement, type Confinement, type Unconfined } from "./confinement.ts";
 import { sessionConfig } from "./session-config.ts";
-import { LiveTools, OwnCalls, type OwnTool, sdkTools, systemMessage } from "./session-tools.ts";
+import { LiveTools, OwnCalls, type OwnTool, sdkTools } from "./session-tools.ts";
 import { ToolNames } from "./tool-names.ts";
 
 const createMs = 15_000;
@@ -150,9 +151,12 @@ export async function openCopilotSession(
   const hasCommands = sandbox !== undefined && allowsCommands(request.permissions);
   const config = {
     ...sessionConfig(options),
-    ...systemMessage(request),
+    systemMessage: request.systemPrompt && {
+      mode: request.systemPrompt.mode,
+      content: wholeCharacters(request.systemPrompt.text),
+    },
     // The runtime has one policy for its commands and for this tool, which closes the network. Commands have another way.
-    ...(hasCommands ? { excludedTools: ["builtin:web_fetch"] } : {}),
+    excludedTools: hasCommands ? ["builtin:web_fetch"] : undefined,
   };
   const live = new LiveTools(request.changedTools, (changed) => {
     const added = changed.map(({ name }) => name);

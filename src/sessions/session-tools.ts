@@ -4,7 +4,6 @@
  */
 import type {
   CopilotSession,
-  SessionConfig,
   Tool,
   ToolHandler,
   ToolInvocation,
@@ -200,12 +199,4 @@ function wholeValue(parameters: SessionTool["parameters"]): SessionTool["paramet
     typeof value === "string" ? wholeCharacters(value) : value,
   );
   return isRecord(whole) ? whole : parameters;
-}
-
-export function systemMessage({
-  systemPrompt,
-}: Pick<SessionRequest, "systemPrompt">): Pick<SessionConfig, "systemMessage"> {
-  if (systemPrompt === undefined) return {};
-  const { mode, text } = systemPrompt;
-  return { systemMessage: { mode, content: wholeCharacters(text) } };
 }

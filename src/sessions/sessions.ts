@@ -81,7 +81,7 @@ export interface Sessions {
 
 export function createSessions(options: SessionsOptions): Sessions {
   const { clock, environment, transport, runtimes } = options;
-  const provider = options.provider ?? standIn(transport);
+  const provider = options.provider ?? placeholderProvider(transport);
   const access = authentication({
     gitHubToken: options.gitHubToken,
     hasProvider: provider !== undefined,
@@ -133,7 +133,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
   };
   /** Further attempts read the answers of the model server here, which costs more. */
-  let unclear = false;
+  let hadUnclearError = false;
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
@@ -145,8 +145,9 @@ export function createSessions(options: SessionsOptions): Sessions {
         const { label, history = [], modelId } = request;
         const conversation: Conversation = { label, history, transport };
         conversations.set(id, conversation);
-        const closer = transport === undefined && unclear && (label?.attempt ?? 1) > 1;
-        const handlesRequests = context.handlesRequests || closer;
+        const inspectsAnswers =
+          transport === undefined && hadUnclearError && (label?.attempt ?? 1) > 1;
+        const handlesRequests = context.handlesRequests || inspectsAnswers;
         const asked = { ...request, id };
         const opened = await openUnlessAbsent({ ...context, handlesRequests }, asked, signal);
         if (!("session" in opened)) {
@@ -167,7 +168,7 @@ export function createSessions(options: SessionsOptions): Sessions {
           conversations.delete(id);
           open.delete(id);
         };
-        const onUnclear = (): void => void (unclear = true);
+        const onUnclear = (): void => void (hadUnclearError = true);
         const parts = { clock, probe, queue, onUnclear };
         const session = jobSession(id, modelId, { ...opened, end }, conversation, parts);
         return { kind: "opened", session };
@@ -319,7 +320,7 @@ export function noModel(serverOption: string, scriptOption: string, token = ""):
   );
 }
 
-function standIn(transport: ModelTransport | undefined): Provider | undefined {
+function placeholderProvider(transport: ModelTransport | undefined): Provider | undefined {
   if (transport === undefined) return undefined;
   return transport.scripted === true ? rehearsalProvider : transportProvider;
 }

@@ -9,7 +9,7 @@
 import type { Workflow } from "./model.ts";
 import { placeholders, shellQuoted } from "./value.ts";
 
-/** What a shell takes the place of a value for. */
+/** The quoting context in which a value stands. */
 type Place = "bare" | "single" | "double" | "unclear";
 
 /** Inserts a value at the `{{NAME}}` with this offset. Undefined: this value can't be there. */
@@ -53,7 +53,7 @@ function inserted(value: string, place: Place | undefined): string {
   return place === "single" ? `'${word}'` : word;
 }
 
-/** Of each character. What is not understood makes the rest unclear: parts of a shell's grammar have no simple end. */
+/** Finds the context of each character. Unknown syntax makes the rest unclear: parts of a shell's grammar have no simple end. */
 function placesOf(command: string): {
   readonly places: readonly Place[];
   readonly evaluates: boolean;

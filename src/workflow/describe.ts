@@ -8,13 +8,13 @@ import { roleOf } from "./value.ts";
 
 export interface WorkflowDescription {
   readonly title?: string;
-  /** Without a default, a parameter must be given. */
+  /** A parameter that has no default must be given. */
   readonly parameters: readonly { readonly name: string; readonly default?: string }[];
   readonly activities: number;
   readonly asks: readonly string[];
   /** Ids, as far as the front matter names them. */
   readonly models: readonly string[];
-  /** What agents are offered, as patterns. Absent: nothing. */
+  /** Patterns of the tools that agents are offered. Absent: none. */
   readonly agentTools?: readonly string[];
   readonly files: readonly string[];
 }

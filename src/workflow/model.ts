@@ -8,24 +8,23 @@ import type {
   ProviderSettings,
 } from "../entry/model.ts";
 import type { Position } from "../document/diagnostic.ts";
-import type { Check } from "./check.ts";
 import type { PromptRole } from "./value.ts";
 
 /** A workflow with everything that it calls. */
 export interface Workflow {
-  /** As the caller named it. */
+  /** The path that the caller gave. */
   readonly file: string;
   /** The id of the file that runs first. */
   readonly main: string;
   /** By id: the path of the file within the folder that bounds the workflow. */
   readonly files: Readonly<Record<string, WorkflowFile>>;
-  /** Of the file that runs first; that of called files is not used. */
+  /** The front matter of the file that runs first; that of called files is not used. */
   readonly settings: WorkflowSettings;
 }
 
 export interface WorkflowFile {
   readonly id: string;
-  /** As diagnostics name it. */
+  /** Its name in diagnostics. */
   readonly file: string;
   /** The first heading that is no section. */
   readonly title?: string;
@@ -65,7 +64,7 @@ export interface WorkflowPrompt {
   readonly text: string;
 }
 
-/** What an activity does, by the beginning of its id. */
+/** An activity. The beginning of its id says what it does. */
 export type Activity = ActivityPlace &
   (
     | { readonly kind: "start" }
@@ -78,9 +77,9 @@ export type Activity = ActivityPlace &
     | { readonly kind: "check"; readonly check: Check }
     /** The id of a prompt, or what else has a value. */
     | { readonly kind: "prompt"; readonly prompt: string }
-    /** Without a question of its own, RESULT is asked. */
+    /** RESULT is asked if it has no question. */
     | { readonly kind: "ask"; readonly question?: string }
-    /** Without a command, the code fences of RESULT are run. */
+    /** The code fences of RESULT are run if it has no command. */
     | { readonly kind: "execute"; readonly command?: string }
     | { readonly kind: "call"; readonly path: string; readonly target: string }
   );
@@ -94,4 +93,42 @@ export interface ActivityPlace {
   readonly next?: string;
   /** Where to go on after a failure or a check that doesn't hold; without it, the workflow fails. */
   readonly other?: string;
+}
+
+/** The port through which a workflow reaches other files. This room reads none by itself. */
+
+export interface WorkflowFiles {
+  /** Relative to the folder of `from`. A file has one id, by whatever path or link it was reached. */
+  read(path: string, from: string): FoundFile;
+}
+
+export type FoundFile =
+  | {
+      readonly kind: "found";
+      /** The path within the folder that bounds the workflow, with `/`. */
+      readonly id: string;
+      readonly file: string;
+      readonly content: string | Uint8Array;
+    }
+  | {
+      readonly kind: "missing" | "outside" | "unreadable";
+      readonly reason: string;
+      readonly hint?: string;
+    };
+
+/** For a workflow that is alone. */
+export const noFiles: WorkflowFiles = {
+  read: (path) => ({
+    kind: "unreadable",
+    reason: `Can't read ${JSON.stringify(path)}: other files are not available here.`,
+  }),
+};
+
+export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
+
+export interface Check {
+  readonly left: string;
+  readonly operator: Comparison;
+  /** A quoted constant, a name, or, if nothing has that name, itself. */
+  readonly right: string;
 }

@@ -20,14 +20,14 @@ export type BoundParameters =
 
 export function bindParameters(
   workflow: Workflow,
-  given: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
 ): BoundParameters {
   const main = workflow.files[workflow.main];
   const declared = main?.parameters ?? [];
   const file = main?.file ?? workflow.file;
   const names = declared.map(({ name }) => name);
   const diagnostics = declared
-    .filter((one) => one.default === undefined && !Object.hasOwn(given, one.name))
+    .filter((one) => one.default === undefined && !Object.hasOwn(values, one.name))
     .map(({ name, at }): Diagnostic => ({
       file,
       ...at,
@@ -36,7 +36,7 @@ export function bindParameters(
       hint: `give it with --param ${name}=…`,
     }));
   if (diagnostics.length > 0) return { kind: "incomplete", diagnostics };
-  const warnings = Object.keys(given)
+  const warnings = Object.keys(values)
     .filter((name) => !names.includes(name) && name !== USER_INPUT)
     .map((name): Diagnostic => ({
       file,
@@ -45,15 +45,15 @@ export function bindParameters(
       ...suggestion(name, names),
       severity: "warning",
     }));
-  return { kind: "bound", variables: { ...defaultsOf(main), ...given }, warnings };
+  return { kind: "bound", variables: { ...defaultsOf(main), ...values }, warnings };
 }
 
 /** `AI_MODEL_NAME`; empty without one. */
 export function modelOfParameters(
   { files, main }: Workflow,
-  given: Readonly<Record<string, string>> = {},
+  values: Readonly<Record<string, string>> = {},
 ): string {
-  return { ...defaultsOf(files[main]), ...given }[MODEL_NAME] ?? "";
+  return { ...defaultsOf(files[main]), ...values }[MODEL_NAME] ?? "";
 }
 
 export function defaultsOf(file: WorkflowFile | undefined): Readonly<Record<string, string>> {

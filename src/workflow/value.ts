@@ -19,7 +19,7 @@ export const roles: Readonly<Record<string, PromptRole>> = {
   Assistant: "assistant",
 };
 
-/** Of the id of a prompt, which begins with it. */
+/** The id of a prompt begins with its role. */
 export function roleOf(id: string): PromptRole | undefined {
   const [word = ""] = /^[A-Za-z]+(?=\s|$)/.exec(id) ?? [];
   return Object.hasOwn(roles, word) ? roles[word] : undefined;
@@ -55,7 +55,7 @@ export function* placeholders(
   }
 }
 
-/** As one word of a shell: whatever it contains, it is never run. */
+/** Quotes a text as one word of a shell: nothing in it is run. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("\0", "").replaceAll("'", "'\\''")}'`;
 }

@@ -285,7 +285,10 @@ describe("an entry of another repository, with its commit", () => {
         GITHUB_EVENT_PATH: await workspace.write("event.json", JSON.stringify(payload)),
       },
     });
-    assert.match(again.stdout, /^report comment on #7: skipped: it is there already/m);
+    assert.match(
+      again.stdout,
+      /^report comment on #7: skipped: already published by this run or a later one/m,
+    );
     const [comment, ...others] = github.comments;
     assert.deepEqual(others, []);
     assert.match(comment?.body ?? "", /entry=org%2Fagents%2Fdeliver\.yml /);

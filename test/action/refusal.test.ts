@@ -98,9 +98,9 @@ describe("a refusal says what helps", () => {
 
 describe("a stranger's issue", () => {
   const labels = "outputs: { proposals: { label: { allowed: [bug] } } }\n";
-  const started = async (t: Test, text: string, given: object = {}) => {
+  const started = async (t: Test, text: string) => {
     const workspace = await makeWorkspace(t, { ...files, "entries/hello.yml": text });
-    return tryEvent(t, "issues", { workspace, given: { ...given } });
+    return tryEvent(t, "issues", { workspace });
   };
   const criteria = "criteria:\n      commands: [{ run: [git, status] }]";
   const publishing =
@@ -138,13 +138,6 @@ describe("a stranger's issue", () => {
       assertNothingRan(tried, "skipped");
       assert.match(tried.result.outputs["reason"] ?? "", reason);
     });
-
-  it("starts no several rehearsals", async (t) => {
-    const several = { "user-input": "", rehearse: "entries/*.rehearsal.yml" };
-    const tried = await started(t, entry + labels, several);
-    assertNothingRan(tried, "skipped");
-    assert.match(tried.result.outputs["reason"] ?? "", /since it rehearses\.$/);
-  });
 });
 
 describe("a refused event", () => {

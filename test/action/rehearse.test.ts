@@ -135,10 +135,7 @@ describe("a step that rehearses", () => {
     const none = await step("nowhere/*.yml");
     assert.match(none.outputs["reason"] ?? "", /^No rehearsal matches nowhere/);
     // Code in our sentences is code in the summary.
-    assert.match(
-      (await step(two, { job: "hello" })).summary,
-      /^<code>job<\/code> can&#39;t be used/m,
-    );
+    assert.match((await step(two, { job: "hello" })).summary, /^<code>job<\/code> can't be used/m);
     const outside = await step("../*.rehearsal.yml\nentries/one.rehearsal.yml", { job: "hello" });
     assert.equal(outside.outputs["result"], "failure");
   });

@@ -115,6 +115,7 @@ describe("the portal", () => {
       await page.locator(".timeline-tip").getByText("recover #3").waitFor();
       await page.locator(".lanes .bar-crash").first().click();
       await until(page, `location.hash.includes("/decision/")`);
+      await page.locator(".run-row-marked:focus").waitFor();
       for (const key of ["Home", "ArrowDown", "Enter"]) await timeline.press(key);
       await until(page, `location.hash.includes("/work/0")`);
       await page.getByRole("tab", { name: /Decisions/ }).click();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { evaluateCheck, parseCheck } from "../../src/workflow/check.ts";
+import { evaluateCheck, parseCheck } from "../../src/workflow/kinds/check.ts";
 import { parseFlowchart } from "../../src/workflow/read/flowchart.ts";
 import { parseParameters } from "../../src/workflow/parameters.ts";
 import { holds } from "../rig/fuzz.ts";

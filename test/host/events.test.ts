@@ -131,18 +131,3 @@ describe("the events of a session", { concurrency: true }, () => {
       }
   });
 });
-
-describe("the journal of a job", () => {
-  it("is the run's events in order, from the start to the end, and resumes", async () => {
-    const jobId = await server.startJob("several");
-    const route = `copilot/job/${jobId}/journal`;
-    const [events, pieces] = await Promise.all([all(server.events(route)), inPieces(route, 5)]);
-    check(events, "JobsClosed");
-    assert.deepEqual(pieces, events);
-    const types = dataOf(events).map((one) => one["type"]);
-    assert.deepEqual([types[0], types.at(-2)], ["run.started", "run.ended"]);
-    const ids = dataOf(events.slice(0, -1)).map((one) => one["runId"]);
-    assert.deepEqual(new Set(ids), new Set([jobId]));
-    assert.equal(types.filter((type) => type === "work.started").length, 4);
-  });
-});

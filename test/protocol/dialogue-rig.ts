@@ -14,7 +14,7 @@ export interface Talk extends Played {
   readonly actions: readonly ActionEvent[];
   /** `id status` of each action, in the order of their ends. */
   readonly endedActions: readonly string[];
-  /** Of the work that ended last. */
+  /** The report of the work that ended last. */
   readonly report: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface TalkSetup extends Omit<Setup, "tasks" | "play"> {
   readonly options?: Partial<ActionDialogueOptions>;
   /** One for each prompt of the dialogue; the last one is repeated. */
   readonly answers: readonly (string | Act | ((prompt: string) => string | Act))[];
-  /** What other prompts get. Default: `job_boolean_true`. */
+  /** Answers other prompts. Default: `job_boolean_true`. */
   readonly others?: (turn: Turn) => Act;
 }
 

@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
-import { sessionCrash } from "../rig/crashes.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { stopped, talk } from "./dialogue-rig.ts";
 import { action, documentOf, internal, tool } from "./rig.ts";
@@ -40,31 +39,6 @@ describe("a task with the action protocol", () => {
     assert.equal(sessions.opened.length, 1);
     assert.match(sessions.opened[0]?.systemPrompt?.text ?? "", /"name":"build"/);
     assert.equal(sessions.opened[0]?.systemPrompt?.mode, "append");
-  });
-
-  it("tells a new session the conversation, if one crashes in the middle", async () => {
-    const first = documentOf([action("build", { action_id: "a" })]);
-    const second = documentOf([action("build", { action_id: "b" })]);
-    const { outcome, prompts, sessions } = await talk({
-      tools: [tool("build")],
-      answers: [first, second, { crash: sessionCrash }, stopped()],
-    });
-    assert.equal(outcome.kind, "succeeded");
-    assert.equal(sessions.opened.length, 2);
-    assert.equal(sessions.opened[0]?.history, undefined);
-    const history = sessions.opened[1]?.history ?? [];
-    assert.deepEqual(
-      history.map(({ role }) => role),
-      ["user", "assistant", "user", "assistant"],
-    );
-    assert.deepEqual(
-      history.map(({ text }) => text),
-      [prompts[0], first, prompts[1], second],
-    );
-    assert.equal(
-      prompts[3],
-      `The session crashed, please redo and here is the last request:\n${prompts[2]}`,
-    );
   });
 
   it("fails at its cap, whatever the last answer says, without a retry", async () => {
@@ -111,6 +85,19 @@ describe("a task with the action protocol", () => {
     assert.match(prompts[2] ?? "", /did you mean .*build/);
     assert.equal(prompts.length, 3);
     assert.deepEqual(endedActions, []);
+  });
+
+  it("may repair each document twice, is asked once to act, and then fails", async () => {
+    const idle = documentOf([]);
+    const build = (id: string): string => documentOf([action("build", { action_id: id })]);
+    const { outcome, prompts } = await talk({
+      tools: [tool("build")],
+      answers: ["no", "no", build("a"), "no", "no", idle, build("b"), idle, idle],
+    });
+    assert.match(reasonOf(outcome), /nothing to do: the model neither acted nor stopped/);
+    assert.equal(prompts.filter((text) => text.includes("was rejected")).length, 4);
+    assert.equal(prompts.filter((text) => text.includes("has no actions and does not")).length, 2);
+    assert.equal(prompts.length, 9);
   });
 
   it("goes on in a new session after an answer that was too long", async () => {

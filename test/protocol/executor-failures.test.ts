@@ -1,4 +1,4 @@
-/** What goes wrong around an action: tools, relics, stores and listeners that misbehave, and signals. */
+/** Faults around an action: tools, relics, stores and listeners that misbehave, and signals. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Relic, Tool } from "../../src/tools/tool.ts";

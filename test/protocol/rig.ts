@@ -70,12 +70,12 @@ export interface Bench {
   readonly executor: ActionExecutor;
   readonly clock: FakeClock;
   readonly events: ActionEvent[];
-  /** What was called, in order: the ids of the actions. */
+  /** The ids of the actions that were called, in order. */
   readonly started: string[];
   readonly ended: string[];
   /** Executes a document, and lets time pass until it is done. */
   readonly execute: (answer: unknown, options?: ExecuteOptions) => Promise<Turn>;
-  /** The same, then what the next prompt would say: `id status text`. */
+  /** Executes a document, and returns the results for the next prompt: `id status text`. */
   readonly results: (answer: unknown) => Promise<string[]>;
   readonly until: <T>(promise: Promise<T>) => Promise<T>;
 }

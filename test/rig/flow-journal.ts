@@ -16,8 +16,8 @@ import { createJournalReporter } from "../../src/journal/write.ts";
 import { type EarlierJob, EarlierRun, interruptedCommand } from "../../src/run/past-run.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
-import type { Answers } from "../../src/workflow/run/ask.ts";
-import { restoreRun, type Restorable } from "../../src/workflow/run/restore.ts";
+import type { Answers } from "../../src/workflow/kinds/ask.ts";
+import { beginRun, restoreRun, type Restored } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult } from "../../src/workflow/run/run-flow.ts";
 import type { Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
 import { openGate } from "./engine.ts";
@@ -62,7 +62,7 @@ export interface FlowPlayed {
 }
 
 export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
-  const { workflow, variables = {}, environment = {}, secrets = [], past, person } = setup;
+  const { workflow, variables = {}, secrets = [], past, person } = setup;
   const { model = () => "", shell = (): Shell => ({}), reporters = [] } = setup;
   const clock = new FakeClock();
   const asked: string[] = [];
@@ -137,17 +137,15 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
     chart: flowChartOf(workflow),
     params: variables,
     run: (context: Parameters<typeof runFlow>[1]) => {
-      const found = context.past && restored(setup, context.past);
-      if (found?.kind === "refused") throw new Error(found.reason);
-      state = found?.restored.shell ?? fresh;
+      const begun = restored(setup, context.past);
+      if (begun.kind === "refused") throw new Error(begun.reason);
+      state = begun.shell ?? fresh;
       return runFlow(
         {
           workflow,
           modelId: "m",
           permissions: "read-only",
           limits,
-          variables,
-          environment,
           answers: setup.answers ?? {},
           scripts,
           ask:
@@ -160,7 +158,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
                 : { kind: "answered", text };
             }),
           read: () => ({ kind: "failed", reason: "There are no files." }),
-          restored: found?.restored,
+          begun,
           onResult: (end) => (result = end),
           // A turn of the event loop would be idle time for the clock.
           yielder: neverDue,
@@ -199,13 +197,13 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
 
 function restored(
   { workflow, variables = {}, environment = {}, limits, userInput = "" }: FlowSetup,
-  underWay: UnderWay,
-): Restorable {
-  return restoreRun(
-    workflow,
-    { environment, limits: resolveLimits(limits), tags: ["sh", "bash"] },
-    { ...underWay, variables, userInput },
-  );
+  underWay: UnderWay | undefined,
+): Restored {
+  const options = { environment, limits: resolveLimits(limits), tags: ["sh", "bash"] };
+  const start = { variables, userInput };
+  return underWay === undefined
+    ? { kind: "restored", ...beginRun(workflow, options, start) }
+    : restoreRun(workflow, options, start, underWay);
 }
 
 /** What `--resume` makes of a journal. */
@@ -214,12 +212,12 @@ export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): Foun
   for (const event of events) earlier = earlier.add(event);
   const { past, isIncomplete } = earlier.job;
   const [underWay] = past.underWay;
-  const found = underWay && restored(setup, underWay);
+  const found = restored(setup, underWay);
   return {
     past,
     isIncomplete,
     command: underWay && interruptedCommand(underWay, false),
-    refusal: found?.kind === "refused" ? found.reason : undefined,
+    refusal: found.kind === "refused" ? found.reason : undefined,
   };
 }
 

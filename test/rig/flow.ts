@@ -6,9 +6,10 @@ import type { Clock } from "../../src/platform/clock.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
-import type { Answers, Asker } from "../../src/workflow/run/ask.ts";
+import type { Answers, Asker } from "../../src/workflow/kinds/ask.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import { bindParameters } from "../../src/workflow/parameters.ts";
+import { beginRun } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run/run-flow.ts";
 import type { ExecuteOptions, Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
 import { prompts as usualPrompts } from "../workflow/run/machine-rig.ts";
@@ -88,7 +89,7 @@ export function exited(exitCode: number, output = ""): Executed {
 
 /** Runs `work`, by default a workflow with this flowchart; each file of `files` can be a leaf, too. */
 export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promise<FlowPlayed> {
-  const { prompts = usualPrompts, frontMatter, shell = () => "" } = setup;
+  const { prompts = usualPrompts, frontMatter, shell = () => "", environment = {} } = setup;
   const texts = Object.fromEntries(
     Object.entries({ "a.wf.md": flowchart, ...setup.files }).map(([name, chart]) => [
       name,
@@ -112,6 +113,7 @@ export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promis
       const given = { ...context.params, USER_INPUT: userInput };
       const bound = bindParameters(workflow, given);
       if (bound.kind === "incomplete") throw new Error("a parameter has no value");
+      const start = { variables: bound.variables, userInput };
       const fake = new FakeScripts(shell, ports.clock);
       scripts.push(fake);
       const read: FlowRun["read"] = (path, from) => {
@@ -126,8 +128,7 @@ export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promis
           modelId: "m",
           permissions: "workspace",
           limits,
-          variables: bound.variables,
-          environment: setup.environment ?? {},
+          begun: beginRun(workflow, { environment, limits, tags: fake.tags }, start),
           answers: setup.answers ?? {},
           ask: setup.ask,
           scripts: fake,

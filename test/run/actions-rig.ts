@@ -11,7 +11,7 @@ import type { RecordedRequest } from "../rig/model-server.ts";
 import { unconfined } from "../rig/sandbox.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
-/** What its first argument says; with its params on stdin. */
+/** A command that does what its first argument says, with its params on stdin. */
 const program = `
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -97,7 +97,7 @@ interface ActionRun {
   /** `id status` of each action, in the order of their ends. */
   readonly ended: readonly string[];
   readonly report: string | undefined;
-  /** What was called, in order. */
+  /** The calls, in order. */
   readonly calls: () => Promise<readonly string[]>;
 }
 

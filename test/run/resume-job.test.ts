@@ -169,7 +169,7 @@ describe("a job that is resumed", () => {
     await asReal(`${workspace.path}/broken.jsonl`);
     await workspace.write("broken.jsonl.lock", String(process.ppid));
     assert.match(await refusal(), /another run is resuming broken\.jsonl \(broken\.jsonl\.lock\)/);
-    // That of a process that is gone.
+    // Its process is gone.
     await workspace.write("broken.jsonl.lock", "4194304");
     assert.equal(await refusal(), "resumed");
     await assert.rejects(workspace.read("broken.jsonl.lock"));

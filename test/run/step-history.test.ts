@@ -36,7 +36,7 @@ test("every step is a file that says what it was, what went in and what came out
   const page = readFileSync(join(folder, "003-EXECUTE_BUILD.md"), "utf8");
   for (const part of [
     /^# 3 EXECUTE&#95;BUILD\n\n- docs\/flow.wf.md, line 12\n- Text: npm run build\n/,
-    /- Began 2026-03-01T06:30:04.000Z, took 2.0 s\n- Failed\n- Goes on with PROMPT&#95;PLAN\n/,
+    /- Began 2026-03-01T06:30:04.000Z, took 2.0 s\n- Failed\n- Continues with PROMPT&#95;PLAN\n/,
     /## Reason\n\n```text\nEXECUTE_BUILD ended with exit code 1.\n```/,
     /## Script\n\n```sh\nnpm run biuld\n```\n\n## Output, exit code 1\n\n```text\nno such script\n```/,
     /## RESULT\n\n```text\n\$ npm run biuld\nno such script\n```\n\n## Variables\n\n```text\nEXIT_CODE=1\n```/,

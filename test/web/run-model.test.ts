@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it, test } from "node:test";
+import { test } from "node:test";
 import { serialize } from "node:v8";
 import * as fc from "fast-check";
+import { createRunView } from "../../src/events/view.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { applyToModel, type RunModel } from "../../web/model/run-model.ts";
@@ -18,7 +19,7 @@ const isDelta = (event: RunEvent): boolean =>
 
 /** How many events were applied differs if some of them are deltas; nothing else may. */
 function withoutCount(model: RunModel): object {
-  return { ...model, events: 0 };
+  return { ...model, events: 0, view: Object.assign(createRunView(), model.view, { events: 0 }) };
 }
 
 /** Bytes are compared at once; for parts that refer to each other, `deepStrictEqual` takes seconds. */
@@ -163,50 +164,48 @@ test("the end of the run ends everything that is open", () => {
   );
 });
 
-describe("a model call on the timeline", () => {
-  const callsOf = (bodies: readonly RunEventBody[]) =>
-    lanesOf(fold(stamped(bodies)), true).flatMap(({ bars }) =>
-      bars().flatMap((bar) =>
-        bar.kind === "model" ? [[bar.start, bar.end, barState(bar, false)]] : [],
-      ),
-    );
-  const used = act({ ...modelUsed(1), durationMs: 4 });
-  const tool = act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} });
-  const toolEnd = act({ kind: "tool.ended", toolCallId: "c", succeeded: true });
-  const failed = act({ kind: "model.failed", statusCode: 503, subAgent: false });
-  const turnEnded = (outcome: "completed" | "crashed" | "canceled"): RunEventBody => {
-    const of = { ...session, turnId: "t1", purpose: "prompt" } as const;
-    return { type: "turn.ended", ...of, outcome };
-  };
-  const start = turnStarted("t1");
+const used = act({ ...modelUsed(1), durationMs: 4 });
+const tool = act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} });
+const toolEnd = act({ kind: "tool.ended", toolCallId: "c", succeeded: true });
+const failed = act({ kind: "model.failed", statusCode: 503, subAgent: false });
+const turnEnded = (outcome: "completed" | "crashed" | "canceled"): RunEventBody => {
+  const of = { ...session, turnId: "t1", purpose: "prompt" } as const;
+  return { type: "turn.ended", ...of, outcome };
+};
+const reported = [1006, 1010, "succeeded"];
 
-  it("is there while the model works, before it is reported", () => {
-    assert.deepEqual(callsOf([start]), [[1000, undefined, "running"]]);
-  });
-  it("is as long as reported once it is", () => {
-    assert.deepEqual(callsOf([start, used]), [[1006, 1010, "succeeded"]]);
-  });
-  it("follows the tool calls, not between two of them", () => {
-    assert.deepEqual(callsOf([start, used, tool, toolEnd]), [
-      [1006, 1010, "succeeded"],
-      [1030, undefined, "running"],
-    ]);
-    assert.deepEqual(callsOf([start, used, tool, toolEnd, tool]), [[1006, 1010, "succeeded"]]);
-  });
-  it("that the turn was canceled or crashed in ends with it", () => {
-    assert.deepEqual(callsOf([start, turnEnded("canceled")]), [[1000, 1010, "canceled"]]);
-    assert.deepEqual(callsOf([start, turnEnded("crashed")]), [[1000, 1010, "crashed"]]);
-  });
-  it("that failed is followed by the next try", () => {
-    assert.deepEqual(callsOf([start, failed]), [
+for (const [what, bodies, calls] of [
+  ["is there while the model works", [], [[1000, undefined, "running"]]],
+  ["is as long as reported once it is", [used], [reported]],
+  ["follows a tool call", [used, tool, toolEnd], [reported, [1030, undefined, "running"]]],
+  ["is not between two tool calls", [used, tool, toolEnd, tool], [reported]],
+  ["ends with its turn, if that was canceled", [turnEnded("canceled")], [[1000, 1010, "canceled"]]],
+  ["ends with its turn, if that crashed", [turnEnded("crashed")], [[1000, 1010, "crashed"]]],
+  [
+    "that failed is followed by the next one",
+    [failed],
+    [
       [1000, 1010, "failed"],
       [1010, undefined, "running"],
-    ]);
+    ],
+  ],
+  [
+    "that was never reported is as long as its turn",
+    [turnEnded("completed")],
+    [[1000, 1010, "succeeded"]],
+  ],
+] as const)
+  test(`a model call on the timeline ${what}`, () => {
+    const bars = lanesOf(fold(stamped([turnStarted("t1"), ...bodies])), true).flatMap((lane) =>
+      lane.bars(),
+    );
+    assert.deepEqual(
+      bars
+        .filter(({ kind }) => kind === "model")
+        .map((bar) => [bar.start, bar.end, barState(bar, false)]),
+      calls,
+    );
   });
-  it("that was never reported is as long as its turn", () => {
-    assert.deepEqual(callsOf([start, turnEnded("completed")]), [[1000, 1010, "succeeded"]]);
-  });
-});
 
 test("of two ends of a work the first one counts", () => {
   const end = { type: "work.ended", work, outcome: { kind: "succeeded" } } as const;

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  evaluateCheck,
-  parseCheck,
-  type Check,
-  type Comparison,
-} from "../../src/workflow/check.ts";
+import { evaluateCheck, parseCheck } from "../../src/workflow/kinds/check.ts";
+import type { Check, Comparison } from "../../src/workflow/model.ts";
 
 interface Fault {
   readonly offset: number;

@@ -23,7 +23,7 @@ async function read(name: string): Promise<string> {
   return readFile(join(folder, name), "utf8");
 }
 
-/** What an author might break, and which rehearsals have to notice. */
+/** Mistakes of an author, and the rehearsals that have to notice them. */
 const breakages: readonly {
   readonly title: string;
   readonly change: (text: string) => string;

@@ -1,17 +1,16 @@
-/** What the tests of workflows share: files in memory, and short ways to write them. */
+/** Helpers of the tests of workflows: files in memory, and short ways to write them. */
 import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { readMarkdown } from "../../src/document/markdown.ts";
 import { readActivities } from "../../src/workflow/read/activities.ts";
-import type { WorkflowFiles } from "../../src/workflow/files.ts";
+import type { Activity, Parameter, Workflow, WorkflowFiles } from "../../src/workflow/model.ts";
 import { Problems } from "../../src/workflow/read/problems.ts";
 import {
   loadWorkflow,
   type LoadedWorkflow,
   type LoadOptions,
 } from "../../src/workflow/read/load-workflow.ts";
-import type { Activity, Parameter, Workflow } from "../../src/workflow/model.ts";
 
 /** A file with one flowchart, whose first line is line 5, and with prompts. */
 export function workflowText(flowchart: string, prompts = ""): string {

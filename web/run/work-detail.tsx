@@ -264,15 +264,9 @@ function Rows({
   useLayoutEffect(() => {
     if (place === undefined) return;
     follows.current = false;
-    if (place.kind === "decision") return;
-    if (place.kind === "step" || place.kind === "document" || place.kind === "action") {
-      opened.toggle(place, true);
-      return;
-    }
-    const turn = place.kind === "turn" ? place : place.turn;
-    opened.toggle(turn.session, true);
-    if (place.kind === "call" || place.kind === "reasoning" || place.kind === "turn")
-      opened.toggle(place, true);
+    const turn = place.kind === "turn" ? place : "turn" in place ? place.turn : undefined;
+    if (turn !== undefined) opened.toggle(turn.session, true);
+    opened.toggle(place, true);
   }, [place]);
 
   const arrived = useRef<object | undefined>(undefined);
@@ -284,7 +278,7 @@ function Rows({
       const row = scroller.current?.querySelector<HTMLElement>(`[data-index="${marked}"]`);
       if (row === null || row === undefined) return;
       revealHit(row, query);
-      // Who goes from hit to hit goes on with that.
+      // A reader who goes from hit to hit stays in the search.
       if (document.activeElement?.closest("[role=search]") === null)
         row.focus({ preventScroll: true });
     });

@@ -16,11 +16,11 @@ import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts"
 import {
   folderHint,
   sandboxHint,
-  Absence,
-  absenceKind,
+  ServerUnavailable,
+  unavailableKind,
   addressError,
   messageOf,
-} from "./absence.ts";
+} from "./server-unavailable.ts";
 import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
@@ -152,7 +152,7 @@ export class Connection {
     }
   }
 
-  /** Rejects with an `Absence` if the server has not carried out the call. */
+  /** Rejects with an `ServerUnavailable` if the server has not carried out the call. */
   async call(
     tool: ServerTool,
     params: Readonly<Record<string, unknown>>,
@@ -180,7 +180,7 @@ export class Connection {
     } catch (error) {
       if (signal.aborted) return { kind: "timed_out" };
       const failure = this.#failureOf(error);
-      if (!(failure instanceof Absence)) return failed(failure.message);
+      if (!(failure instanceof ServerUnavailable)) return failed(failure.message);
       const { readOnlyHint, idempotentHint } = tool.annotations ?? {};
       if (failure.kind !== "broken" || readOnlyHint === true || idempotentHint === true)
         throw failure;
@@ -331,14 +331,16 @@ export class Connection {
     throw new Error(`its list of tools has more than ${mostPages} pages`);
   }
 
-  /** Ends the connection if it is lost: an `Absence` if another one may help. */
+  /** Ends the connection if it is lost: an `ServerUnavailable` if another one may help. */
   #failureOf(error: unknown, what = ""): Error {
     const reason = what + this.#described(error);
     const isLost = this.#isConnectionError(error);
     if (isLost) this.#ended ??= reason;
     const kind =
-      isLost && this.#address.kind === "url" ? absenceKind(error, this.#hasSession()) : undefined;
-    if (kind !== undefined) return new Absence(kind, reason, { cause: error });
+      isLost && this.#address.kind === "url"
+        ? unavailableKind(error, this.#hasSession())
+        : undefined;
+    if (kind !== undefined) return new ServerUnavailable(kind, reason, { cause: error });
     return new Error(reason, { cause: error });
   }
 

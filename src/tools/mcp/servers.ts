@@ -14,7 +14,7 @@ import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { errorMessage } from "../../platform/system-error.ts";
-import { Absence, pauseBefore } from "./absence.ts";
+import { ServerUnavailable, backoffMs } from "./server-unavailable.ts";
 import { Connection } from "./connection.ts";
 import { listingOf } from "./listing.ts";
 import { failed, type CallContext } from "../tool.ts";
@@ -249,10 +249,11 @@ class ServersOfRun implements McpHost {
         return await use(await this.#reach(used, key, signal));
       } catch (error) {
         used.failure = errorMessage(error);
-        const pause = error instanceof Absence ? pauseBefore(error, tries) : undefined;
+        const pause = error instanceof ServerUnavailable ? backoffMs(error, tries) : undefined;
         if (pause === undefined || signal.aborted) return used.failure;
         const passed = this.#clock.now() - begun;
-        const isUnknown = error instanceof Absence && error.kind === "unreached" && !isKnown;
+        const isUnknown =
+          error instanceof ServerUnavailable && error.kind === "unreached" && !isKnown;
         if (passed + pause > (isUnknown ? Math.min(unknownMs, mostMs) : mostMs))
           return `${used.failure}\nTried ${tries} times within ${Math.round(passed / 1000)} s.`;
         onProgress?.({ message: `Waiting for the MCP server ${name}: ${used.failure}` });

@@ -157,14 +157,14 @@ function textOf(end: ProgramEnd): string {
   }
 }
 
-/** `hasNews`: whether the server reports changes of its tools. Other servers get no stream. */
-export function boundedFetch(hasNews: () => boolean): FetchLike {
+/** `sendsNotifications`: whether the server reports changes of its tools. Other servers get no stream. */
+export function boundedFetch(sendsNotifications: () => boolean): FetchLike {
   let streams = 0;
   return async (url, init = {}) => {
     const sent = typeof init.body === "string" ? parsedJson(init.body) : undefined;
     const request = isRecord(sent) ? sent : {};
     const isNews = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
-    if (isNews && !hasNews()) return new Response(null, { status: 405 });
+    if (isNews && !sendsNotifications()) return new Response(null, { status: 405 });
     if (isNews && (streams += 1) > 1) await pauseBeforeStream(streams, init.signal);
     const waits = init.method === "GET" || request["method"] === "subscriptions/listen";
     const response = await (waits ? unreferencedFetch(url, init) : fetch(url, init));

@@ -60,7 +60,7 @@ function executed({ other }: Execute, runs: readonly ScriptRun[], run: Running):
   if (printed > most.value) return failedWith(run.exceed(most));
   if (exitCode === 0) return succeeded;
   const reason = `The exit code is ${exitCode}.`;
-  // Without a failure edge, the model judges what the command printed.
+  // The model judges the output if there is no failure edge.
   return other === undefined ? { kind: "succeeded", remark: reason } : failedWith({ reason });
 }
 
@@ -93,7 +93,7 @@ function scriptsIn(text: string, tags: readonly string[] = defaultTags): Found {
     : { found: scripts };
 }
 
-/** Without the `$ ` of a terminal, which answers imitate. A command of its own it never is. */
+/** Removes the `$ ` of a terminal, which answers imitate. It is never a command. */
 function withoutPrompts(code: string): string {
   return /^\s*\$ /.test(code) ? code.replaceAll(/^[ \t]*\$ /gm, "") : code;
 }

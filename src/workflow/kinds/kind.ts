@@ -1,11 +1,11 @@
-/** What each kind of activity has to say of itself: how its node is read, what it uses, and what it does. */
+/** The interface of a kind of activity: how its node is read, what it uses, and what it does. */
 import type { Limits } from "../../entry/model.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import type { ExceededLimit } from "../../events/exceeded-limit.ts";
 import type { EffectResult, StepInput } from "../../events/flow.ts";
 import type { Activity, ActivityPlace, Workflow, WorkflowFile } from "../model.ts";
 import type { Conversation, Failure, Flow, Frame, Message, WorkflowState } from "../run/state.ts";
-import type { FlowLabel } from "../read/flowchart-text.ts";
+import type { FlowLabel } from "../read/flowchart-scanner.ts";
 import type { Place, Problems } from "../read/problems.ts";
 
 export interface Kind<A extends Activity> {
@@ -15,7 +15,7 @@ export interface Kind<A extends Activity> {
   readonly decides?: "always" | "with-edge";
   /** Undefined after an error, which has been reported. */
   read(node: ReadNode): Own<A> | undefined;
-  /** What it says and reads, and what becomes of RESULT. Absent: nothing. */
+  /** The label and the texts that it uses. Absent: none. */
   facts?(activity: A): Facts;
   run(activity: A, run: Running): Flow<Ended> | Ended;
 }

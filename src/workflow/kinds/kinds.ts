@@ -1,14 +1,13 @@
 /** All kinds of activities. A new one begins in `model.ts` and has a file here; the compiler leads to the rest. */
 import type { Activity, ActivityOf } from "../model.ts";
 import { ask } from "./ask.ts";
-import { assign } from "./assign.ts";
+import { assign, set } from "./assign.ts";
 import { call } from "./call.ts";
 import { check } from "./check.ts";
 import { execute } from "./execute.ts";
 import type { Facts, Kind } from "./kind.ts";
 import { failed, on, start, success } from "./marks.ts";
 import { prompt } from "./prompt.ts";
-import { set } from "./set.ts";
 
 export type ActivityKind = Activity["kind"];
 

@@ -122,7 +122,7 @@ function prefixOf(id: string): ActivityKind | "params" | undefined {
   return kind === "params" || isActivityKind(kind) ? kind : undefined;
 }
 
-/** Of a node without arrows. Remarks may be named after what they explain: `START_COMMENT`. */
+/** Says whether a node that has no arrows is a remark. It may be named after what it explains: `START_COMMENT`. */
 function isRemark(
   { id, shape = "" }: PlacedNode,
   prefix: string | undefined,

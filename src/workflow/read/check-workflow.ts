@@ -3,9 +3,8 @@ import { shellRefusal } from "../../permissions/commands.ts";
 import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
-import type { WorkflowFiles } from "../files.ts";
+import type { Activity, WorkflowFiles } from "../model.ts";
 import { factsOf } from "../kinds/kinds.ts";
-import type { Activity } from "../model.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { USER_INPUT } from "../parameters.ts";
@@ -53,7 +52,7 @@ class FileCheck {
   readonly #file: ReadFile;
   readonly #context: Context;
   readonly #problems: Problems;
-  readonly #said = new Set<string>();
+  readonly #reported = new Set<string>();
   readonly #used = new Set<string>();
 
   constructor(file: ReadFile, context: Context) {
@@ -136,7 +135,7 @@ class FileCheck {
     this.#problems.warn(place, reason, this.#meant(left));
   }
 
-  /** What must exist when the activity runs. `mayCome`: also a variable that something outside sets. */
+  /** The value must exist when the activity runs. `mayCome`: something outside may set the variable. */
   #value(value: string, place: Place, mayCome: boolean): void {
     if (this.#isFile(value, place) || this.#isKnown(value)) return;
     if (mayCome && roleOf(value) === undefined && namePattern.test(value)) {
@@ -166,8 +165,8 @@ class FileCheck {
 
   #execute(id: string, place: Place): void {
     const { permissions } = this.#context;
-    if (allowsCommands(permissions ?? "read-only") || this.#said.has("EXECUTE")) return;
-    this.#said.add("EXECUTE");
+    if (allowsCommands(permissions ?? "read-only") || this.#reported.has("EXECUTE")) return;
+    this.#reported.add("EXECUTE");
     const reason = `${id} can't run: the permissions allow no command.`;
     if (permissions !== undefined)
       return this.#problems.error(place, reason, "add permissions.shell to the front matter");
@@ -193,10 +192,10 @@ class FileCheck {
   }
 
   #placeholder(name: string, place: () => Place): void {
-    const said = `{{${name}}}`;
-    if (this.#said.has(said) || this.#isKnown(name)) return;
-    this.#said.add(said);
-    const reason = `${said} has no value: there is no such variable, parameter or prompt. It stays as it is.`;
+    const placeholder = `{{${name}}}`;
+    if (this.#reported.has(placeholder) || this.#isKnown(name)) return;
+    this.#reported.add(placeholder);
+    const reason = `${placeholder} has no value: there is no such variable, parameter or prompt. It stays as it is.`;
     this.#problems.warn(place(), reason, this.#meant(name));
   }
 
@@ -217,7 +216,7 @@ function quoted(text: string): string {
 /** Finds activities that can't be reached, in time that grows with the number of edges, and agents that are never asked. */
 function checkPaths(file: ReadFile, asks: boolean, problems: Problems): void {
   const activities = [...file.activities.values()];
-  // Without a START everything would be unreachable.
+  // Everything is unreachable if there is no START.
   if (!activities.some(({ kind }) => kind === "start")) return;
   const queue = activities.filter(({ kind }) => kind === "start" || kind === "on");
   const reached = new Set(queue);

@@ -1,6 +1,5 @@
 /** The tokens of a flowchart. Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. */
 import { defined } from "../../text/guards.ts";
-import { labelText, type FlowLabel } from "./flowchart-text.ts";
 
 export interface FlowFault {
   readonly offset: number;
@@ -73,7 +72,7 @@ const edgeIdPattern = /[\p{L}\p{N}_]+@(?=[xo<]?(?:--|==|-\.))/uy;
 export class FlowScanner {
   readonly text: string;
   at = 0;
-  /** Of `e1@-->`, which `e1@{ … }` gives properties. */
+  /** The ids in `e1@-->`. `e1@{ … }` sets properties of such an edge. */
   readonly edgeIds = new Set<string>();
 
   constructor(text: string) {
@@ -278,12 +277,6 @@ export class FlowScanner {
     return new FlowchartError({ offset, reason, ...defined({ hint }) });
   }
 
-  skipTo(sign: string): boolean {
-    const end = this.text.indexOf(sign, this.at);
-    if (end !== -1) this.at = end + 1;
-    return end !== -1;
-  }
-
   lineEnd(): number {
     const end = this.text.indexOf("\n", this.at);
     return end === -1 ? this.text.length : end;
@@ -349,4 +342,58 @@ function isEscaped(text: string, at: number): boolean {
   let slashes = 0;
   while (text.charAt(at - 1 - slashes) === "\\") slashes += 1;
   return slashes % 2 === 1;
+}
+
+/** The texts of a flowchart: what Mermaid shows for what was written, and the way back. */
+
+export interface FlowLabel {
+  readonly text: string;
+  readonly offset: number;
+  /** Whether the characters of the text are those at the offset. */
+  readonly isVerbatim: boolean;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  quot: '"',
+  apos: "'",
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  nbsp: " ",
+};
+const escapes: Readonly<Record<string, string>> = {
+  n: "\n",
+  t: "\t",
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+};
+
+/** `#quot;` and `#35;` are characters, `<br/>` is a line break, and `` "`…`" `` is Markdown. */
+function labelText(
+  written: string,
+  offset: number,
+  quoting: "plain" | "yaml" = "plain",
+): FlowLabel {
+  const unescaped =
+    quoting === "plain"
+      ? written
+      : written.replace(/\\([ntr"\\/])/g, (whole, sign: string) => escapes[sign] ?? whole);
+  const trimmed = unescaped.trim();
+  const isMarkdown = trimmed.length > 1 && trimmed.startsWith("`") && trimmed.endsWith("`");
+  const text = (isMarkdown ? trimmed.slice(1, -1) : trimmed)
+    .replace(/#(\d{1,7}|[a-z]{2,4});|<br\s{0,9}\/?>/gi, (whole, entity: string | undefined) =>
+      entity === undefined ? "\n" : character(entity, whole),
+    )
+    .trim();
+  const start = isMarkdown ? written.indexOf("`") + 1 : 0;
+  const lead = written.length - written.slice(start).trimStart().length;
+  const isVerbatim = written.startsWith(text, lead);
+  return { text, offset: offset + lead, isVerbatim };
+}
+
+function character(entity: string, whole: string): string {
+  const code = Number(entity);
+  if (Number.isNaN(code)) return entities[entity.toLowerCase()] ?? whole;
+  return code > 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
 }

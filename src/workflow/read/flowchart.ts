@@ -1,16 +1,16 @@
 /** The text of a Mermaid flowchart as nodes and edges. Knows the grammar, not what nodes mean. */
-import type { FlowLabel } from "./flowchart-text.ts";
 import {
-  FlowchartError,
-  FlowScanner,
   type FlowFault,
+  type FlowLabel,
+  FlowScanner,
+  FlowchartError,
   type Link,
   wordPattern,
 } from "./flowchart-scanner.ts";
 
 export interface FlowNode {
   readonly id: string;
-  /** Of the mention that counts: the last with a label, else the first. */
+  /** The place of the mention that counts: the last with a label, else the first. */
   readonly offset: number;
   /** The label, if one was given anywhere. The last one counts, as it does for Mermaid. */
   readonly label?: FlowLabel;
@@ -110,7 +110,8 @@ class FlowchartParser extends FlowScanner {
     }
     if (isWord && statements.has(word)) {
       this.at += word.length;
-      if (word === "accDescr" && this.skipSpaces() === "{" && this.skipTo("}")) return;
+      const isBlock = word === "accDescr" && this.skipSpaces() === "{";
+      if (isBlock && this.match(/[^}]*\}/y) !== undefined) return;
       return this.skipStatement();
     }
     this.#chain();

@@ -5,9 +5,16 @@ import { readMarkdown } from "../../document/markdown.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { readActivities } from "./activities.ts";
 import { checkWorkflow } from "./check-workflow.ts";
-import { noFiles, type WorkflowFiles } from "../files.ts";
+import {
+  type Activity,
+  type ActivityOf,
+  type Workflow,
+  type WorkflowFile,
+  type WorkflowFiles,
+  type WorkflowSettings,
+  noFiles,
+} from "../model.ts";
 import { Problems, type Place } from "./problems.ts";
-import type { Activity, ActivityOf, Workflow, WorkflowFile, WorkflowSettings } from "../model.ts";
 import { readSections, type ReadFile } from "./sections.ts";
 import { permissionsOfRun, readSettings, type SettingsContext } from "./settings.ts";
 

@@ -9,22 +9,21 @@ import type { Position } from "../../document/diagnostic.ts";
 import { linePositions } from "../../document/text-position.ts";
 import { readSource } from "../../document/read-document.ts";
 import type { Problems, Place } from "./problems.ts";
-import type { WorkflowFiles } from "../files.ts";
-import type { Activity, WorkflowFile, WorkflowPrompt } from "../model.ts";
+import type { Activity, WorkflowFile, WorkflowFiles, WorkflowPrompt } from "../model.ts";
 import { roleOf, roles } from "../value.ts";
 import { truncate } from "../../text/truncate.ts";
 
 export interface Sections {
   readonly title?: string;
   readonly description: string;
-  /** Of the first `# Workflow…`; undefined without one, which has been reported. */
+  /** The place of the first `# Workflow…`; undefined if it is missing, which has been reported. */
   readonly flowAt: Position | undefined;
   readonly fences: readonly MarkdownFence[];
   readonly prompts: ReadonlyMap<string, PromptSection>;
 }
 
 export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
-  /** Of the first flowchart; undefined if one is missing or can't be read, which has been reported. */
+  /** The place of the first flowchart; undefined if it is missing or can't be read, which has been reported. */
   readonly flowAt: Position | undefined;
   readonly activities: Map<string, Activity>;
   readonly prompts: ReadonlyMap<string, PromptSection>;
@@ -51,7 +50,7 @@ interface Line {
 const mostIncludes = 1_000;
 const includePattern = /^\s*!INCLUDE\s+(?:"([^"]*)"|'([^']*)'|(\S+))\s*$/;
 
-/** What is below a heading of the first level, or all of a file. */
+/** The lines below a heading of the first level, or a whole file. */
 interface Section {
   readonly name: string;
   readonly at: Position;

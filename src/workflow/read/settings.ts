@@ -59,7 +59,7 @@ export interface SettingsContext {
   /** The model categories of the entry that uses the workflow. */
   readonly categories?: readonly string[];
   readonly declared?: DeclaredTools;
-  /** Those of the run. Default: those of the front matter, which the run may still change. */
+  /** The permissions of the run. Default: those of the front matter, which the run may still change. */
   readonly permissions?: Permissions | ((settings: WorkflowSettings) => Permissions) | undefined;
 }
 

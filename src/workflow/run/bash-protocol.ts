@@ -1,17 +1,17 @@
 /**
- * What is written to the shell of a run, and what it answers. A request is one compound command, so that the shell has
+ * The requests to the shell of a run, and its answers. A request is one compound command, so that the shell has
  * read all of it before anything runs: `set -v` in a script shows nothing of it, and `break` or `return` leave the
  * script, not the request. The answer is written when the script has ended, or by a trap when the shell exits in it.
  */
 import type { ShellState } from "../../events/step.ts";
 import { shellQuoted } from "../value.ts";
 
-/** Of one request. Absolute paths. */
+/** The files of one request, as absolute paths. */
 export interface RequestFiles {
   readonly script: string;
   /** A named pipe that this process reads. */
   readonly answer: string;
-  /** Of stdout and stderr, in the order in which they are written. */
+  /** The named pipe of stdout and stderr, in the order in which they are written. */
   readonly output: string;
 }
 
@@ -132,7 +132,7 @@ export function readAnswer(bytes: Uint8Array, files: RequestFiles): ShellAnswer 
   };
 }
 
-/** What differs from `base`, which the shell was started with. `marks` are kept as they are. */
+/** The difference to `base`, which the shell was started with. `marks` stay as they are. */
 export function stateOf(
   { workingDirectory, functions, environment }: ShellAnswer,
   base: Readonly<Record<string, string>>,

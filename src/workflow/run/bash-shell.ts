@@ -8,7 +8,7 @@ import { unlessAborted } from "../../platform/waiting.ts";
 import { makeDirectory, writeNewFile } from "../../platform/files.ts";
 import { makeNamedPipes, PipeReader, PipeWriter } from "../../platform/named-pipes.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { endGroup, endMarkedProcesses, exitCodeOf, signalGroup } from "../../platform/processes.ts";
+import { endGroup, endMarkedProcesses, signalGroup } from "../../platform/processes.ts";
 import { startProgram, type ProgramEnd, type StartedProgram } from "../../platform/programs.ts";
 import { RUN_MARK } from "../../platform/run-folder.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
@@ -25,7 +25,7 @@ import {
   type ShellAnswer,
 } from "./bash-protocol.ts";
 import type { ShellState } from "../../events/step.ts";
-import type { Executor, ScriptContext, ScriptEnd } from "./executor.ts";
+import { endOfScript, type Executor, type ScriptContext, type ScriptEnd } from "./executors.ts";
 
 export interface BashOptions {
   /** An empty folder of the run, for scripts and pipes. Absolute. */
@@ -266,17 +266,3 @@ class Answering {
 }
 
 const aborted = { kind: "aborted" } as const;
-
-/** As a shell would report it. */
-export function endOfScript(end: ProgramEnd): ScriptEnd {
-  switch (end.kind) {
-    case "exited":
-      return { kind: "exited", exitCode: end.code };
-    case "killed": {
-      const signal = end.signal ?? "SIGKILL";
-      return { kind: "killed", signal, exitCode: exitCodeOf(signal) };
-    }
-    case "not-started":
-      return { kind: "failed", reason: `It can't be started: ${end.reason}.` };
-  }
-}

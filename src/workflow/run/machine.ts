@@ -1,29 +1,30 @@
 /** The interpreter of workflows, without effects: the same results always make the same run. */
 import { defined } from "../../text/guards.ts";
-import { exceeded, type ResolvedLimits } from "../../engine/limits.ts";
-import { defaultLimits, type Limits } from "../../entry/model.ts";
+import { type ResolvedLimits, exceeded } from "../../engine/limits.ts";
+import { type Limits, defaultLimits } from "../../entry/model.ts";
 import type { MadeDecision } from "../../events/decision.ts";
-import { limitText, type ExceededLimit } from "../../events/exceeded-limit.ts";
+import { type ExceededLimit, limitText } from "../../events/exceeded-limit.ts";
 import type { EffectResult, StepInput } from "../../events/flow.ts";
 import type { ShellState } from "../../events/step.ts";
 import { decides, kindOf } from "../kinds/kinds.ts";
-import { isResult, type Ended, type Running } from "../kinds/kind.ts";
+import { type Ended, type Running, isResult } from "../kinds/kind.ts";
 import type { Activity, Workflow, WorkflowFile } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
-import { Lookup, type Filled } from "./lookup.ts";
-import type {
-  Conversation,
-  Effect,
-  Failure,
-  Flow,
-  FlowEvent,
-  Frame,
-  Message,
-  Step,
-  Variables,
-  WorkflowState,
+import {
+  type Conversation,
+  type Effect,
+  type Failure,
+  type Flow,
+  type FlowEvent,
+  type Frame,
+  type Message,
+  type Step,
+  Steps,
+  type Variables,
+  type WorkflowState,
 } from "./state.ts";
-import { Steps } from "./steps.ts";
+import { type Insert, calculates, readCommand } from "../command-text.ts";
+import { isQuoted, substitute, unquote } from "../value.ts";
 
 export interface MachineOptions {
   readonly environment?: Variables;
@@ -32,7 +33,7 @@ export interface MachineOptions {
   readonly tags?: readonly string[];
 }
 
-type Way =
+type Transition =
   | { readonly kind: "on"; readonly to: string }
   | { readonly kind: "ended"; readonly failure?: Failure };
 
@@ -71,7 +72,7 @@ export class Machine implements Running {
     this.#run.next({ kind: "passed" });
   }
 
-  /** The first one, and each one after a `pass`, is given `passed`. `shell`: what an EXECUTE has made of it. */
+  /** `result`: of the effect before; `passed` at the beginning and after a `pass`. `shell`: its state after an EXECUTE. */
   step(result: EffectResult, shell?: ShellState): Step {
     this.#events = [];
     const { running } = this.#steps;
@@ -99,13 +100,13 @@ export class Machine implements Running {
     let at = this.file.start;
     for (;;) {
       yield { kind: "pass" };
-      const way = yield* this.#runActivity(at);
-      if (way.kind === "ended") return way.failure;
-      at = way.to;
+      const transition = yield* this.#runActivity(at);
+      if (transition.kind === "ended") return transition.failure;
+      at = transition.to;
     }
   }
 
-  *#runActivity(id: string): Flow<Way> {
+  *#runActivity(id: string): Flow<Transition> {
     const { state, frame } = this;
     const activity = this.#activity(id);
     const kind = kindOf(activity.kind);
@@ -119,10 +120,10 @@ export class Machine implements Running {
     frame.hits.set(id, hit);
     this.#steps.begin(frame.file, id, hit);
     const ended = kind.run(activity, this);
-    return this.#wayFrom(activity, "kind" in ended ? ended : yield* ended);
+    return this.#transition(activity, "kind" in ended ? ended : yield* ended);
   }
 
-  #wayFrom(activity: Activity, ended: Ended): Way {
+  #transition(activity: Activity, ended: Ended): Transition {
     if (ended.kind === "end") {
       this.#steps.end(true);
       return ended.failure === undefined ? this.#succeed(true) : this.#fail(ended.failure);
@@ -137,26 +138,26 @@ export class Machine implements Running {
   }
 
   /** The end of a file: at a SUCCESS, or because nothing follows. */
-  #succeed(isExplicit: boolean): Way {
+  #succeed(isExplicit: boolean): Transition {
     const { frame, file } = this;
     if (frame.failure !== undefined && frame.handling === "failed" && !isExplicit)
       return { kind: "ended", failure: frame.failure };
     return this.#handle("success", file.onSuccess) ?? { kind: "ended" };
   }
 
-  #fail(failure: Failure): Way {
+  #fail(failure: Failure): Transition {
     const { frame, file } = this;
-    const way = this.#handle("failed", file.onFailed);
-    if (way !== undefined) {
+    const transition = this.#handle("failed", file.onFailed);
+    if (transition !== undefined) {
       frame.failure = failure;
-      return way;
+      return transition;
     }
     // Whatever the handler decides, the failure itself was no answer.
     return { kind: "ended", failure: frame.failure?.unanswered === true ? frame.failure : failure };
   }
 
   /** Each end of a file is handled once. */
-  #handle(event: "success" | "failed", to: string | undefined): Way | undefined {
+  #handle(event: "success" | "failed", to: string | undefined): Transition | undefined {
     const { frame, state } = this;
     if (to === undefined || frame.handled.has(event)) return undefined;
     frame.handled.add(event);
@@ -315,4 +316,79 @@ function frameOf(file: string, variables: Variables, own: readonly string[]): Fr
     failure: undefined,
     before: undefined,
   };
+}
+
+export type Filled =
+  { readonly text: string; readonly missing: readonly string[] } | { readonly reason: string };
+
+/** Text that an author wrote may contain `{{NAME}}`; values are inserted as they are. */
+interface Found {
+  readonly isAuthored: boolean;
+  readonly text: string;
+}
+
+/** No text grows beyond it: `A={{A}}{{A}}` would double it each time. */
+const longestText = 10_000_000;
+
+class Lookup {
+  readonly #run: Pick<Running, "state" | "frame" | "file" | "workflow">;
+  readonly #environment: Variables;
+
+  constructor(run: Pick<Running, "state" | "frame" | "file" | "workflow">, environment: Variables) {
+    this.#run = run;
+    this.#environment = environment;
+  }
+
+  /** Looks in the state of the run, then in variables, prompts and the environment that was allowed. */
+  #named(name: string): Found | undefined {
+    const { state, frame, file } = this.#run;
+    const { variables } = frame;
+    const { prompts } = file;
+    const value = (text = ""): Found => ({ isAuthored: false, text });
+    if (name === "STATUS") return value(state.status);
+    if (isResult(name)) return value(state.result);
+    if (Object.hasOwn(variables, name)) return value(variables[name]);
+    if (Object.hasOwn(prompts, name)) return { isAuthored: true, text: prompts[name]?.text ?? "" };
+    return Object.hasOwn(this.#environment, name) ? value(this.#environment[name]) : undefined;
+  }
+
+  pathIn(written: string): string | undefined {
+    if (!written.startsWith("file:")) return undefined;
+    const filled = this.fill(written.slice("file:".length));
+    return "text" in filled ? filled.text : undefined;
+  }
+
+  /** The value of a constant or a name, with the values of all `{{NAME}}` that the author wrote; else `otherwise`. */
+  resolve(written: string, otherwise?: string): Filled {
+    if (isQuoted(written)) return this.fill(unquote(written));
+    const found = this.#named(written);
+    if (found?.isAuthored === false) return { text: found.text, missing: [] };
+    const authored = found?.text ?? otherwise;
+    return authored === undefined
+      ? { reason: `${JSON.stringify(written)} has no value.` }
+      : this.fill(authored);
+  }
+
+  command(text: string): Filled {
+    const reading = readCommand(text, () => calculates(this.#run.workflow));
+    return reading.kind === "unclear" ? reading : this.fill(text, reading.insert);
+  }
+
+  fill(text: string, insert: Insert = (inserted) => inserted): Filled {
+    let refused: string | undefined;
+    let room = longestText - text.length;
+    const filled = substitute(text, (name, offset) => {
+      const found = this.#named(name);
+      if (found === undefined) return undefined;
+      const inserted = insert(found.text, offset);
+      if (inserted === undefined) refused ??= name;
+      room -= inserted?.length ?? 0;
+      return room < 0 ? "" : inserted;
+    });
+    if (refused !== undefined) {
+      const reason = `{{${refused}}} must be a whole number here: bash would evaluate any other text as an expression.`;
+      return { reason };
+    }
+    return room < 0 ? { reason: "The text is too long." } : filled;
+  }
 }

@@ -29,12 +29,11 @@ import type { ShellState } from "../../events/step.ts";
 import type { EventLoopYielder } from "../../platform/waiting.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
-import { missingAnswer, type Answers, type Asker } from "./ask.ts";
-import { Machine } from "./machine.ts";
+import { type Answers, type Asker, missingAnswer } from "../kinds/ask.ts";
 import type { Workflow } from "../model.ts";
-import { Recorded, type Restored } from "./restore.ts";
+import type { Begun } from "./restore.ts";
 import type { Scripts } from "./script-runner.ts";
-import type { Effect, FlowEvent, WorkflowState } from "./state.ts";
+import type { Effect, FlowEvent, Step, WorkflowState } from "./state.ts";
 
 export interface FlowRun {
   readonly workflow: Workflow;
@@ -43,15 +42,13 @@ export interface FlowRun {
   readonly toolSource?: ToolSource | undefined;
   /** `jobMinutes`, `tokens` and `cost` are those of the workflow alone; those of the job hold anyway. */
   readonly limits: ResolvedLimits;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly environment: Readonly<Record<string, string>>;
   readonly answers: Answers;
   /** Absent: nobody is there. */
   readonly ask?: Asker | undefined;
   readonly scripts: Scripts;
   /** Reads a file, relative to one of the workflow. */
   readonly read: (path: string, from: string) => FileRead;
-  readonly restored?: Restored | undefined;
+  readonly begun: Begun;
   /** Called with the end of the workflow, unless it is interrupted. */
   readonly onResult?: ((result: FlowResult) => void) | undefined;
   /** For many activities that wait for nothing. */
@@ -93,10 +90,7 @@ class FlowRunner {
   readonly #scope: Scope;
   readonly #usage: UsageBudget;
   readonly #agents: Agents;
-  readonly #recorded: Recorded;
-  /** By ASK: the answers of the run that is resumed. */
-  readonly #answered = new Map<string, string[]>();
-  /** As JSON. */
+  /** The state of the shell, as JSON. */
   #shell: string;
 
   constructor(run: FlowRun, context: FlowContext, scope: Scope, usage: UsageBudget) {
@@ -104,7 +98,6 @@ class FlowRunner {
     this.#context = context;
     this.#scope = scope;
     this.#usage = usage;
-    this.#recorded = new Recorded(run.restored?.ended);
     this.#shell = JSON.stringify(run.scripts.checkpoint());
     const { work, ports, workingDirectory } = context;
     const { permissions, workflow, toolSource } = run;
@@ -116,29 +109,22 @@ class FlowRunner {
   }
 
   async run(): Promise<FlowEnd> {
-    const { workflow, environment, limits, scripts, variables, yielder } = this.#run;
-    const options = { environment, limits, tags: scripts.tags };
-    const machine = new Machine(workflow, options, variables, this.#context.userInput);
+    const { yielder, begun } = this.#run;
+    const { machine } = begun;
     const { state } = machine;
-    let effect: Effect = { kind: "pass" };
+    let step: Step = begun;
     for (;;) {
       await yielder.yieldIfDue();
-      const known = this.#recorded.result(effect);
-      if (effect.kind === "ask" && known?.kind === "answered")
-        this.#answered.set(effect.activity, [
-          ...(this.#answered.get(effect.activity) ?? []),
-          known.text,
-        ]);
-      const result = known ?? (await this.#perform(effect, state));
-      const step = machine.step(result, known === undefined ? this.#shellAfter(effect) : undefined);
-      for (const event of step.events) this.#tell(event);
-      ({ effect } = step);
+      for (const event of step.events) this.#emit(event);
+      const { effect } = step;
       if (effect.kind === "done") {
         const { status, result: last, variables: all } = effect;
         this.#run.onResult?.({ status, result: last, variables: all });
         return this.#end(effect);
       }
       await this.#agents.keep(state.agents);
+      const result = await this.#perform(effect, state);
+      step = machine.step(result, this.#shellAfter(effect));
     }
   }
 
@@ -180,7 +166,7 @@ class FlowRunner {
     const { limits, modelId } = this.#run;
     const conversation = state.agents[effect.agent] ?? { messages: [] };
     const activity = activityOf(effect);
-    // Of its own: a budget that is spent ends this prompt, not the workflow.
+    // A budget that is spent ends this prompt, not the workflow.
     const scope = this.#scope.child();
     try {
       const sender: Sender = {
@@ -240,7 +226,7 @@ class FlowRunner {
     const { answers, ask } = this.#run;
     const all = Object.hasOwn(answers, activity) ? (answers[activity] ?? []) : [];
     // A resumed run is given the answers of the earlier run again, or only those that it lacked.
-    const earlier = this.#answered.get(activity) ?? [];
+    const earlier = this.#run.begun.answered?.get(activity) ?? [];
     const repeats = earlier.every((text, index) => all[index] === text);
     const given = all[repeats ? times : times - earlier.length];
     if (given !== undefined) return { kind: "answered", text: given };
@@ -289,15 +275,13 @@ class FlowRunner {
     }
   }
 
-  #tell(event: FlowEvent): void {
+  #emit(event: FlowEvent): void {
     const { ports, work } = this.#context;
-    if (event.type === "decision") {
-      if (this.#recorded.isOver) ports.emit({ work, ...event });
-    } else ports.emit({ work, ...(this.#recorded.take(event) ?? event) });
+    ports.emit({ work, ...event });
   }
 
   #decide(decision: MadeDecision): void {
-    this.#tell({ type: "decision", decision });
+    this.#emit({ type: "decision", decision });
   }
 
   #shellAfter(effect: Effect): ShellState | undefined {

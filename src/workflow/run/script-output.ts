@@ -4,7 +4,7 @@ import { truncateUnredacted, truncateStartUnredacted } from "../../text/truncate
 import type { TextStream } from "../../redaction/text-stream.ts";
 import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";
-import type { ScriptOutputPiece } from "./executor.ts";
+import type { ScriptOutputPiece } from "./executors.ts";
 
 export interface OutputOptions {
   /** Made, and only for the current user to read. */
@@ -31,7 +31,7 @@ export class ScriptOutput {
   readonly #ends: EndsOfText;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #bytes = 0;
-  /** What was not shown yet, redacted. */
+  /** Redacted output that was not shown yet. */
   #line = "";
   /** Stops the timer that shows it. */
   #waiting: Release | undefined;

@@ -24,8 +24,7 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
-import type { Executor } from "./executor.ts";
-import { pythonExecutor, pythonTags } from "./python.ts";
+import { type Executor, pythonExecutor, pythonTags } from "./executors.ts";
 import { ScriptOutput } from "./script-output.ts";
 import { truncate } from "../../text/truncate.ts";
 
@@ -74,9 +73,9 @@ export interface ScriptRunnerOptions {
   readonly permissions: Permissions;
   /** How the file rules of the permissions see the file system. */
   readonly files: Omit<PermissionContext, "workingDirectory">;
-  /** Of this process. Scripts see what is on the allow-list for every process, and `variables`. */
+  /** The environment of this process. Scripts see what the allow-list has for every process, and `variables`. */
   readonly environment: Environment;
-  /** What the caller has allowed in addition (`--env NAME`). */
+  /** Variables that the caller has allowed in addition (`--env NAME`). */
   readonly variables?: Readonly<Record<string, string>>;
   readonly limits?: Partial<ResolvedLimits>;
   readonly clock: Clock;
@@ -105,7 +104,7 @@ export function scriptTags({
   return [...new Set([...executors.flatMap(tagsOf), ...bashTags, ...pythonTags])];
 }
 
-/** Those of code fences are compared in lower case, however a host writes its own. */
+/** Tags are compared in lower case, however a host writes its own. */
 function tagsOf({ tags }: Executor): readonly string[] {
   return tags.map((tag) => tag.toLowerCase());
 }
@@ -124,9 +123,9 @@ export class ScriptRunner implements Scripts {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
     const { folder, environment, workingDirectory, permissions } = options;
-    const given = childEnvironment(environment);
+    const allowed = childEnvironment(environment);
     const variables = {
-      ...(listsCommands(permissions) ? withGitSetting(given, ...onlyRealRepositories) : given),
+      ...(listsCommands(permissions) ? withGitSetting(allowed, ...onlyRealRepositories) : allowed),
       ...options.variables,
       [RUN_MARK]: folder.mark,
     };
@@ -257,7 +256,7 @@ export class ScriptRunner implements Scripts {
       workingDirectory: this.#shell.state.workingDirectory,
       environment: this.#shell.environment,
       write: (piece: Parameters<ScriptOutput["write"]>[0]): void => {
-        if (!isOver && piece.late !== true) bounds.heard();
+        if (!isOver && piece.late !== true) bounds.restartIdleTimer();
         output.write(isOver ? { ...piece, late: true } : piece);
       },
     };
@@ -290,36 +289,31 @@ export class ScriptRunner implements Scripts {
   }
 }
 
-/** What ends the scripts of an activity before they end. */
+/** The limits and cancellations that end the scripts of an activity. */
 class Bounds {
   stopped: Problem | undefined;
+  readonly signal: AbortSignal;
   readonly #limits: ResolvedLimits;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
   readonly #abort = new AbortController();
-  readonly #releases: readonly Release[];
+  readonly #release: Release;
   #silence: Release;
 
   constructor(limits: ResolvedLimits, clock: Clock, outer: readonly AbortSignal[]) {
     this.#limits = limits;
     this.#clock = clock;
     this.#outer = outer;
-    this.#releases = [
-      ...outer.map((signal) => onAbort(signal, () => this.#abort.abort())),
-      this.#after("commandMinutes"),
-    ];
+    this.signal = AbortSignal.any([...outer, this.#abort.signal]);
+    this.#release = this.#after("commandMinutes");
     this.#silence = this.#after("commandIdleMinutes");
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   get isCanceled(): boolean {
     return this.stopped === undefined && this.#outer.some(({ aborted }) => aborted);
   }
 
-  heard(): void {
+  restartIdleTimer(): void {
     this.#silence();
     this.#silence = this.#after("commandIdleMinutes");
   }
@@ -331,7 +325,8 @@ class Bounds {
   }
 
   end(): void {
-    for (const release of [...this.#releases, this.#silence]) release();
+    this.#release();
+    this.#silence();
   }
 
   #after(limit: "commandMinutes" | "commandIdleMinutes"): Release {
@@ -342,7 +337,7 @@ class Bounds {
 }
 
 const stuck = { kind: "failed", reason: "The executor did not end in time." } as const;
-/** Of a script that was ended, as `timeout` reports it. */
+/** The exit code with which `timeout` reports a script that was ended. */
 const endedExitCode = 124;
 
 function shown(code: string): string {

@@ -7,7 +7,8 @@ import type { RunEvent } from "../../../src/events/event.ts";
 import type { ReportBoot } from "../../../src/reports/html/boot.ts";
 import { EventArchive } from "../../../src/reports/from-journals.ts";
 import { reportHtml } from "../../../src/reports/html/html.ts";
-import { RunTallies } from "../../../src/reports/run-summary.ts";
+import { viewsOf } from "../../../src/events/view.ts";
+import { summaryOf } from "../../../src/reports/run-summary.ts";
 import { everyEvent } from "../../events/every-event.ts";
 import { anyCharacter } from "../../rig/any-character.ts";
 import { holds } from "../../rig/fuzz.ts";
@@ -21,15 +22,13 @@ async function htmlOf(
   files = page,
 ): Promise<string> {
   const archive = new EventArchive();
-  const tallies = new RunTallies();
   for (const event of events) archive.add(event);
-  tallies.add(events);
   const boot = {
     kind: "report",
     version: "1",
     createdAt: "2026-01-02T03:04:05.000Z",
     journals: [],
-    runs: tallies.summaries().map((run) => ({ ...run, journals: [] })),
+    runs: [...viewsOf(events).values()].map((view) => ({ ...summaryOf(view), journals: [] })),
     ...given,
   } as const;
   // As it is in the file: lone surrogates have no place in UTF-8.

@@ -27,7 +27,7 @@ PROMPT_FAILED_REPORT User Failed-Report
 # User Failed-Report
 `;
 
-/** Of each file, and of what it calls; those of `wrong.wf.md` are never loaded. */
+/** The outlines of each file and of the files that it calls; those of `wrong.wf.md` are never loaded. */
 const corpus: Readonly<Record<string, string | readonly string[]>> = {
   "commands.wf.md": `
 Commands
@@ -185,7 +185,7 @@ PROMPT_N System Reviewer
   "wrong.wf.md": [],
 };
 
-/** Of warnings, and, with a `!`, of errors. */
+/** The places of warnings, and, with a `!`, of errors. */
 const places: Readonly<Record<string, readonly string[]>> = {
   "grading.wf.md": ["step.wf.md:12:5", "step.wf.md:54:1"],
   "headings.wf.md": ["71:1"],
@@ -199,7 +199,7 @@ const places: Readonly<Record<string, readonly string[]>> = {
     ..."14:30! 15:12! 16:5! 17:16! 17:27! 24:1! 26:1! 22:1".split(" "),
   ],
 };
-/** The same text with other line ends. */
+/** Copies with other line ends. */
 const copies: Readonly<Record<string, string>> = {
   "windows.wf.md": "guess.wf.md",
   "mac.wf.md": "recover.wf.md",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import DOMPurify from "dompurify";
 import { parseFlowchart } from "../../../src/workflow/read/flowchart.ts";
 
-// Without a page there is nothing to purify.
+// There is no page, so nothing to purify.
 Object.assign(DOMPurify, {
   addHook: () => undefined,
   removeHook: () => undefined,
@@ -12,7 +12,7 @@ Object.assign(DOMPurify, {
 // Mermaid looks at the purifier when it is loaded.
 const { default: mermaid } = await import("mermaid");
 
-/** What Mermaid reads; undefined if it refuses the text, or takes something for a node that no one means as one. */
+/** The edges that Mermaid reads; undefined if it refuses the text, or takes something for a node that no one means as one. */
 export async function readByMermaid(text: string): Promise<readonly string[] | undefined> {
   if ((await mermaid.parse(text, { suppressErrors: true })) === false) return undefined;
   const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);

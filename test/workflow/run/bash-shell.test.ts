@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { waitUntilGone } from "../../../src/platform/processes.ts";
 import { scriptsRig } from "./scripts-rig.ts";
 
-/** What scripts print, and their exit codes, one after the other in one shell. */
+/** Runs scripts one after the other in one shell, and returns their output and exit codes. */
 async function session(
   t: TestContext,
   ...scripts: readonly string[]

@@ -135,7 +135,7 @@ test("whatever the command is, a value in it is never run", (t) => {
           env: { PATH: "/usr/bin:/bin" },
         });
       } catch {
-        // What it means doesn't matter.
+        // Its meaning doesn't matter.
       }
       const made = readdirSync(folder);
       for (const one of made) rmSync(join(folder, one), { recursive: true });

@@ -19,7 +19,6 @@ const activity = (id: string, file = "a.wf.md"): LimitScope => ({
   activity: id,
 });
 
-/** What a shell would say. */
 const tooLong: Shell = () => ({
   kind: "failed",
   because: "limit",

@@ -13,7 +13,7 @@ export type Answer = string | EffectResult;
 
 export interface Played {
   readonly done: Done;
-  /** What was asked, without what is said of each anyway. */
+  /** The questions and commands of the run, in short. */
   readonly asked: readonly string[];
   readonly events: readonly FlowEvent[];
   /** The activities that ran, in order. */

@@ -100,7 +100,7 @@ async function resumed(
 function isTheSame(before: FlowPlayed, kept: number, after: FlowPlayed, what: string): void {
   assert.deepEqual(after.outcome, before.outcome, what);
   assert.deepEqual(after.result, before.result, what);
-  // What the step under way had asked is asked again, and nothing else.
+  // Only the step under way asks again.
   const step = before.journal.findLastIndex(
     (line, index) => index < kept && line.includes('"type":"step.'),
   );

@@ -1,4 +1,4 @@
-/** What a workflow asks of models, people and the shell, and what comes of it. */
+/** A workflow asks models, people and the shell. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../../src/engine/send-prompt.ts";

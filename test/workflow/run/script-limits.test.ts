@@ -175,7 +175,9 @@ test("pieces of output come while the script runs, redacted; a secret in two of 
 });
 
 test("output is shown by whole lines, and the beginning of a line after a second", async (t) => {
-  const rig = await scriptsRig(t, { redact: createRedactor([]).stream });
+  // The clock may pass hours before the question comes.
+  const limits = { commandMinutes: 1_000, commandIdleMinutes: 1_000 };
+  const rig = await scriptsRig(t, { redact: createRedactor([]).stream, limits });
   await rig.run("mkfifo go");
   // Opened for both, it never waits for the other side.
   const pipe = await open(`${rig.workspace}/go`, "r+");

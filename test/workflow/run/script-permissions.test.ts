@@ -7,7 +7,7 @@ import type { Permissions } from "../../../src/entry/model.ts";
 import type { ShellState } from "../../../src/events/step.ts";
 import { decidePermission } from "../../../src/permissions/policy.ts";
 import { realFiles } from "../../../src/sessions/permission-handler.ts";
-import type { Executor } from "../../../src/workflow/run/executor.ts";
+import type { Executor } from "../../../src/workflow/run/executors.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 import { withoutPython } from "../../rig/programs.ts";
 import { scriptsRig } from "./scripts-rig.ts";

@@ -9,12 +9,12 @@ import { isBareName } from "../../platform/search-path.ts";
  * `unreached`: nobody listens there, so that the request has not been read. `refused`: the server, or a proxy, said that
  * it doesn't answer now. `broken`: the request may have been carried out. `forgotten`: the session has ended.
  */
-type AbsenceKind = "unreached" | "refused" | "broken" | "forgotten";
+type UnavailableKind = "unreached" | "refused" | "broken" | "forgotten";
 
-export class Absence extends Error {
-  readonly kind: AbsenceKind;
+export class ServerUnavailable extends Error {
+  readonly kind: UnavailableKind;
 
-  constructor(kind: AbsenceKind, reason: string, options: ErrorOptions) {
+  constructor(kind: UnavailableKind, reason: string, options: ErrorOptions) {
     super(reason, options);
     this.kind = kind;
   }
@@ -29,7 +29,7 @@ const broken = new Set([
   ..."UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT".split(" "),
 ]);
 
-export function absenceKind(error: unknown, hasSession: boolean): AbsenceKind | undefined {
+export function unavailableKind(error: unknown, hasSession: boolean): UnavailableKind | undefined {
   const status = statusOf(error);
   // Some servers answer 400 where the protocol asks for 404.
   if (status === 400 || status === 404) return hasSession ? "forgotten" : undefined;
@@ -57,7 +57,7 @@ function causesOf(error: unknown, depth = 0): readonly Error[] {
 }
 
 /** Milliseconds before the next try. Undefined: another one would not help. */
-export function pauseBefore({ kind }: Absence, tries: number): number | undefined {
+export function backoffMs({ kind }: ServerUnavailable, tries: number): number | undefined {
   if (kind === "forgotten") return tries === 1 ? 0 : undefined;
   return Math.min(5_000, 125 * 2 ** Math.min(tries, 10));
 }

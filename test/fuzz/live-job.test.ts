@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { Feed } from "../../src/host/feed.ts";
-import { JobFeeds, TaskFeed } from "../../src/host/run-feeds.ts";
+import { JobFeeds, Questions, stateOf } from "../../src/host/live-job.ts";
 import type { Work } from "../../src/entry/model.ts";
 import { fakeHost, jobSpec } from "../rig/fake-host.ts";
 import { sessionCrash } from "../rig/crashes.ts";
@@ -72,14 +72,13 @@ test("the feeds of a job tell each start, its task and its end in this order", a
           const [name] = Object.values(response).filter((one) => typeof one === "string");
           log.push({ of, name: "callback" in response ? String(name) : "error", ...response });
         };
-      const tasks = new Map<string, TaskFeed>();
-      const ended: string[] = [];
+      const tasks = new Map<string, Feed>();
       let next = 0;
       const fake = fakeHost(({ label }) => {
         const fate = plan[(next += 1) % plan.length] ?? "succeeds";
         if (fate === "is stopped") queueMicrotask(() => run.stopWork(label.workId, "stopped"));
         if (fate === "cancels the job") {
-          feeds.cancel();
+          feeds.stopped = true;
           run.cancel("stopped");
         }
         if (fate === "crashes") return { crash: sessionCrash };
@@ -92,11 +91,10 @@ test("the feeds of a job tell each start, its task and its end in this order", a
         feed,
         journal,
         openTask(taskId) {
-          const task = new TaskFeed(new NotedFeed(fake.clock, note(taskId)), false);
+          const task = new NotedFeed(fake.clock, note(taskId));
           tasks.set(taskId, task);
           return task;
         },
-        closeTask: (taskId) => void ended.push(taskId),
       });
       const criteria = { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } };
       const task = { model: { category: "driving" }, prompt: "Go.", criteria } as const;
@@ -107,9 +105,11 @@ test("the feeds of a job tell each start, its task and its end in this order", a
       const end = job.at(-1)?.name ?? "";
       assert.match(end, /^job(Succeeded|Failed|Canceled)$/);
       assert.equal(job.filter(({ name }) => /^job[A-Z]/.test(name)).length, 1);
-      assert.equal(feeds.state.status, end.slice(3));
+      const questions = new Questions(fake.clock, (text) => text);
+      const asked = { jobName: "j", startTime: 0, workingDirectory: "/", userInput: "" };
+      const state = stateOf({ run, feeds, questions, asked: { ...asked, params: {}, inputs: {} } });
+      assert.equal(state.status, end.slice(3));
       assert.ok(feed.closed && journal.closed);
-      assert.deepEqual(new Set(ended), new Set(tasks.keys()));
       const running = new Map<number, string>();
       for (const [index, { of, name, workId = -1, taskId = "" }] of log.entries()) {
         if (of !== "job") assert.ok([...running.values()].includes(of), `${name} outside its work`);
@@ -123,12 +123,11 @@ test("the feeds of a job tell each start, its task and its end in this order", a
         running.delete(workId);
       }
       assert.equal(running.size, 0);
-      for (const { status, taskId } of feeds.state.tasks) {
+      for (const { status, taskId } of state.tasks) {
         assert.ok(status !== "Waiting" && status !== "Running");
         assert.equal(taskId === undefined, status === "Skipped");
       }
-      for (const { status, feed: own } of tasks.values())
-        assert.ok(own.closed && status !== "Running");
+      for (const own of tasks.values()) assert.ok(own.closed);
     }),
     150,
   );
