@@ -34,11 +34,10 @@ export type { JobHostOptions, Rehearsal } from "./host/host-options.ts";
 export type { AskedItem, SessionState } from "./host/session-feeds.ts";
 export type { FeedKind, LiveRuns } from "./host/live-runs.ts";
 export type { Refused, RefusalReason } from "./host/refusals.ts";
-export type { JobState, WorkState } from "./host/run-feeds.ts";
+export type { JobState, OpenQuestion, WorkState } from "./host/live-job.ts";
 export type { ProviderOptions } from "./run/options-provider.ts";
 export type { JobResult, RunJobOptions } from "./host/job-callbacks.ts";
 export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./host/run-workflow.ts";
-export type { OpenQuestion } from "./host/questions.ts";
 export {
   actionDocumentSchema,
   createActionExecutor,

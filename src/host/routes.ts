@@ -21,7 +21,7 @@ import {
 } from "./http.ts";
 import type { JobHost } from "./job-host.ts";
 import { addFeedRoutes } from "./live.ts";
-import type { JobState } from "./run-feeds.ts";
+import type { JobState } from "./live-job.ts";
 import { formerPages } from "./security.ts";
 import type { SessionState } from "./session-feeds.ts";
 

@@ -79,8 +79,6 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       refuse("BadRequest", "The request target or the host is invalid.", securityHeaders),
   });
   server.on("request", (incoming, outgoing) => void answer(incoming, outgoing));
-  // An `Expect` that nobody knows is ignored. By default, Node answers 417 without a reason.
-  server.on("checkExpectation", (incoming, outgoing) => void answer(incoming, outgoing));
   return { url: `http://${asHost(hostname)}:${port}/`, stop, ended };
 }
 

@@ -196,6 +196,8 @@ export function overflowIn(event: SessionEvent, asked: ModelAddress): Crash | un
 
 /** Sessions wait for the answer. Servers list their models even while they write answers. */
 const sessionAnswerMs = 2_000;
+/** Ollama itself gives up after five minutes without progress. */
+const loadMs = 300_000;
 
 export class ContextLengths {
   readonly #known = new Map<string, Promise<number | undefined>>();
@@ -222,27 +224,38 @@ export class ContextLengths {
     return model.contextTokens ?? this.#askOllama(provider, modelId);
   }
 
-  /** A model that is loaded has a context; of another, Ollama knows what its file sets or allows. */
+  /**
+   * Ollama knows the context of a loaded model only: its default depends on the memory of the machine, and what the
+   * model was trained with may be far more. So the model is loaded, as the first request would do.
+   */
   async #askOllama(provider: Provider, modelId: string): Promise<number | undefined> {
     const headers = new Headers({ ...headersOf(provider), "content-type": "application/json" });
-    return inTime(this.#clock, sessionAnswerMs, async (signal) => {
-      const ask = async (path: string, body = ""): Promise<Readonly<Record<string, unknown>>> => {
+    const ask = (path: string, body?: object, milliseconds = sessionAnswerMs) =>
+      inTime(this.#clock, milliseconds, async (signal) => {
+        const method = body === undefined ? "GET" : "POST";
         const url = new URL(path, provider.baseUrl).href;
-        const request = { url, method: body === "" ? "GET" : "POST", headers, body };
+        const request = { url, method, headers, body: body ? JSON.stringify(body) : "" };
         const answer: unknown = await (await forward(request, this.#environment, signal)).json();
-        return isRecord(answer) ? answer : {};
-      };
-      const { models = [] } = await ask("/api/ps");
-      const loaded: unknown = (Array.isArray(models) ? models : []).find(
+        return isRecord(answer) ? answer : undefined;
+      });
+    const askLoaded = async (): Promise<number | "not loaded" | undefined> => {
+      const models = (await ask("/api/ps"))?.["models"];
+      if (!Array.isArray(models)) return undefined;
+      const loaded: unknown = models.find(
         (one) => isRecord(one) && withoutLatest(String(one["name"])) === withoutLatest(modelId),
       );
-      const context = isRecord(loaded) ? countOf(loaded["context_length"]) : undefined;
-      if (context !== undefined) return context;
-      const shown = await ask("/api/show", JSON.stringify({ model: modelId }));
-      const [, set] = /^num_ctx\s+(\d+)/m.exec(String(shown["parameters"])) ?? [];
-      if (set !== undefined) return countOf(Number(set));
-      const info = Object.entries(isRecord(shown["model_info"]) ? shown["model_info"] : {});
-      return countOf(info.find(([name]) => name.endsWith(".context_length"))?.[1]);
-    });
+      return isRecord(loaded) ? countOf(loaded["context_length"]) : "not loaded";
+    };
+    let context = await askLoaded();
+    if (context !== "not loaded") return context;
+    const shown = await ask("/api/show", { model: modelId });
+    // A model in Ollama's cloud is never loaded here.
+    if (!isText(shown?.["remote_host"])) {
+      await ask("/api/generate", { model: modelId, stream: false }, loadMs);
+      context = await askLoaded();
+      return context === "not loaded" ? undefined : context;
+    }
+    const info = Object.entries(isRecord(shown["model_info"]) ? shown["model_info"] : {});
+    return countOf(info.find(([name]) => name.endsWith(".context_length"))?.[1]);
   }
 }

@@ -48,20 +48,35 @@ async function run(
   return { ...ran, requests };
 }
 
-const ofOllama = (ps: object, show: object): Case => ({
-  models: [{ id: "m:latest", owned_by: "library" }],
-  others: { "/api/ps": { models: [ps] }, "/api/show": show },
-});
-const trained = { model_info: { "qwen2.context_length": 1_024 } };
+/** Ollama 0.17.4 loads what was trained with 32,768 tokens with 4,096, unless there is a large GPU. */
+function ofOllama(loadedWith?: number, ofCloud?: object): Case {
+  const loaded: object[] = loadedWith === undefined ? [] : [ollamaModel(loadedWith)];
+  const load = () => {
+    loaded.push(ollamaModel(1_024));
+    return { model: "m", done: true, done_reason: "load" };
+  };
+  return {
+    models: [{ id: "m:latest", owned_by: "library" }],
+    others: {
+      "/api/ps": () => ({ models: loaded }),
+      "/api/show": ofCloud ?? { model_info: { "qwen2.context_length": 32_768 } },
+      ...(ofCloud === undefined ? { "/api/generate": load } : {}),
+    },
+  };
+}
+const ollamaModel = (context: number) => ({ name: "m:latest", context_length: context });
 
 describe("a prompt that doesn't fit into the context of the model", () => {
   for (const [who, server] of Object.entries<Case>({
     "llama.cpp tells": { models: [{ id: "m", meta: { n_ctx: 1_024 } }] },
     "vLLM tells": { models: [{ id: "m", max_model_len: 1_024 }] },
     "another server tells": { models: [{ id: "m", context_length: 1_024 }] },
-    "Ollama tells of a loaded model": ofOllama({ name: "m:latest", context_length: 1_024 }, {}),
-    "a model's file sets for Ollama": ofOllama({}, { ...trained, parameters: "num_ctx    1024" }),
-    "Ollama tells of a model": ofOllama({}, trained),
+    "Ollama tells of a loaded model": ofOllama(1_024),
+    "Ollama tells of a model once it is loaded": ofOllama(undefined),
+    "Ollama tells of a model in its cloud": ofOllama(undefined, {
+      model_info: { "qwen3.context_length": 1_024 },
+      remote_host: "https://ollama.com:443",
+    }),
     "the entry says": {
       models: [{ id: "m", meta: { n_ctx: 32_000 } }],
       model: { id: "m", contextTokens: 1_024 },

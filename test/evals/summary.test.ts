@@ -44,106 +44,37 @@ describe("the interval of a pass rate", () => {
   });
 });
 
-type Counts = readonly [passed: number, runs: number];
-const of = ([passed, runs]: Counts) => ({ passed, runs });
-const fall = (...pairs: readonly (readonly [before: Counts, after: Counts])[]): number =>
-  probabilityOfFall(pairs.map(([before, after]) => ({ before: of(before), after: of(after) })));
+const passesIn = (text: string) => {
+  const [passed = 0, runs = 0] = text.split("/").map(Number);
+  return { passed, runs };
+};
+/** Each pair is `PASSED/RUNS → PASSED/RUNS`. */
+const fall = (...pairs: readonly string[]): number =>
+  probabilityOfFall(
+    pairs.map((pair) => {
+      const [before = "", after = ""] = pair.split(" → ");
+      return { before: passesIn(before), after: passesIn(after) };
+    }),
+  );
 
 describe("the test of a fall", () => {
-  const easy = [
-    [100, 100],
-    [10, 10],
-  ] as const;
-  const hard = [
-    [0, 10],
-    [0, 100],
-  ] as const;
   for (const [name, pairs, p] of [
     // The lady tasting tea, R: fisher.test(matrix(c(3,1,1,3), 2), alternative = "greater").
-    [
-      "Fisher's for one case",
-      [
-        [
-          [3, 4],
-          [1, 4],
-        ],
-      ],
-      0.242857,
-    ],
-    [
-      "Fisher's for one case that fell far",
-      [
-        [
-          [20, 20],
-          [10, 20],
-        ],
-      ],
-      0.000218,
-    ],
-    [
-      "Fisher's for one case that lost one run",
-      [
-        [
-          [20, 20],
-          [19, 20],
-        ],
-      ],
-      0.5,
-    ],
-    [
-      "Fisher's for one case that rose",
-      [
-        [
-          [10, 20],
-          [20, 20],
-        ],
-      ],
-      1,
-    ],
+    ["Fisher's for one case", ["3/4 → 1/4"], 0.242857],
+    ["Fisher's for one case that fell far", ["20/20 → 10/20"], 0.000218],
+    ["Fisher's for one case that lost one run", ["20/20 → 19/20"], 0.5],
+    ["Fisher's for one case that rose", ["10/20 → 20/20"], 1],
     // (1 + 2 · 16 + 2 · 36 + 16 · 16) of 70 · 70 ways.
-    [
-      "that of two cases together",
-      [
-        [
-          [3, 4],
-          [1, 4],
-        ],
-        [
-          [3, 4],
-          [1, 4],
-        ],
-      ],
-      0.073673,
-    ],
-    [
-      "that of the case in which something can differ",
-      [
-        [
-          [4, 4],
-          [4, 4],
-        ],
-        [
-          [4, 4],
-          [0, 4],
-        ],
-      ],
-      1 / 70,
-    ],
-    ["1 if only the numbers of runs differ", [easy, hard], 1],
+    ["that of two cases together", ["3/4 → 1/4", "3/4 → 1/4"], 0.073673],
+    ["that of the case in which something can differ", ["4/4 → 4/4", "4/4 → 0/4"], 1 / 70],
+    ["1 if only the numbers of runs differ", ["100/100 → 10/10", "0/10 → 0/100"], 1],
     ["1 without a case", [], 1],
   ] as const) {
     it(`is ${name}`, () => near(fall(...pairs), p));
   }
 
   it("is quickly computed for thousands of runs of many cases", () => {
-    const cases = Array.from(
-      { length: 50 },
-      () =>
-        [
-          [9000, 10_000],
-          [8990, 10_000],
-        ] as const,
-    );
+    const cases = Array.from({ length: 50 }, () => "9000/10000 → 8990/10000");
     const p = fall(...cases);
     assert.ok(p > 0.04 && p < 0.06, String(p));
   });

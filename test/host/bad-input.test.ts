@@ -130,14 +130,6 @@ it("the journals of a folder that was removed are refused with a reason", async 
   isRefused(await ask("/api/copilot/journal/a.jsonl"), 404, "NotFound");
 });
 
-it("a request with an unknown Expect is answered like any other", async (t) => {
-  const { ask } = await serve(t);
-  const headers = { Expect: "nothing" };
-  assert.equal((await ask("/api/test", { headers })).status, 200);
-  const foreign = { ...headers, Host: "evil.example" };
-  isRefused(await ask("/api/test", { headers: foreign }), 403, "Forbidden");
-});
-
 describe("a body", () => {
   it("may have one megabyte", async (t) => {
     const { ask } = await serve(t);

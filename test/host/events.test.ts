@@ -41,7 +41,7 @@ async function inPieces(route: string, size: number): Promise<ServerEvent[]> {
   const read: ServerEvent[] = [];
   for (;;) {
     const last = read.at(-1);
-    const options = last === undefined ? {} : { lastEventId: last.id };
+    const options = { lastEventId: last?.id };
     let count = 0;
     for await (const event of server.events(route, options)) {
       read.push(event);
@@ -129,20 +129,5 @@ describe("the events of a session", { concurrency: true }, () => {
         const headers = { "last-event-id": last };
         assert.equal((await server.request(`${feed}/events`, { headers })).status, status, last);
       }
-  });
-});
-
-describe("the journal of a job", () => {
-  it("is the run's events in order, from the start to the end, and resumes", async () => {
-    const jobId = await server.startJob("several");
-    const route = `copilot/job/${jobId}/journal`;
-    const [events, pieces] = await Promise.all([all(server.events(route)), inPieces(route, 5)]);
-    check(events, "JobsClosed");
-    assert.deepEqual(pieces, events);
-    const types = dataOf(events).map((one) => one["type"]);
-    assert.deepEqual([types[0], types.at(-2)], ["run.started", "run.ended"]);
-    const ids = dataOf(events.slice(0, -1)).map((one) => one["runId"]);
-    assert.deepEqual(new Set(ids), new Set([jobId]));
-    assert.equal(types.filter((type) => type === "work.started").length, 4);
   });
 });

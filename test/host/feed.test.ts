@@ -41,22 +41,6 @@ function responseOf(taken: Taken): Extract<Taken, { kind: "response" }> {
 const counted = (to: number): number[] => Array.from({ length: to }, (_, index) => index + 1);
 
 describe("a feed", () => {
-  it("keeps up to its size in memory; the oldest responses are dropped, and that is said", async () => {
-    const large = "x".repeat(1024 * 1024);
-    const feed = new Feed({ clock, kept: 16 * 1024 * 1024, forgetTaken: true });
-    const next = async (): Promise<unknown> => {
-      const taken = await feed.take(3_600_000);
-      return taken.kind === "response" ? numberOf(taken.json) : taken.kind;
-    };
-    for (let n = 0; n < 40; n += 1) feed.append({ n, large });
-    assert.deepEqual(await next(), { callback: "onResponsesDropped", count: 25 });
-    assert.equal(await next(), 25);
-    feed.append({ large: large.repeat(17) });
-    assert.deepEqual(await next(), { callback: "onResponsesDropped", count: 15 });
-    feed.close();
-    assert.deepEqual([await next(), await next()], ["closed", "gone"]);
-  });
-
   it("is taken in time that grows with the number of responses, however many they are", async () => {
     const feed = new Feed({ clock, kept: 64 * 1024 * 1024, forgetTaken: true });
     for (let n = 0; n < 100_000; n += 1) feed.append({ n });
@@ -97,25 +81,6 @@ describe("a feed", () => {
     fill(feed, 101, 200);
     const [, ...later] = numbers(feed);
     assert.equal(later.length, 200 - Number(lost.count) - (later[0] === 101 ? 1 : 0));
-    feed.dispose();
-  });
-
-  it("says what is lost when its file has gone away", async (t) => {
-    const { path } = await makeWorkspace(t);
-    const folder = join(path, "feeds");
-    const feed = new Feed({ clock, kept: 2_000, file: new FeedFile(join(folder, "feed")) });
-    fill(feed, 1, 100);
-    feed.close();
-    rmSync(folder, { recursive: true });
-    const found = numbers(feed);
-    const kept = found.filter((one) => typeof one === "number");
-    const dropped = found.flatMap((one) =>
-      typeof one === "object" && one !== null && "count" in one ? [Number(one.count)] : [],
-    );
-    assert.deepEqual(kept, counted(100).slice(100 - kept.length));
-    const lost = dropped.reduce((sum, one) => sum + one, 0);
-    assert.equal(lost, 100 - kept.length);
-    assert.ok(kept.length < 50);
     feed.dispose();
   });
 
@@ -175,34 +140,5 @@ describe("the one caller that takes from a feed", () => {
     fill(feed, 1, 2);
     assert.equal(numberOf(responseOf(await waiting).json), 1);
     assert.equal(time.waiting, 0, "no timer is left");
-  });
-
-  it("is the only one", async () => {
-    const feed = new Feed({ clock });
-    const first = feed.take(60_000);
-    assert.equal((await feed.take(60_000)).kind, "busy");
-    fill(feed, 1, 1);
-    assert.equal((await first).kind, "response");
-    const after = feed.take(60_000);
-    feed.close();
-    assert.equal((await after).kind, "closed");
-  });
-
-  it("takes nothing if it has gone away, even in the moment in which something comes", async () => {
-    let feed = new Feed({ clock });
-    for (const gone of ["before", "after"]) {
-      feed = new Feed({ clock });
-      const caller = new AbortController();
-      const taken = feed.take(60_000, caller.signal);
-      if (gone === "before") caller.abort();
-      fill(feed, 1, 1);
-      caller.abort();
-      assert.equal((await taken).kind, "canceled");
-    }
-    const taken = responseOf(await feed.take(60_000));
-    assert.equal(taken.seq, 1);
-    taken.giveBack();
-    const again = responseOf(await feed.take(60_000));
-    assert.equal(again.seq, 1, "what could not be handed over is there for the next caller");
   });
 });

@@ -5,6 +5,7 @@ import { JobHost } from "../../src/host/job-host.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { isRefused, serve } from "./http-rig.ts";
+import { drain } from "./live-rig.ts";
 
 const inputs = {
   topic: { description: "What about", required: true, options: ["tea", "milk"] },
@@ -35,14 +36,12 @@ async function served(t: TestContext) {
 
 describe("the inputs of an entry", () => {
   it("are told before a start, given with it, and kept for the next one", async (t) => {
-    const { server, model, start } = await served(t);
+    const { host, server, model, start } = await served(t);
     assert.deepEqual(Object(await server.api("copilot/job")).inputs, inputs);
     const { json } = await start({ inputs: { topic: "tea" } });
     const { jobId } = Object(json);
     assert.equal(typeof jobId, "string", JSON.stringify(json));
-    for (let answer: unknown; Object(answer).error !== "JobsClosed";)
-      answer = (await server.ask(`/api/copilot/job/${jobId}/live`, { method: "POST", body: "" }))
-        .json;
+    await drain(host.live, "job", jobId);
     assert.match(model.requests[0]?.prompt ?? "", /^Write on tea, kind\.$/m);
     const [recent] = Object(await server.api("copilot/job/recent")).jobs;
     assert.deepEqual(recent.inputs, { topic: "tea" });

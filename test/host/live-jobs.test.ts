@@ -83,6 +83,25 @@ describe("a job of a server", () => {
     );
   });
 
+  it("has a feed for each item of an Each, also of items that run at the same time", async (t) => {
+    const work: Work = {
+      kind: "Each",
+      items: { values: ["a", "b"] },
+      work: ref("t"),
+      parallel: true,
+    };
+    const rig = await makeLive(t, entryOf({ t: plain }, work), [done]);
+    const jobId = await run(rig);
+    const told = await story(rig, jobId);
+    assert.deepEqual(told.slice(0, 2), ["0 started", "0 started"]);
+    const ids = startsOf(rig, jobId);
+    assert.equal(new Set(ids).size, 2);
+    for (const id of ids) {
+      const task = callbacksOf(await drain(rig.live, "task", id));
+      assert.deepEqual(task.filter((name) => name === "taskSucceeded").length, 1, task.join());
+    }
+  });
+
   it("gives every event of its run in its journal feed, deltas included, and writes its journal", async (t) => {
     const { path } = await makeWorkspace(t);
     const journals = join(path, "journals");

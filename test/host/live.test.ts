@@ -174,21 +174,6 @@ describe("server-sent events", () => {
     await systemClock.sleep(1);
     assert.equal(waits, 1);
   });
-
-  it("wait for nothing any more after the client has gone", async () => {
-    const clock = new FakeClock();
-    const feed = new Feed({ clock });
-    const { body } = followFeed(feed, { names, clock });
-    const reader = body?.getReader();
-    const waiting = reader?.read();
-    await systemClock.sleep(0);
-    assert.equal(clock.waiting, 1);
-    await reader?.cancel();
-    assert.equal((await waiting)?.done, true);
-    await systemClock.sleep(0);
-    assert.equal(clock.waiting, 0);
-    feed.append({ a: 1 });
-  });
 });
 
 describe("a server that shuts down", () => {

@@ -7,27 +7,12 @@ import { amount, port } from "../../src/run/option-kinds.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
 import { executeRun } from "../../src/run/execute.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
+import { overridingLimits } from "../../src/entry/limits.ts";
 import { rehearsalSchema } from "../../src/rehearsal/format/rehearsal-schema.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-const limits = {
-  jobMinutes: 1,
-  taskMinutes: 1,
-  turnMinutes: 1,
-  idleMinutes: 1,
-  tokens: 99_999,
-  cost: 9,
-  modelCalls: 99,
-  loopIterations: 9,
-  parallel: 2,
-  activityHits: 9,
-  activities: 99,
-  callDepth: 9,
-  promptCharacters: 9999,
-  outputCharacters: 9999,
-  commandMinutes: 1,
-  commandIdleMinutes: 1,
-};
+/** A number is written where each one stands. */
+const limits = Object.fromEntries(Object.keys(overridingLimits).map((name) => [name, 1]));
 const ref = { kind: "Ref", taskId: "t" };
 const flow =
   "# Workflow\n\n```mermaid\nflowchart TD\nSTART --> SET_A[A=1] --> SUCCESS\n```\n\n# Prompts\n";

@@ -9,7 +9,6 @@ import { calls, entryOf, models, ref } from "../rig/server-fixtures.ts";
 /** A model id chooses the script. */
 const plays: Readonly<Record<string, readonly unknown[]>> = {
   talks: ["Hello!", "Hello again!", "And again!"],
-  thinks: [{ reasoning: "What shall I say?", text: "Good morning." }],
   reads: [calls({ name: "view", arguments: { path: "${workingDirectory}/note.txt" } })],
   fails: [{ error: { status: 400, message: "a bad request" } }, "I am back."],
   hangs: [{ text: "I begin", hang: true }],
@@ -54,11 +53,6 @@ function normal(answers: readonly Answer[]): Answer[] {
 }
 
 describe("copilot/session/start", { concurrency: true }, () => {
-  it("refuses a model that nobody knows", async () => {
-    const answer = await server.post("copilot/session/start/nobody", server.workingDirectory);
-    assert.deepEqual(answer, { error: "ModelIdNotFound" });
-  });
-
   it("needs a working directory that is absolute and exists", async () => {
     const start = (folder: string): Promise<Answer> =>
       server.post("copilot/session/start/talks", folder);
@@ -92,17 +86,6 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     assert.ok(again.some((one) => one["completeContent"] === "Hello again!"));
   });
 
-  it("gives reasoning before the message", async () => {
-    const id = await server.startSession("thinks");
-    const answers = normal(await ask(id));
-    assert.equal(answers.length, 9);
-    assert.deepEqual(answers.slice(1, 4), [
-      { callback: "onStartReasoning", reasoningId: "id" },
-      { callback: "onReasoning", reasoningId: "id", delta: "What shall I say?" },
-      { callback: "onEndReasoning", reasoningId: "id", completeContent: "What shall I say?" },
-    ]);
-  });
-
   it("gives a tool call with its arguments and its result", async () => {
     const id = await server.startSession("reads");
     const answers = await ask(id);
@@ -128,13 +111,6 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     assert.match(String(answers.at(-1)?.["sessionError"]), /a bad request/);
     assert.deepEqual(await server.post(`${feed}/query`, "Again"), {});
     await server.takeUntil(feed, (one) => one["completeContent"] === "I am back.");
-  });
-
-  it("says so if there is no response, and another call goes on waiting", async () => {
-    const id = await server.startSession("talks");
-    const feed = `copilot/session/${id}`;
-    assert.deepEqual(await server.get(`${feed}/live`), { error: "HttpRequestTimeout" });
-    assert.equal((await ask(id)).at(-1)?.["callback"], "onIdle");
   });
 
   it("refuses a second call while one waits, which still gets its response", async () => {
