@@ -183,7 +183,9 @@ export class RunView {
   runId = "";
   /** The number of its events, and the times of the first and the latest one. */
   events = 0;
+  /** When the first event that is known happened, in milliseconds since 1970; 0 before it. */
   firstAt = 0;
+  /** When the latest event that is known happened, in milliseconds since 1970; 0 before one. */
   lastAt = 0;
   /** The planned work; undefined until the run has started. */
   plan: RunPlan | undefined;

@@ -66,6 +66,16 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       assert.equal(result.outputs["reported-document"], "docs/greeting.md");
       assert.match(result.summary, /```mermaid/);
       assert.ok(result.commands.some(({ name }) => name === "notice"));
+      assert.deepEqual(api.requests, [], "a rehearsal asks GitHub nothing");
+      const { rehearse: _, ...live } = inputs;
+      const asked = await runBundledStep(t, {
+        workspace: workspace.path,
+        event: "issue-comment-stranger",
+        apiUrl: api.url,
+        inputs: { ...live, "github-token": "ghs_0123456789abcdef" },
+        main: join(bundle.dist, "index.js"),
+      });
+      assert.match(asked.raw, /stranger, who has no write access/);
       assert.ok(api.requests.length > 0);
       const main = join(bundle.dist, "post", "index.js");
       const post = await runPost(workspace.path, result.state, main);

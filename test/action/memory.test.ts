@@ -67,7 +67,7 @@ describe("the memory of a job", () => {
     assert.equal(foreign.code, 0, foreign.raw);
     assert.match(
       foreign.summary,
-      /Not added to .*\. A rehearsal, a part of a job and a run for strangers keep no notes/,
+      /Not added to .*\. Rehearsals, parts of a job and runs for untrusted users keep no notes/,
     );
     assert.equal(await kept(), both);
   });

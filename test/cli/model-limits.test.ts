@@ -164,11 +164,7 @@ describe("calls in the queue of a model server", () => {
     });
     assert.equal(code, 0, stdout);
     assert.equal(requests.length, 4);
-    assert.equal(
-      stdout.match(/wait for each other: .* lower limits\.parallel/g)?.length,
-      1,
-      stdout,
-    );
+    assert.equal(stdout.match(/calls are queuing: .* lower limits\.parallel/g)?.length, 1, stdout);
   });
 
   it("are silent if none is answered", async (t) => {
@@ -179,6 +175,6 @@ describe("calls in the queue of a model server", () => {
     });
     assert.equal(code, 1);
     assert.match(stdout, /was silent for 1\.2 s \(limits\.idleMinutes\)/);
-    assert.doesNotMatch(stdout, /wait for each other/);
+    assert.doesNotMatch(stdout, /are queuing/);
   });
 });

@@ -204,7 +204,7 @@ describe("agent-jobs rehearse", () => {
     });
     const cwd = workspace.path;
     const none = await runCli(["rehearse", "--coverage", "-t", "none|loops"], { cwd });
-    assert.match(none.stdout, /0 of 2\n.*not reached: items of the Each over "a" \(work 0\)\n/);
+    assert.match(none.stdout, /0 of 2\n.*not reached: items of the Each over "a" \(step 0\)\n/);
     assert.match(none.stdout, /loops\.json, job: 3 of 3\n/);
     const all = await cliExits(0, ["rehearse", "--coverage", "--update", "-t", "none|some"], {
       cwd,

@@ -339,7 +339,7 @@ describe("plan, run --shard and merge", () => {
     const files = { "jobs.json": entry, "flow.wf.md": workflow };
     const { path: cwd } = await makeWorkspace(t, files);
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [["plan", "jobs.json", "main"], /--journal is missing/],
+      [["plan", "jobs.json", "main"], /--journal is required/],
       [["plan", "jobs.json", "main", "--shards", "257", "--journal", "p"], /from 1 to 256/],
       [["plan", "jobs.json", "alone", "--journal", "p"], /has no Each and no Par at its top/],
       [["run", "jobs.json", "main", "--shard", "1/2"], /--shard requires --resume/],

@@ -86,7 +86,7 @@ describe("a collector that", () => {
     );
     const { code, stderr } = await run(t, ["--otlp", "nowhere"]);
     assert.equal(code, 2);
-    assert.match(stderr, /--otlp must be an http or https address/);
+    assert.match(stderr, /--otlp <url>.* must be an http or https address/);
   });
 
   it("hangs is waited for less than two seconds, and its connections are ended", async (t) => {
