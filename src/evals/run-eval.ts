@@ -75,7 +75,7 @@ export async function runEval(
         { name: "budget", report: meter.report },
         { name: "expectations", report: (...event) => expectations.report(...event) },
       ],
-      ...(live || killsRuntime(script) ? {} : { runtimes }),
+      runtimes: live || killsRuntime(script) ? undefined : runtimes,
     };
     try {
       const prepared = await prepareRehearsal(options, script, (loaded, jobName) =>

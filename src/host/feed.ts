@@ -82,7 +82,6 @@ export class Feed {
   #lines: string[] = [];
   #size = 0;
   #last = 0;
-  #stage: "open" | "closed" | "disposed" = "open";
   #closedAt: number | undefined;
   readonly #waiting = new Set<() => void>();
   /** The part that was read last, because its other lines are read next. */
@@ -104,7 +103,7 @@ export class Feed {
 
   /** Nothing more comes. */
   get closed(): boolean {
-    return this.#stage !== "open";
+    return this.#closedAt !== undefined;
   }
 
   /** In milliseconds since 1970; undefined until then. */
@@ -127,7 +126,6 @@ export class Feed {
   /** Existing items can still be read and taken. */
   close(): void {
     if (this.closed) return;
-    this.#stage = "closed";
     this.#closedAt = this.#options.clock.now();
     if (this.#options.file !== undefined && this.#size > KEPT_AT_END) this.#keep(0);
     this.#wake();
@@ -135,7 +133,8 @@ export class Feed {
 
   /** Forgets everything and removes the file. */
   dispose(): void {
-    this.#stage = "disposed";
+    this.#closedAt ??= this.#options.clock.now();
+    this.#said = true;
     this.#options.file?.remove();
     this.#older = [];
     this.#lines = [];
@@ -146,7 +145,7 @@ export class Feed {
   /** The items after the number, at most `most`; none if there are none yet, or none any more. */
   read(after: number, most = AT_ONCE): readonly FeedItem[] {
     const next = Math.max(after, 0) + 1;
-    if (next > this.#last || this.#stage === "disposed") return [];
+    if (next > this.#last) return [];
     const part = this.#older.find(({ last }) => last >= next);
     const lines = part === undefined ? this.#lines : this.#linesOf(part);
     if (part !== undefined && lines === undefined) {
@@ -190,7 +189,7 @@ export class Feed {
   /** The next item that was not taken yet, waiting for it up to `milliseconds`. One caller at a time. */
   async take(milliseconds: number, signal?: AbortSignal): Promise<Taken> {
     if (this.#taking) return { kind: "busy" };
-    if (this.#said || this.#stage === "disposed") return { kind: "gone" };
+    if (this.#said) return { kind: "gone" };
     const taken = this.#taken - this.#firstKept + 1;
     // Only once it is half of them: to shift a long array moves all of it.
     if (this.#options.forgetTaken === true && taken > 0 && taken * 2 >= this.#lines.length)

@@ -13,7 +13,7 @@ import {
 } from "../entry/model.ts";
 import { changeOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
-import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import { newRunId, type Reporter } from "../events/sink.ts";
 import { createJournal } from "../journal/write.ts";
 import { plainName } from "../platform/output-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -43,7 +43,7 @@ import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { asOption, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
-import { incompleteText } from "./job-callbacks.ts";
+import { warnIncomplete } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { refuseParams } from "./refusals.ts";
@@ -115,7 +115,7 @@ export class HostedRuns {
       kept: [...recordFiles(records, environment), journals, feedsFolder].filter(
         (path) => path !== undefined,
       ),
-      onReporterFailure: warnOf,
+      onReporterFailure: warnIncomplete,
     });
     this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
   }
@@ -202,8 +202,8 @@ export class HostedRuns {
     const inputs = inputsOf(entry, { ...script?.inputs, ...start.inputs }, asOption);
     const rehearses = script !== undefined;
     const { environment } = this.host;
-    const given = { ...start, environment, script, rehearses, write: asOption };
-    const begun = await beginJob(installed, settled, jobName, given);
+    const options = { ...start, environment, script, rehearses, write: asOption };
+    const begun = await beginJob(installed, settled, jobName, options);
     const { whole, past, userInput = start.userInput } = begun;
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
@@ -360,7 +360,9 @@ export class HostedRuns {
       end();
       throw error;
     }
-    void run.ended.then(({ reporterFailures }) => reporterFailures.forEach(warnOf)).finally(end);
+    void run.ended
+      .then(({ reporterFailures }) => reporterFailures.forEach(warnIncomplete))
+      .finally(end);
     return run;
   }
 
@@ -392,8 +394,4 @@ function openJournalIn(folder: string, jobName: string, runId: string, now: numb
     };
     return { name: "journal", essential: true, report };
   }
-}
-
-export function warnOf(failure: ReporterFailure): void {
-  process.emitWarning(incompleteText(failure), "AgentJobsWarning");
 }

@@ -222,3 +222,7 @@ export async function jobResult({ runId, view, ended }: HostRun): Promise<JobRes
 export function incompleteText({ reporter, message }: ReporterFailure): string {
   return `The ${reporter} is incomplete: ${message}`;
 }
+
+export function warnIncomplete(failure: ReporterFailure): void {
+  process.emitWarning(incompleteText(failure), "AgentJobsWarning");
+}

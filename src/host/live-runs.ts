@@ -9,7 +9,8 @@ import type { OfferedModel } from "../sessions/offered-models.ts";
 import { OwnSession, type SessionState } from "./session-feeds.ts";
 import { Feed, FeedFile, type Taken } from "./feed.ts";
 import type { HostRun } from "../run/host.ts";
-import { warnOf, type HostedRuns } from "./hosted-runs.ts";
+import type { HostedRuns } from "./hosted-runs.ts";
+import { warnIncomplete } from "./job-callbacks.ts";
 import {
   describeWorkflowJobs,
   maskedTexts,
@@ -351,7 +352,7 @@ export class LiveRuns {
     if (this.#warned) return;
     this.#warned = true;
     const message = `can't write to ${this.#runs.options.feedsFolder ?? ""}: ${problem}`;
-    warnOf({ reporter: "live feed", message, count: 1 });
+    warnIncomplete({ reporter: "live feed", message, count: 1 });
   }
 
   #notStarted(error: unknown): Refused {

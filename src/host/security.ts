@@ -17,7 +17,7 @@ export interface AccessOptions {
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
-interface AskedFor {
+interface AccessRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -51,7 +51,7 @@ export class Access {
   }
 
   /** Undefined for a request that may be answered; for `/?token=…` the cookie and the address without the token. */
-  check({ method, path, headers, token: given }: AskedFor): Response | undefined {
+  check({ method, path, headers, token: given }: AccessRequest): Response | undefined {
     const { host = "", origin } = headers;
     if (!this.#isOurs(host)) {
       return refuse(
@@ -155,7 +155,7 @@ export function page(status: number, title: string, text: string): Response {
   return new Response(body, { status, headers });
 }
 
-export function asksForPage({ method, path, headers }: Omit<AskedFor, "token">): boolean {
+export function asksForPage({ method, path, headers }: Omit<AccessRequest, "token">): boolean {
   return (
     method === "GET" && /\btext\/html\b/i.test(headers.accept ?? "") && !/^\/api(\/|$)/.test(path)
   );

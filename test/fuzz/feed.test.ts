@@ -95,7 +95,7 @@ for (const stored of [true, false]) {
         const feed = new Feed({
           clock: impatient,
           kept,
-          ...(stored ? { file: store } : {}),
+          file: stored ? store : undefined,
         });
         const all: string[] = [];
         const bytes: number[] = [];

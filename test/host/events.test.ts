@@ -41,7 +41,7 @@ async function inPieces(route: string, size: number): Promise<ServerEvent[]> {
   const read: ServerEvent[] = [];
   for (;;) {
     const last = read.at(-1);
-    const options = last === undefined ? {} : { lastEventId: last.id };
+    const options = { lastEventId: last?.id };
     let count = 0;
     for await (const event of server.events(route, options)) {
       read.push(event);

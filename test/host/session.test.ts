@@ -9,7 +9,6 @@ import { calls, entryOf, models, ref } from "../rig/server-fixtures.ts";
 /** A model id chooses the script. */
 const plays: Readonly<Record<string, readonly unknown[]>> = {
   talks: ["Hello!", "Hello again!", "And again!"],
-  thinks: [{ reasoning: "What shall I say?", text: "Good morning." }],
   reads: [calls({ name: "view", arguments: { path: "${workingDirectory}/note.txt" } })],
   fails: [{ error: { status: 400, message: "a bad request" } }, "I am back."],
   hangs: [{ text: "I begin", hang: true }],
@@ -85,17 +84,6 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     ]);
     const again = await ask(id);
     assert.ok(again.some((one) => one["completeContent"] === "Hello again!"));
-  });
-
-  it("gives reasoning before the message", async () => {
-    const id = await server.startSession("thinks");
-    const answers = normal(await ask(id));
-    assert.equal(answers.length, 9);
-    assert.deepEqual(answers.slice(1, 4), [
-      { callback: "onStartReasoning", reasoningId: "id" },
-      { callback: "onReasoning", reasoningId: "id", delta: "What shall I say?" },
-      { callback: "onEndReasoning", reasoningId: "id", completeContent: "What shall I say?" },
-    ]);
   });
 
   it("gives a tool call with its arguments and its result", async () => {
