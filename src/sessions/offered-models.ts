@@ -65,6 +65,18 @@ async function inTime<T>(
   }
 }
 
+function listIn(
+  provider: Provider,
+  environment: Environment,
+  clock: Clock,
+  milliseconds = answerMs,
+): Promise<unknown> {
+  return inTime(clock, milliseconds, async (signal): Promise<unknown> => {
+    const answer = await askForModels(provider.baseUrl, provider, environment, signal);
+    return answer.json();
+  });
+}
+
 /** Empty if it doesn't answer in time, or not with a list. */
 export async function modelsOfServer(
   provider: Provider,
@@ -72,10 +84,7 @@ export async function modelsOfServer(
   clock: Clock,
   milliseconds = answerMs,
 ): Promise<readonly ListedModel[]> {
-  const list = await inTime(clock, milliseconds, async (signal): Promise<unknown> => {
-    const answer = await askForModels(provider.baseUrl, provider, environment, signal);
-    return answer.json();
-  });
+  const list = await listIn(provider, environment, clock, milliseconds);
   const data = isRecord(list) ? list["data"] : undefined;
   const models = (Array.isArray(data) ? data : []).flatMap((model): [string, ListedModel][] => {
     if (!isRecord(model) || !isText(model["id"]) || model["id"] === "") return [];
@@ -106,7 +115,8 @@ export async function whyNoModels(
     if (answer.ok && isRecord(parsedJson(text)))
       return `${server} has no models. Pull one first, or load it.`;
     const versioned = { ...provider, baseUrl: `${baseUrl}/v1` };
-    if (!/\/v\d/.test(baseUrl) && (await modelsOfServer(versioned, environment, clock)).length > 0)
+    const list = /\/v\d/.test(baseUrl) ? undefined : await listIn(versioned, environment, clock);
+    if (isRecord(list) && "data" in list)
       return `${server} lists its models below /v1. Add /v1 to the base URL.`;
     const advice = [401, 403].includes(answer.status) ? "Check the key." : "Check the base URL.";
     return `${server} answered ${answer.status} to ${asks}${quoted(wordsOf(text))} ${advice}`;

@@ -126,6 +126,13 @@ describe("a server that lists no models", () => {
     });
   }
 
+  it("without /v1 in its address is told of it even if no model was pulled", async (t) => {
+    const { address } = await listing(t, { "/v1/models": [] });
+    const { path: cwd } = await makeWorkspace(t);
+    const { stderr } = await cliExits(1, ["models", "--provider-base-url", address], { cwd });
+    assert.match(stderr, /below \/v1\. Add \/v1 to the base URL/);
+  });
+
   it("is asked below /v1 of Anthropic's API, with or without it in the address", async (t) => {
     const { address, asked } = await listing(t, { "/v1/models": ["claude"] });
     const { path: cwd } = await makeWorkspace(t);
