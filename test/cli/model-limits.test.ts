@@ -59,7 +59,7 @@ function ofOllama(loadedWith?: number, ofCloud?: object): Case {
     models: [{ id: "m:latest", owned_by: "library" }],
     others: {
       "/api/ps": () => ({ models: loaded }),
-      "/api/show": ofCloud ?? { model_info: { "qwen2.context_length": 32_768 } },
+      "/api/show": () => ofCloud ?? { model_info: { "qwen2.context_length": 32_768 } },
       ...(ofCloud === undefined ? { "/api/generate": load } : {}),
     },
   };

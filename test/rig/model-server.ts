@@ -91,7 +91,7 @@ export interface ModelServerOptions {
   readonly keep?: boolean;
   /** The models that it lists: an id, or all that is listed of it. */
   readonly models?: readonly (string | object)[];
-  readonly others?: Readonly<Record<string, object | (() => object)>>;
+  readonly others?: Readonly<Record<string, () => object>>;
 }
 
 export async function startModelServer(
@@ -116,7 +116,7 @@ export async function startModelServer(
     const other = listed ? { data } : others[incoming.url ?? ""];
     if (other !== undefined) {
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify(typeof other === "function" ? (other as () => object)() : other));
+      response.end(JSON.stringify(typeof other === "function" ? other() : other));
       return;
     }
     const request = record(count, incoming, await text(incoming));
