@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{setImmediate}from"node:timers/promises";var longest=10;async function nextRound(){await setImmediate()}var Breath=class{#since=performance.now();get isDue(){return performance.now()-this.#since>=longest}async take(){await nextRound(),this.#since=performance.now()}};function readCalmly(stream,take){stream.on("data",piece=>{take(piece),stream.pause(),nextRound().then(()=>stream.resume())})}export{nextRound,Breath,readCalmly};
