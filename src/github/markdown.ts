@@ -213,8 +213,9 @@ class Writer {
           open.pop();
           const around = open.at(-1) ?? root;
           const { markup } = token;
-          if (around !== target && target.length > 0)
-            around.push({ kind: "written", value: markup + written(target) + markup });
+          const inside = around === target ? "" : written(target);
+          if (inside.trim() !== "")
+            around.push({ kind: "written", value: markup + inside + markup });
           break;
         }
         case "link_open":
@@ -230,7 +231,7 @@ class Writer {
           add("text", harmless(token.content).replaceAll("\n", " "));
       }
     }
-    return written(root);
+    return written(root).replace(tildeFence, (tildes) => literal(tildes));
   }
 
   #link(
@@ -279,6 +280,9 @@ function joined(pieces: readonly Piece[]): readonly Piece[] {
   }
   return result;
 }
+
+/** Nested strikethrough may begin a line with what opens a block of code. */
+const tildeFence = /(?<=^[^\S\n]*)~{3,}/gm;
 
 /** All that GitHub looks for consists of these characters. */
 const visibleWord = /[!-~]+/g;

@@ -79,6 +79,8 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
       refuse("BadRequest", "The request target or the host is invalid.", securityHeaders),
   });
   server.on("request", (incoming, outgoing) => void answer(incoming, outgoing));
+  // Node would answer an unknown `Expect` header with 417 and no reason. It is ignored instead.
+  server.on("checkExpectation", (incoming, outgoing) => void answer(incoming, outgoing));
   return { url: `http://${asHost(hostname)}:${port}/`, stop, ended };
 }
 

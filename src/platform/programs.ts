@@ -43,6 +43,8 @@ export interface StartOptions {
   /** Receives what the program prints, as it comes. Not with `output`. */
   readonly onOutput?: (piece: Buffer, stream: OutputStream) => void;
   readonly messages?: boolean;
+  /** The program ends for us when its pipes are closed, so no output is lost, however busy this process is. Default: false. */
+  readonly wholeOutput?: boolean;
 }
 
 export type OutputStream = "stdout" | "stderr" | "messages";
@@ -71,7 +73,7 @@ export function startProgram(
   options: StartOptions,
 ): StartedProgram {
   const { cwd, env, output, input, conversation = false, keepsRunning = true } = options;
-  const { onOutput, messages = false } = options;
+  const { onOutput, messages = false, wholeOutput = false } = options;
   // Its own process group, so that its children can be ended with it.
   const grouped = process.platform !== "win32";
   const files: number[] = [];
@@ -145,7 +147,7 @@ export function startProgram(
     child.once("error", (error) => finish(failedStart(error)));
     child.once("exit", (code, by) => {
       const closed = new Promise<void>((done) => child.once("close", () => done()));
-      void drained(closed, () => lastOutput).then(() => {
+      void (wholeOutput ? closed : drained(closed, () => lastOutput)).then(() => {
         if (code === null) finish({ kind: "killed", signal: by ?? undefined });
         else finish({ kind: "exited", code, stderr });
       });
@@ -221,6 +223,7 @@ export async function outputOf(
   const ended = await runToEnd(command, args, {
     ...options,
     signal,
+    wholeOutput: true,
     onOutput(piece, stream) {
       if (stream === "stderr") errors = (errors + piece.toString()).slice(-10_000);
       else printed.push(piece);

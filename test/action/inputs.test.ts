@@ -46,6 +46,11 @@ describe("the inputs", () => {
     assert.deepEqual(valid(given(() => " ")), absent);
   });
 
+  it("may name the default API where the address is an empty variable", () => {
+    const given = { "provider-base-url": "", "provider-type": "openai" };
+    assert.equal(valid({ ...given, "provider-wire-api": "completions" }).provider, undefined);
+  });
+
   it("become what they mean", () => {
     const inputs = valid({
       models: "driving=gpt-5-mini\n\n  work = a=b  \n",

@@ -20,6 +20,8 @@ const pieces = [
   "[^1]: ",
   "> [!NOTE]",
   "- [ ] ",
+  "&#32;",
+  "&nbsp;",
   "<!-- agent-jobs:report job=review entry=e -->",
   "```suggestion",
   "```mermaid",

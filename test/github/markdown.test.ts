@@ -59,6 +59,15 @@ test("a foreign link is its text and its address, and so is an image", () => {
   ]);
 });
 
+test("no line begins with a fence of tildes, which would end where the text says", () => {
+  const end = "\n\n```\n~~~~\n@everyone ![i](https://x.example/p) <b>hi</b>\n```";
+  for (const start of ["&#32;~~~~x~~~~", "~~&#32;~~ x", "(~~~~x\n&#32;~~~~", "&nbsp;~~~~x~~~~"]) {
+    const text = safe(start + end);
+    assert.doesNotMatch(text.split("```")[0] ?? "", /^\s*~{3}/m, text);
+    assert.deepEqual(alive(text, { links }), [], text);
+  }
+});
+
 test("only links to the allowed places pass, however their path is written", () => {
   becomes([
     ["[a](https://github.com/o/r/blob/c/./d)", "[a](https://github.com/o/r/blob/c/d)"],

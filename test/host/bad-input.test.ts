@@ -122,6 +122,12 @@ describe("a request", () => {
     }
     assert.equal((await ask("/api/test")).status, 200);
   });
+
+  it("may expect something unknown, which is ignored", async (t) => {
+    const { ask } = await serve(t);
+    const answer = await ask("/api/test", { headers: { Expect: "the-unexpected" } });
+    assert.equal(answer.status, 200);
+  });
 });
 
 it("the journals of a folder that was removed are refused with a reason", async (t) => {

@@ -227,7 +227,7 @@ class FlowRunner {
     const all = Object.hasOwn(answers, activity) ? (answers[activity] ?? []) : [];
     // A resumed run is given the answers of the earlier run again, or only those that it lacked.
     const earlier = this.#run.begun.answered?.get(activity) ?? [];
-    const repeats = earlier.every((text, index) => all[index] === text);
+    const repeats = all.every((text, at) => at >= earlier.length || text === earlier[at]);
     const given = all[repeats ? times : times - earlier.length];
     if (given !== undefined) return { kind: "answered", text: given };
     if (ask === undefined) return failed(missingAnswer(activity, times));

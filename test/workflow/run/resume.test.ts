@@ -174,6 +174,22 @@ CHECK_A -->|no| ASK_A`;
     assert.match(JSON.stringify((await again()).outcome), /Nobody answers/);
   });
 
+  it("asks again where the given answers end, though a person answered after them", async () => {
+    const flowchart = `START --> ASK_A[Ask: what?] --> SET_B[B={{B}}{{RESULT}}] --> CHECK_A{B == onepq}
+CHECK_A -->|no| ASK_A`;
+    const person = (answer: string) => {
+      const left = [answer];
+      return () => left.shift();
+    };
+    const first = { variables: { B: "" }, answers: { ASK_A: ["one"] } };
+    const { again } = await ofFailed(
+      flowchart,
+      { ...first, person: person("p") },
+      { ...first, person: person("q") },
+    );
+    assert.equal((await again()).outcome.kind, "succeeded");
+  });
+
   it("goes on at the prompt that crashed, in a called file too", async () => {
     const crashes = { model: () => undefined };
     const flowchart =
