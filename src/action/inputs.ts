@@ -238,12 +238,7 @@ function readInput(
 
 function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
-  const { providerType, providerWireApi, rehearse = "", ...others } = raw;
-  // A workflow whose address is an empty variable may name the defaults all the same.
-  const isGiven = (value: string | undefined, preset: string): boolean =>
-    value !== undefined && (baseUrl !== undefined || value !== preset);
-  const type = isGiven(providerType, "openai") ? providerType : undefined;
-  const wireApi = isGiven(providerWireApi, "completions") ? providerWireApi : undefined;
+  const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
   const { provider, problems: wrong } = readProvider({ baseUrl, apiKey, type, wireApi }, asInput);
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);

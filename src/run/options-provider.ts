@@ -1,4 +1,4 @@
-import { defined, urlOf } from "../text/guards.ts";
+import { urlOf } from "../text/guards.ts";
 import { type Provider, withDefaults, type ProviderOptions } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
@@ -29,17 +29,20 @@ export function readProvider(
   write: WriteName,
 ): { readonly provider: ProviderOptions | undefined; readonly problems: readonly string[] } {
   const address = write("provider-base-url");
-  const options = defined(others);
   if (baseUrl === undefined) {
-    const alone = Object.entries(optionOf).filter(([field]) => Object.hasOwn(options, field));
+    // A workflow whose address is an empty variable may name the defaults.
+    const defaults = withDefaults({ baseUrl: "" });
+    const alone = (["apiKey", "type", "wireApi"] as const).filter(
+      (field) => others[field] !== undefined && others[field] !== defaults[field],
+    );
     return {
       provider: undefined,
-      problems: alone.map(([, option]) => `${write(option)} needs ${address}.`),
+      problems: alone.map((field) => `${write(optionOf[field])} needs ${address}.`),
     };
   }
   const problem = addressProblem(baseUrl, write(optionOf.apiKey));
   return {
-    provider: withDefaults({ baseUrl, ...options }),
+    provider: withDefaults({ baseUrl, ...others }),
     problems: problem === undefined ? [] : [`${address} ${problem}.`],
   };
 }
