@@ -214,6 +214,8 @@ describe("a report", () => {
       await page.getByRole("checkbox").nth(3).check();
       const difference = page.getByRole("row", { name: /^From .* to / });
       assert.match(await difference.innerText(), /[+−]\S+ .*\([+−]\d+ %\)/);
+      const days = (await difference.innerText()).match(/(?<=[A-Z][a-z]{2} )\d+(?=,)/g) ?? [];
+      assert.ok(Number(days[0]) < Number(days[1]), `from the earlier run: ${days.join()}`);
       await page.getByRole("button", { name: "Duration" }).click();
       await page
         .getByRole("columnheader", { name: "Duration" })

@@ -185,7 +185,10 @@ function RunsTable({ runs, showJournals }: { runs: readonly ListedRun[]; showJou
           </tbody>
           <Sums
             runs={runs}
-            chosen={chosen.flatMap((id) => runs.find(({ runId }) => runId === id) ?? [])}
+            chosen={sortRuns(
+              runs.filter(({ runId }) => chosen.includes(runId)),
+              { key: "startTime", descending: false },
+            )}
             showJournals={showJournals}
           />
         </table>
@@ -275,7 +278,7 @@ function RunRow({
   );
 }
 
-/** The sums of all runs, and how the second of two chosen runs differs from the first. */
+/** The sums of all runs, and how the later of two chosen runs differs from the earlier. */
 function Sums({
   runs,
   chosen: [a, b],
