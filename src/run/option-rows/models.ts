@@ -1,0 +1,68 @@
+/** Models, the server that offers them, and the runtime. */
+import { providerTypes, wireApis } from "../../sessions/provider.ts";
+import * as kind from "../option-kinds.ts";
+import type { Rows } from "./row.ts";
+
+export const modelOptions = {
+  models: {
+    kind: kind.models,
+    help: "Another model for everything, or for a category of the entry.",
+    input:
+      "Another model for everything, or models for categories of the entry, one `category=id` per line.",
+    group: "Models",
+    flag: "--model <[category=]id>",
+    on: ["run", "serve", "action", "host"],
+  },
+  checkModels: {
+    kind: kind.flag,
+    help: "Checks first that the model server, or GitHub, offers the models of the entry.",
+    group: "Models",
+    flag: "--models",
+    conflicts: "rehearse",
+    on: ["run"],
+  },
+  providerType: {
+    kind: kind.choice(providerTypes),
+    help: "The type of your own model server. Default: `openai`.",
+    group: "Models",
+    flag: "--provider-type <type>",
+    on: ["run", "serve", "access", "action"],
+  },
+  providerBaseUrl: {
+    kind: kind.text,
+    help: "The address of your own model server, used instead of GitHub Copilot. It requires no GitHub token.",
+    risk: "the server sees everything that the agent reads.",
+    group: "Models",
+    flag: "--provider-base-url <url>",
+    on: ["run", "serve", "access", "action"],
+  },
+  providerApiKey: {
+    kind: kind.text,
+    help: "The key of the model server.",
+    input: "The key of the model server, from a secret.",
+    group: "Models",
+    flag: "--provider-api-key <key>",
+    env: "AGENT_JOBS_PROVIDER_API_KEY",
+    on: ["run", "serve", "access", "action"],
+  },
+  providerWireApi: {
+    kind: kind.choice(wireApis),
+    help: "The API of the model server. Default: `completions`.",
+    group: "Models",
+    flag: "--provider-wire-api <api>",
+    on: ["run", "serve", "access", "action"],
+  },
+  runtimePath: {
+    kind: kind.filled,
+    help: "The path of the Copilot runtime.",
+    input: "The path of the Copilot runtime, which may be outside the workspace.",
+    without: {
+      cli: "COPILOT_CLI_PATH, then the installed package",
+      action: "an installed one, or a new installation",
+    },
+    risk: "the action executes this file.",
+    group: "Models",
+    flag: "--runtime-path <path>",
+    on: ["run", "serve", "access", "action", "host"],
+  },
+} as const satisfies Rows;
