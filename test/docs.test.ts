@@ -19,12 +19,12 @@ const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
 
 describe("the pages for users", () => {
-  it("have at most 25,500 words together, and 3,500 each", () => {
+  it("have at most 27,000 words together, and 3,500 each", () => {
     const pages = readdirSync(new URL("docs", root)).filter((name) => name.endsWith(".md"));
     const words = ["README.md", ...pages.map((name) => `docs/${name}`)].map(
       (name) => [name, wordsOf(read(name))] as const,
     );
-    assert.ok(words.reduce((sum, [, count]) => sum + count, 0) <= 25_500, String(words));
+    assert.ok(words.reduce((sum, [, count]) => sum + count, 0) <= 27_000, String(words));
     assert.deepEqual(
       words.filter(([, count]) => count > 3_500),
       [],
