@@ -18,6 +18,7 @@ import type {
   ChangedFile,
   JobFingerprints,
   PlannedChange,
+  PlannedInstructions,
   PlannedLeaf,
   PlannedLimit,
   PlannedLimits,
@@ -44,6 +45,9 @@ export interface RunSpec {
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
   readonly change?: RunChange;
+  readonly instructions?: PlannedInstructions;
+  /** Instructions of the repository for a task. */
+  readonly instructionsOf?: (taskId: string) => string | undefined;
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   /** By the ids of models. */
@@ -168,6 +172,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     origin: spec.origin,
     inputs: spec.inputs,
     change: spec.change?.planned,
+    instructions: spec.instructions,
     traceparent: spec.traceparent,
     work,
   };

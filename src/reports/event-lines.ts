@@ -2,7 +2,7 @@
 import { oneLine } from "../text/harmless-text.ts";
 import { clockText, countText, plural, tookText } from "../text/numbers.ts";
 import type { ActionEnded, ActionEvent, EndedStatus } from "../events/action.ts";
-import { andChange, plannedWorks } from "../events/plan.ts";
+import { andChange, andInstructions, plannedWorks } from "../events/plan.ts";
 import {
   decisionText,
   decisionTraits,
@@ -135,7 +135,7 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
 export function startOfJob(event: RunStarted, where = ""): string {
   const steps = plural(plannedWorks(event.work).length, "step");
   const mark = event.rehearsed === true ? " (rehearsal)" : "";
-  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}`;
+  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}`;
 }
 
 function answerOf(

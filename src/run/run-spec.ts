@@ -23,6 +23,7 @@ import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow, modelLimitsOf 
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
+import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
@@ -54,6 +55,7 @@ export interface Run extends FlowInputs {
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
+  readonly instructions?: Instructions | undefined;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly memory?: PlannedMemory | undefined;
@@ -114,6 +116,10 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     userInput,
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...ofChange,
+    ...defined({
+      instructions: run.instructions?.planned,
+      instructionsOf: run.instructions?.of,
+    }),
     values: {
       ...ofChange.values,
       ...inputValues(inputs),
