@@ -24,6 +24,7 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
+import type { Conversation } from "../events/conversation.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
@@ -44,6 +45,7 @@ export interface RunSpec {
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
   readonly change?: RunChange;
+  readonly conversation?: Conversation;
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   /** By the ids of models. */
@@ -168,6 +170,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     origin: spec.origin,
     inputs: spec.inputs,
     change: spec.change?.planned,
+    conversation: spec.conversation,
     traceparent: spec.traceparent,
     work,
   };

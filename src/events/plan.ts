@@ -8,6 +8,7 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
+import { conversation } from "./conversation.ts";
 import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
 import * as is from "../document/describe.ts";
@@ -197,6 +198,8 @@ export const plan = {
   actionTasks: is.optional(is.list(is.text)),
   /** The change that the job is about, if it uses it. */
   change: is.optional(change),
+  /** The earlier findings of the job, if it uses them. */
+  conversation: is.optional(conversation),
   outputs: is.optional(outputs),
   origin: is.optional(origin),
   inputs: is.optional(is.dictionary(is.text)),

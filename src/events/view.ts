@@ -223,6 +223,14 @@ function applyWithoutDecision(view: RunView, event: RunEvent): void {
       if (first) givenOf(view, event.work)?.findings.splice(0);
       return keepRefused(view, event.work, ({ kind }) => !first || kind === "verdict", refused);
     }
+    case "finding.resolved": {
+      const { finding: key, reason, first } = event;
+      return add(givenOf(view, event.work)?.resolved, { key, reason }, first);
+    }
+    case "reply.given": {
+      const { finding: key, message, first } = event;
+      return add(givenOf(view, event.work)?.replies, { key, message }, first);
+    }
     case "proposal.made":
       return add(givenOf(view, event.work)?.proposals, event.proposal, event.first);
     case "note.added":
@@ -300,6 +308,8 @@ function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
         verdict: undefined,
         refused: [],
         proposals: [],
+        resolved: [],
+        replies: [],
       };
   // Sorted by the time of the last output.
   view.given.delete(key);

@@ -2,6 +2,7 @@ import type { CollectedOutputs } from "../outputs/collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import type { DiffFile, Made, NewReview, OwnThread } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
+import { defined } from "../text/guards.ts";
 import { fenceOf, harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import {
@@ -174,9 +175,10 @@ export function reviewOf(content: ReviewContent): Review {
 }
 
 function commentBody(finding: Finding, publisher: Publisher, isWhole: boolean): string {
-  const { severity, title, message, rule, suggestion, fingerprint } = finding;
+  const { severity, title, message, rule, suggestion, fingerprint, lineDigest } = finding;
   const name = title === undefined ? "" : `: ${safeCell(title, { maxLength: 200 })}`;
-  return bodyOf(markerLine(publisher, { kind: "finding", key: fingerprint }), [
+  const ofFinding = { key: fingerprint, rule, severity, ...defined({ text: lineDigest }) };
+  return bodyOf(markerLine(publisher, { kind: "finding", ...ofFinding }), [
     `**${severitySigns[severity]} ${severity}**${name}`,
     safeText(message, MAX_COMMENT, publisher),
     suggestion === undefined ? "" : suggestionBlock(suggestion, isWhole),
