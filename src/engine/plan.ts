@@ -25,6 +25,7 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
+import type { Conversation } from "../events/conversation.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
@@ -48,6 +49,7 @@ export interface RunSpec {
   readonly instructions?: PlannedInstructions;
   /** Instructions of the repository for a task. */
   readonly instructionsOf?: (taskId: string) => string | undefined;
+  readonly conversation?: Conversation;
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   /** By the ids of models. */
@@ -173,6 +175,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     inputs: spec.inputs,
     change: spec.change?.planned,
     instructions: spec.instructions,
+    conversation: spec.conversation,
     traceparent: spec.traceparent,
     work,
   };

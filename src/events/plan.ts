@@ -8,6 +8,7 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
+import { conversation } from "./conversation.ts";
 import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
 import * as is from "../document/describe.ts";
@@ -215,6 +216,8 @@ export const plan = {
   change: is.optional(change),
   /** Files of the repository that tasks got as instructions. */
   instructions: is.optional(instructions),
+  /** The earlier findings of the job, if it uses them. */
+  conversation: is.optional(conversation),
   outputs: is.optional(outputs),
   origin: is.optional(origin),
   inputs: is.optional(is.dictionary(is.text)),

@@ -100,6 +100,10 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
       return [said("result", JSON.stringify(event.result))];
     case "finding.reported":
       return [findingLine(event.finding)];
+    case "finding.resolved":
+      return [said(`resolved ${nameOfPrevious(view, event.finding)}`, event.reason)];
+    case "reply.given":
+      return [said(`replied about ${nameOfPrevious(view, event.finding)}`, event.message)];
     case "verdict.given":
       return [verdictGiven(event.verdict)];
     case "output.refused":
@@ -130,6 +134,13 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
     case "session.ended":
       return [];
   }
+}
+
+/** `F1 (src/a.ts:3)` */
+function nameOfPrevious({ plan }: RunView, key: string): string {
+  const found = plan?.conversation?.findings.find((one) => one.key === key);
+  if (found === undefined) return "an earlier finding";
+  return `${found.id} (${found.path}${found.line === undefined ? "" : `:${found.line}`})`;
 }
 
 export function startOfJob(event: RunStarted, where = ""): string {
