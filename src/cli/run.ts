@@ -46,7 +46,7 @@ async function runPart(
       {
         ...signals,
         onStarted(save) {
-          if (options.htmlReport !== undefined) signals.onLastCall = save;
+          if (options.outputDir !== undefined) signals.onLastCall = save;
         },
       },
     );

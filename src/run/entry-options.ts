@@ -51,13 +51,12 @@ export function checkEntryOptions(
 export function checkFlowOptions(
   entry: PreparedEntry,
   jobName: string,
-  { answers = {}, history }: Pick<Fields, "answers" | "history">,
+  { answers = {} }: Pick<Fields, "answers">,
   write: WriteName,
 ): void {
-  const option = Object.keys(answers).length > 0 ? "answer" : "history";
-  if ((option === "history" && history === undefined) || hasFlow(entry, jobName)) return;
+  if (Object.keys(answers).length === 0 || hasFlow(entry, jobName)) return;
   throw new UsageError(
-    `${write(option)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
+    `${write("answer")} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
   );
 }
 

@@ -50,7 +50,7 @@ import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/own-file.ts";
 import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
-import { checkRecords, recordFiles } from "./records.ts";
+import { checkRecords, recordFiles, recordPaths, type RecordPaths } from "./records.ts";
 import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
@@ -188,6 +188,7 @@ export interface PreparedRun extends Run {
   /** The folder that `workingDirectory` is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
+  readonly recordPaths: RecordPaths;
   readonly warnings: readonly Diagnostic[];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
@@ -222,7 +223,8 @@ async function prepareLoaded(
 ): Promise<PreparedRun> {
   const { resume, write = asFlag, env = [], environment, live = false } = options;
   const rehearses = script !== undefined && !live;
-  checkRecords([loaded.file, script?.file, resume], options);
+  const paths = recordPaths(options, hasFlow(loaded.entry, jobName));
+  checkRecords([loaded.file, script?.file, resume], paths);
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
@@ -291,7 +293,8 @@ async function prepareLoaded(
     ask: options.asker,
     entryFile: options.entryName ?? loaded.file,
     isolateServers: options.isolateServers,
-    records: recordFiles(options, environment).map((path) => resolve(path)),
+    recordPaths: paths,
+    records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
     change,
     past,

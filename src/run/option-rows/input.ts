@@ -91,10 +91,7 @@ export const inputOptions = {
   history: {
     kind: kind.filled,
     help: "The folder for a Markdown file of each step of a workflow.",
-    risk: "the files contain what the agent and the commands read.",
-    group: "Workflows",
-    flag: "--history <dir>",
-    on: ["run", "action", "workflow"],
+    on: ["workflow"],
   },
   resume: {
     kind: kind.filled,
