@@ -9,7 +9,7 @@ import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
-import { changeOfStep, eventChange } from "../github/change.ts";
+import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
   filesOfBase,
@@ -338,6 +338,13 @@ export function runOptions(
     write,
     telemetry: telemetryTarget(environment),
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    instructionSource: async () => ({
+      commit: await trustedCommitOf(
+        { environment, github },
+        isBelieved || workTree.kind === "own" ? undefined : workTree.commit,
+      ),
+      read: (path, commit) => readIfThere(github, path, commit),
+    }),
     isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...namedTexts(setting),

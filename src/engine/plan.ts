@@ -18,12 +18,14 @@ import type {
   ChangedFile,
   JobFingerprints,
   PlannedChange,
+  PlannedInstructions,
   PlannedLeaf,
   PlannedLimit,
   PlannedLimits,
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
+import type { Conversation } from "../events/conversation.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
@@ -44,6 +46,10 @@ export interface RunSpec {
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
   readonly change?: RunChange;
+  readonly instructions?: PlannedInstructions;
+  /** Instructions of the repository for a task. */
+  readonly instructionsOf?: (taskId: string) => string | undefined;
+  readonly conversation?: Conversation;
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   /** By the ids of models. */
@@ -168,6 +174,8 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     origin: spec.origin,
     inputs: spec.inputs,
     change: spec.change?.planned,
+    instructions: spec.instructions,
+    conversation: spec.conversation,
     traceparent: spec.traceparent,
     work,
   };

@@ -18,10 +18,24 @@ export const finding = is.record({
   /** Replaces the lines; an empty one deletes them. */
   suggestion: is.optional(is.text),
   task: is.text,
-  /** A hash of the path, the text of the line and the message: it stays when the line moves. */
+  /** The identity of the finding: a hash of its rule, its path, the text of its line and its place among equal lines, or the fingerprint of the earlier finding that it is. */
   fingerprint: is.text,
+  /** A digest of the text of its first line, which tells later runs whether the line is still there. */
+  lineDigest: is.optional(is.text),
 });
 export type Finding = TypeOf<typeof finding>;
+
+export interface ResolvedFinding {
+  /** The key of an earlier finding. */
+  readonly key: string;
+  readonly reason: string;
+}
+
+export interface GivenReply {
+  /** The key of an earlier finding. */
+  readonly key: string;
+  readonly message: string;
+}
 
 /** The opinion of a job about the change, apart from whether its agents worked. */
 export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });

@@ -1,7 +1,9 @@
 import type { CollectedOutputs } from "../outputs/collect.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import type { DiffFile, Made, NewReview, OwnThread } from "./github-port.ts";
+import type { DiffFile, Made, NewReview } from "./github-port.ts";
+import type { ReviewThread } from "./review-threads.ts";
 import { GithubFailure } from "./github-api.ts";
+import { defined } from "../text/guards.ts";
 import { fenceOf, harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import {
@@ -32,9 +34,11 @@ export async function deliverReview(
   const resolved: Delivery[] = [];
   const made = await attempt(delivering, writing, async () => {
     const { findings } = collected;
-    const threads = await github.ownThreads(number);
+    const ownThreads = async (): Promise<readonly ReviewThread[]> =>
+      (await github.threads(number)).filter(({ first }) => first.isOurs);
+    const threads = await ownThreads();
     resolved.push(...(await resolveGone(delivering, number, threads, collected)));
-    const posted = new Set(threads.flatMap(({ body }) => ours(body, "finding")?.key ?? []));
+    const posted = new Set(threads.flatMap(({ first }) => ours(first.body, "finding")?.key ?? []));
     const isPosted = async (fingerprint: string): Promise<boolean> => {
       for (const body of await github.ownReviews(number))
         for (const one of ours(body, "review")?.fingerprints ?? []) posted.add(one);
@@ -56,7 +60,7 @@ export async function deliverReview(
         if (made !== undefined) return made;
         // GitHub doesn't say which of the lines it refuses, so each of them is sent by itself.
         const there = new Set(
-          (await github.ownThreads(number)).flatMap(({ body }) => ours(body, "finding")?.key ?? []),
+          (await ownThreads()).flatMap(({ first }) => ours(first.body, "finding")?.key ?? []),
         );
         const places: string[] = [];
         for (const comment of review.comments) {
@@ -95,14 +99,14 @@ async function unlessInvalid(sent: Promise<Made>): Promise<Made | undefined> {
 async function resolveGone(
   delivering: Delivering,
   number: number,
-  threads: readonly OwnThread[],
+  threads: readonly ReviewThread[],
   { findings, complete }: CollectedOutputs,
 ): Promise<readonly Delivery[]> {
   if (!complete) return [];
   const current = new Set(findings.map(({ fingerprint }) => fingerprint));
   const deliveries: Delivery[] = [];
-  for (const { nodeId, body, isResolved } of threads) {
-    const key = delivering.ours(body, "finding")?.key;
+  for (const { nodeId, first, isResolved } of threads) {
+    const key = delivering.ours(first.body, "finding")?.key;
     if (key === undefined || isResolved || current.has(key)) continue;
     const writing = {
       what: `a finding that is gone from #${number}, resolved`,
@@ -174,9 +178,10 @@ export function reviewOf(content: ReviewContent): Review {
 }
 
 function commentBody(finding: Finding, publisher: Publisher, isWhole: boolean): string {
-  const { severity, title, message, rule, suggestion, fingerprint } = finding;
+  const { severity, title, message, rule, suggestion, fingerprint, lineDigest } = finding;
   const name = title === undefined ? "" : `: ${safeCell(title, { maxLength: 200 })}`;
-  return bodyOf(markerLine(publisher, { kind: "finding", key: fingerprint }), [
+  const ofFinding = { key: fingerprint, rule, severity, ...defined({ text: lineDigest }) };
+  return bodyOf(markerLine(publisher, { kind: "finding", ...ofFinding }), [
     `**${severitySigns[severity]} ${severity}**${name}`,
     safeText(message, MAX_COMMENT, publisher),
     suggestion === undefined ? "" : suggestionBlock(suggestion, isWhole),

@@ -5,11 +5,12 @@
 import { defined } from "../text/guards.ts";
 import { truncate, wholeCharacters } from "../text/truncate.ts";
 
-/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. The others are proposals. */
+/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. `reply`: an answer in its thread. The others are proposals. */
 export const markerKinds = [
   "report",
   "review",
   "finding",
+  "reply",
   "comment",
   "issue",
   "pull_request",
@@ -23,8 +24,13 @@ export interface Marker {
   readonly entry: string;
   /** The leg of a matrix that wrote it. */
   readonly leg?: string;
-  /** The fingerprint of a finding, or the digest of a proposal. */
+  /** The fingerprint of a finding, also of the one that a reply is about, or the digest of a proposal. */
   readonly key?: string;
+  /** Of a finding. */
+  readonly rule?: string;
+  readonly severity?: string;
+  /** `lineDigest` of a finding. */
+  readonly text?: string;
   readonly head?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
@@ -36,10 +42,13 @@ const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
-export function markerOf({ kind, job, entry, leg, key, head, fingerprints }: Marker): string {
-  const values = Object.entries({ job, entry, leg, key, head }).flatMap(([name, value]) =>
-    value === undefined ? [] : [` ${name}=${encoded(value)}`],
-  );
+const fields = ["job", "entry", "leg", "key", "head", "rule", "severity", "text"] as const;
+
+export function markerOf({ kind, fingerprints, ...marker }: Marker): string {
+  const values = fields.flatMap((name) => {
+    const value = marker[name];
+    return value === undefined ? [] : [` ${name}=${encoded(value)}`];
+  });
   if (fingerprints !== undefined) values.push(` fingerprints=${joined(fingerprints)}`);
   return `<!-- agent-jobs:${kind}${values.join("")} -->`;
 }
@@ -56,7 +65,7 @@ export function readMarker(body: string): Marker | undefined {
       return [name, value];
     }),
   );
-  const [job, entry, leg, key, head] = ["job", "entry", "leg", "key", "head"].map((name) =>
+  const [job, entry, leg, key, head, rule, severity, text] = fields.map((name) =>
     decoded(values.get(name)),
   );
   if (job === undefined || entry === undefined) return undefined;
@@ -64,7 +73,7 @@ export function readMarker(body: string): Marker | undefined {
     .get("fingerprints")
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
-  return { kind, job, entry, ...defined({ leg, key, head, fingerprints }) };
+  return { kind, job, entry, ...defined({ leg, key, head, rule, severity, text, fingerprints }) };
 }
 
 function joined(fingerprints: readonly string[]): string {

@@ -65,7 +65,7 @@ export function shown(value: unknown): string {
 }
 
 function findingFields(finding: Finding): ExpectedFinding {
-  const { headLine: _, fingerprint: _of, ...fields } = finding;
+  const { headLine: _, fingerprint: _of, lineDigest: _text, ...fields } = finding;
   return fields;
 }
 

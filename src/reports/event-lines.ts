@@ -2,7 +2,7 @@
 import { oneLine } from "../text/harmless-text.ts";
 import { clockText, countText, plural, tookText } from "../text/numbers.ts";
 import type { ActionEnded, ActionEvent, EndedStatus } from "../events/action.ts";
-import { andChange, plannedWorks } from "../events/plan.ts";
+import { andChange, andInstructions, plannedWorks } from "../events/plan.ts";
 import {
   decisionText,
   decisionTraits,
@@ -100,6 +100,10 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
       return [said("result", JSON.stringify(event.result))];
     case "finding.reported":
       return [findingLine(event.finding)];
+    case "finding.resolved":
+      return [said(`resolved ${nameOfPrevious(view, event.finding)}`, event.reason)];
+    case "reply.given":
+      return [said(`replied about ${nameOfPrevious(view, event.finding)}`, event.message)];
     case "verdict.given":
       return [verdictGiven(event.verdict)];
     case "output.refused":
@@ -132,10 +136,17 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
   }
 }
 
+/** `F1 (src/a.ts:3)` */
+function nameOfPrevious({ plan }: RunView, key: string): string {
+  const found = plan?.conversation?.findings.find((one) => one.key === key);
+  if (found === undefined) return "an earlier finding";
+  return `${found.id} (${found.path}${found.line === undefined ? "" : `:${found.line}`})`;
+}
+
 export function startOfJob(event: RunStarted, where = ""): string {
   const steps = plural(plannedWorks(event.work).length, "step");
   const mark = event.rehearsed === true ? " (rehearsal)" : "";
-  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}`;
+  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}`;
 }
 
 function answerOf(

@@ -46,6 +46,7 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
     userInput: plan?.userInput || null,
     inputs: plan?.inputs ?? null,
     change: changeOf(view),
+    instructions: plan?.instructions?.files ?? null,
     ...counters(view.totals),
     works: [...view.works.values()].map((work) => ({
       id: work.workId,

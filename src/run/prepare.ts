@@ -34,7 +34,7 @@ import {
   readingOf,
 } from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
-import { changeOfJob, type ChangeOptions } from "./job-change.ts";
+import { subjectOfJob, type ChangeOptions } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
   ALL_MODELS,
@@ -273,12 +273,12 @@ async function prepareLoaded(
     makes: isMade,
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
-  const changeWarnings: string[] = [];
-  const change = await changeOfJob({
+  const subjectWarnings: string[] = [];
+  const { change, instructions } = await subjectOfJob({
     entry,
     work: entry.jobs[jobName]?.work,
     outputs: outputsOf(entry, jobName),
-    onUnknown: (warning) => void changeWarnings.push(warning),
+    warn: (warning) => void subjectWarnings.push(warning),
     place: workspace,
     environment,
     sandbox: gitSandbox(entry, permissions),
@@ -294,7 +294,7 @@ async function prepareLoaded(
   let memory: PlannedMemory | undefined;
   try {
     release = lockJournal(options);
-    resumed?.checkHead(change?.head);
+    resumed?.checkSubject(change?.head, instructions?.planned.files);
     const { remembers = true } = options;
     const isWhole = fanOut?.kind !== "part";
     const isKept = remembers && isWhole && !rehearses;
@@ -313,6 +313,7 @@ async function prepareLoaded(
     records: recordFiles(options, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
     change,
+    instructions,
     past,
     fanOut,
     memory,
@@ -325,7 +326,7 @@ async function prepareLoaded(
     script,
     warnings: [
       ...loaded.warnings,
-      ...[...begun.notes, ...changeWarnings].map((reason): Diagnostic => ({
+      ...[...begun.notes, ...subjectWarnings].map((reason): Diagnostic => ({
         codePath: "",
         severity: "warning",
         reason,

@@ -6,6 +6,7 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { OutputChecks, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, ProviderSettings } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
+import type { Conversation } from "../events/conversation.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { version } from "../generated/version.ts";
@@ -23,6 +24,7 @@ import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow, modelLimitsOf 
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
+import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
@@ -54,6 +56,8 @@ export interface Run extends FlowInputs {
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
+  readonly instructions?: Instructions | undefined;
+  readonly conversation?: Conversation | undefined;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly memory?: PlannedMemory | undefined;
@@ -114,6 +118,11 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     userInput,
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...ofChange,
+    ...defined({
+      instructions: run.instructions?.planned,
+      instructionsOf: run.instructions?.of,
+    }),
+    conversation: run.conversation,
     values: {
       ...ofChange.values,
       ...inputValues(inputs),
@@ -189,7 +198,7 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
 /** `writers`: what the tasks may do, if only they can have changed files. Where there is a sandbox, it sees to that already. */
 function outputChecks(
   { environment, redactor, rehearses }: SpecHost,
-  { entry, workingDirectory: folder, change, origin, records = [] }: Run,
+  { entry, workingDirectory: folder, change, origin, conversation, records = [] }: Run,
   sandbox: "off" | undefined,
   writers: readonly Permissions[] | undefined,
 ): OutputChecks {
@@ -208,7 +217,8 @@ function outputChecks(
     ...(proposes && { prepare: async () => (await tree()).prepare(rehearses) }),
     async finding(value, task) {
       const { checkFinding } = await import("../outputs/check-finding.ts");
-      return checkFinding(value, task, async (path) => (await tree()).read(path));
+      const read = async (path: string) => (await tree()).read(path);
+      return checkFinding(value, task, read, conversation?.findings);
     },
     async proposal(value, allowed) {
       const { checkProposal } = await import("../outputs/check-proposal.ts");

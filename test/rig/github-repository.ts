@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
+import { GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
 interface Comment {
@@ -11,15 +12,6 @@ interface Comment {
   /** Default: the owner of the token. */
   readonly author: string;
   isMinimized: boolean;
-}
-
-interface Thread {
-  readonly id: string;
-  readonly path: string;
-  readonly line: number;
-  readonly body: string;
-  readonly author: string;
-  isResolved: boolean;
 }
 
 interface Item {
@@ -41,7 +33,7 @@ export interface Call {
 type Permission = "contents" | "issues" | "pull-requests";
 
 const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
-  [/resolveReviewThread/, [["contents", "pull-requests"]]],
+  [/resolveReviewThread/i, [["contents", "pull-requests"]]],
   [/minimizeComment/, [["issues"], ["pull-requests"]]],
   [/ \/repos\/octo\/shop\/git\//, [["contents"]]],
   [/ \/repos\/octo\/shop\/pulls/, [["pull-requests"]]],
@@ -76,7 +68,6 @@ export class GithubRepository {
   readonly me = "github-actions[bot]";
   readonly comments: Comment[] = [];
   readonly reviews: { readonly body: string; readonly author: string }[] = [];
-  readonly threads: Thread[] = [];
   readonly items: Item[] = [];
   readonly labels: string[] = [];
   readonly reviewers: string[] = [];
@@ -94,6 +85,8 @@ export class GithubRepository {
   readonly #trees = new Map<string, Readonly<Record<string, Buffer | null>>>();
   readonly #commits = new Map<string, string>();
   #ids = 100;
+  readonly conversation = new GithubThreads(this.me, () => (this.#ids += 1));
+  readonly threads = this.conversation.all;
 
   private constructor(options: RepositoryOptions) {
     this.#options = options;
@@ -196,6 +189,10 @@ export class GithubRepository {
       }
       case "POST /pulls/N/reviews":
         return this.#review(body, made);
+      case "POST /pulls/N/comments/N/replies":
+        return this.conversation.reply(rest, text("body")) && made;
+      case "PATCH /pulls/comments/N":
+        return this.conversation.update(rest, text("body")) && made;
       case "POST /issues/N/labels":
         this.labels.push(
           ...[...Object(body["labels"])].filter((label) => !this.labels.includes(label)),
@@ -286,17 +283,7 @@ export class GithubRepository {
 
   #review(body: Readonly<Record<string, unknown>>, made: object): object {
     this.reviews.push({ body: String(body["body"]), author: this.me });
-    const comments: readonly Readonly<Record<string, unknown>>[] = Object(body["comments"]);
-    for (const one of comments) {
-      this.threads.push({
-        id: `T${(this.#ids += 1)}`,
-        path: String(one["path"]),
-        line: Number(one["line"]),
-        body: String(one["body"]),
-        author: this.me,
-        isResolved: false,
-      });
-    }
+    this.conversation.add(Object(body["comments"]));
     return made;
   }
 
@@ -305,13 +292,11 @@ export class GithubRepository {
     const { id, before } = Object(variables);
     if (asked.startsWith("mutation")) {
       const comment = this.comments.find((one) => `C${one.id}` === id);
-      const thread = this.threads.find((one) => one.id === id);
       if (asked.includes("minimizeComment")) {
         if (comment !== undefined) comment.isMinimized = true;
         return { minimizeComment: { minimizedComment: comment ?? null } };
       }
-      if (thread !== undefined) thread.isResolved = true;
-      return { resolveReviewThread: { thread: thread ?? null } };
+      return this.conversation.mutate(asked, String(id));
     }
     const viewer = (author: string): object => ({ viewerDidAuthor: author === this.me });
     const page = (nodes: readonly object[]): object => {
@@ -332,13 +317,7 @@ export class GithubRepository {
       })),
     );
     const reviews = page(this.reviews.map(({ body, author }) => ({ body, ...viewer(author) })));
-    const reviewThreads = page(
-      this.threads.map(({ id: node, isResolved, body, author }) => ({
-        id: node,
-        isResolved,
-        comments: { nodes: [{ body, ...viewer(author) }] },
-      })),
-    );
+    const reviewThreads = page(this.conversation.nodes());
     const items = (isPullRequest: boolean): object =>
       page(
         this.items
