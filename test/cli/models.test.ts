@@ -202,7 +202,10 @@ describe("a run with --check-models", () => {
   it("doesn't start if there is nothing to check against, or nothing to check", async (t) => {
     const none = await run(t, []);
     assert.equal(none.code, 2);
-    assert.match(none.stderr, /none are listed.*Omit --check-models if the model server has no list/);
+    assert.match(
+      none.stderr,
+      /none are listed.*Omit --check-models if the model server has no list/,
+    );
     assert.equal(none.server.requests.length, 0);
     const rehearsed = await run(t, [], "e.yml", "--rehearse", "r.yml");
     assert.equal(rehearsed.code, 2);
