@@ -104,7 +104,7 @@ async function requireModels(
   if (offered.length === 0) {
     const reason = await whyNoneListed(options);
     throw new UsageError(
-      `${NONE_LISTED} ${reason} Omit ${write("models")} if the model server has no list.`,
+      `${NONE_LISTED} ${reason} Omit ${write("check-models")} if the model server has no list.`,
     );
   }
   for (const [category, id] of Object.entries(models)) {
