@@ -379,7 +379,10 @@ describe("the input output-dir", () => {
   it("is refused where no folder can be", async (t) => {
     const result = await playStep(t, { ...inputs, "output-dir": "entries/hello.yml" });
     assert.deepEqual([result.code, result.outputs["result"]], [1, "failure"], result.raw);
-    assert.match(result.outputs["reason"] ?? "", /output directory entries\/hello.yml would overwrite/);
+    assert.match(
+      result.outputs["reason"] ?? "",
+      /output directory entries\/hello.yml would overwrite/,
+    );
   });
 
   it("fails the step if the report is missing at the end", async (t) => {
