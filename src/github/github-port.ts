@@ -2,12 +2,9 @@
 import type { Origin, ProposedFile } from "../events/output-shapes.ts";
 import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
-<<<<<<< HEAD
-import { createPushPort, offlinePushPort } from "./push-port.ts";
-=======
 import { createGraphql } from "./graphql.ts";
+import { createPushPort, offlinePushPort } from "./push-port.ts";
 import { createThreadCalls } from "./review-threads.ts";
->>>>>>> main
 import { at, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {
