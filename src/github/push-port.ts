@@ -1,7 +1,6 @@
 /** The branch of a pull request, and commits on it, over GitHub's API. Every method rejects with an Error whose message can be shown to users. */
 import type { ProposedFile } from "../events/output-shapes.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
-import type { Made } from "./github-port.ts";
 import { at, sameRepository, sha, textAt } from "./webhook-event.ts";
 
 export interface PullBranch {
@@ -49,7 +48,13 @@ export function createPushPort(
       return textAt(await api.get(route, { commit_sha }), "message") ?? "";
     },
     /** GitHub signs it, and refuses it unless `head` is the head of the branch. */
-    async commitOnBranch({ branch, head, headline, body, files }: CommitOnBranch): Promise<Made> {
+    async commitOnBranch({
+      branch,
+      head,
+      headline,
+      body,
+      files,
+    }: CommitOnBranch): Promise<{ readonly url?: string | undefined }> {
       const additions = files.flatMap(({ path, content, encoding }) =>
         content === null
           ? []
