@@ -1,4 +1,4 @@
-import type { ItemSource, PreparedEntry, PreparedTask, Prompt, Work } from "./model.ts";
+import type { PreparedEntry, Prompt, Work } from "./model.ts";
 import { promptsOf, variablesIn } from "./prompt.ts";
 import { allWorks, commandsOf, leafWorks, taskWorks } from "./work.ts";
 
@@ -15,22 +15,28 @@ export function usesChange(entry: PreparedEntry, work: Work<number>): boolean {
     commands.some(({ run }) =>
       [run].flat().some((text) => text.includes("AGENT_JOBS_CHANGE_BASE")),
     ) ||
-    allWorks(work).some((part) => part.kind === "Each" && isOfChange(part.items)) ||
-    reachedTasks(entry, work).some((name) => isAboutChange(entry.tasks[name])) ||
-    leafWorks(work).some(
-      (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(namesChange),
-    )
+    allWorks(work).some((part) => part.kind === "Each" && "changedFiles" in part.items) ||
+    reachedTasks(entry, work).some(
+      (name) => entry.tasks[name]?.availability?.change !== undefined,
+    ) ||
+    namesVariable(entry, work, (name) => name.startsWith("change-"))
   );
 }
 
-function isOfChange(items: ItemSource): boolean {
-  return "changedFiles" in items || ("lines" in items && namesChange(items.lines));
-}
-
-function isAboutChange(task: PreparedTask | undefined): boolean {
-  return task?.availability?.change !== undefined || promptsOf(task).some(namesChange);
-}
-
-function namesChange(prompt: Prompt): boolean {
-  return variablesIn(prompt).some((name) => name.startsWith("change-"));
+/** Whether a prompt, the lines of an `Each` or a parameter of a workflow names such a variable. */
+export function namesVariable(
+  entry: PreparedEntry,
+  work: Work<number>,
+  isOne: (name: string) => boolean,
+): boolean {
+  const names = (prompt: Prompt): boolean => variablesIn(prompt).some(isOne);
+  return (
+    allWorks(work).some(
+      (part) => part.kind === "Each" && "lines" in part.items && names(part.items.lines),
+    ) ||
+    reachedTasks(entry, work).some((name) => promptsOf(entry.tasks[name]).some(names)) ||
+    leafWorks(work).some(
+      (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(names),
+    )
+  );
 }

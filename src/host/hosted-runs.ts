@@ -245,9 +245,9 @@ export class HostedRuns {
     const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
     const named = lent ?? start.workingDirectory;
     const place = await this.#place(work, named, session === undefined ? changes : undefined);
-    const { workingDirectory, change, instructions } = place;
+    const { workingDirectory, change } = place;
     const spec: TaskSpec = {
-      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change, instructions }),
+      ...runSpec(this.host, { ...settled, ...place, userInput }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       modelOverride,

@@ -6,12 +6,14 @@ import type { ChangeRange } from "../git/git-change.ts";
 import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
+import type { FailedCheck } from "../events/failed-checks.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import { failedChecksOfJob, type FailedChecksOptions } from "./failed-checks.ts";
 import {
   instructionsOfJob,
   namedInstructions,
@@ -21,7 +23,7 @@ import {
 import { UsageError, type WriteName } from "./options.ts";
 import type { WorkFolder } from "./workspace.ts";
 
-export interface ChangeOptions {
+export interface ChangeOptions extends FailedChecksOptions {
   /** Any name of a commit. The change is what `HEAD` has done since it left it. Default: the parent of `HEAD`. */
   readonly base?: string | undefined;
   /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
@@ -58,6 +60,7 @@ interface Wanted {
 export interface JobSubject {
   readonly change: JobChange | undefined;
   readonly instructions: Instructions | undefined;
+  readonly failedChecks: readonly FailedCheck[] | undefined;
 }
 
 /** Throws a `UsageError` if a part is unknown and the work needs it. Then `place` is removed. */
@@ -73,7 +76,7 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
       source: options.instructionSource,
       warn,
     });
-    return { change, instructions };
+    return { change, instructions, failedChecks: await failedChecksOfJob(wanted) };
   } catch (error) {
     await (change ?? place).remove();
     throw error;

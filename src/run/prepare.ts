@@ -276,7 +276,7 @@ async function prepareLoaded(
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
   const subjectWarnings: string[] = [];
-  const { change, instructions } = await subjectOfJob({
+  const subject = await subjectOfJob({
     entry,
     work: entry.jobs[jobName]?.work,
     outputs: outputsOf(entry, jobName),
@@ -288,6 +288,7 @@ async function prepareLoaded(
     options,
     write,
   });
+  const { change, instructions } = subject;
   let release = (): void => {};
   const cleanUp = async (): Promise<void> => {
     release();
@@ -315,8 +316,7 @@ async function prepareLoaded(
     recordPaths: paths,
     records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
-    change,
-    instructions,
+    ...subject,
     past,
     fanOut,
     memory,

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { GithubBranch, type BranchOptions } from "./github-branch.ts";
+import type { GithubChecks } from "./github-checks.ts";
 import { GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
@@ -44,6 +45,8 @@ const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Per
 ];
 
 export interface RepositoryOptions extends BranchOptions {
+  /** Its workflow runs. Default: none is known. */
+  readonly checks?: GithubChecks;
   readonly head: string;
   /** Default: 1001, that of the repository itself. */
   readonly headRepository?: number;
@@ -142,6 +145,8 @@ export class GithubRepository {
     const broken = this.#options.breaks?.(call);
     if (broken?.isDone === true) this.#do(call);
     if (broken !== undefined) return { answer: { message: "scripted" }, ...broken };
+    const ofChecks = this.#options.checks?.answer(call.path);
+    if (ofChecks !== undefined) return ofChecks;
     const answer = this.#do(call);
     if (answer === "exists")
       return { status: 422, answer: { message: "Reference already exists" } };

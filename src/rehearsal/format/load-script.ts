@@ -90,6 +90,7 @@ function scriptOf(value: RehearsalFile, file: string, reading: Reading): Script 
     ...defined({ workingDirectory: value.workingDirectory && beside(value.workingDirectory) }),
     ...(value.workspace && folderOf(value.workspace, reading)),
     ...(value.change && { change: changeOf(value.change, reading) }),
+    ...defined({ github: value.github }),
     models: models ?? {},
     limits: limits ?? {},
     rules: value.sessions.map((rule, index) => ruleOf(rule, ["sessions", index], reading)),

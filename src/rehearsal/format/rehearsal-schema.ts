@@ -18,7 +18,7 @@ import {
   type ConditionField,
 } from "./schema-parts.ts";
 import { outputFields } from "./output-fields.ts";
-import { change, workspace } from "./workspace.ts";
+import { change, github, workspace } from "./workspace.ts";
 
 const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
 
@@ -310,6 +310,7 @@ export const rehearsalSchema = {
     ),
     workspace,
     change,
+    github,
     models: map("Model ids by category. They override the entry's.", nonEmpty),
     permissions: {
       enum: ["read-only", "workspace", "all"],

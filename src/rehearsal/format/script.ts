@@ -3,7 +3,7 @@ import type { Change } from "../../git/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";
-import type { CommitFields } from "./workspace.ts";
+import type { CommitFields, GithubFields } from "./workspace.ts";
 import type { RehearsalFile, ReplyFields, RuleFields, ToolField } from "./rehearsal-schema.ts";
 import type { WorkFields } from "./rehearsal-schema.ts";
 import type { RunResult } from "./schema-parts.ts";
@@ -26,6 +26,7 @@ export interface Script extends Pick<RehearsalFile, Optional> {
   readonly include?: readonly string[];
   /** Absent: that of the workspace. */
   readonly change?: ScriptedChange;
+  readonly github?: GithubFields;
   readonly models: Readonly<Record<string, string>>;
   readonly limits: Limits;
   readonly rules: readonly Rule[];

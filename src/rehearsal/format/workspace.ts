@@ -1,4 +1,4 @@
-/** The folder that a rehearsal works in and the change that it is about. */
+/** The folder that a rehearsal works in, the change that it is about, and what GitHub has. */
 import { posix, win32 } from "node:path";
 import type { SchemaType } from "../../document/describe.ts";
 import { fileStatus } from "../../events/plan.ts";
@@ -73,6 +73,25 @@ export const change = {
   },
 } as const;
 
+export const github = {
+  type: "object",
+  description: "What GitHub would tell of the pull request or the workflow run.",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    failedChecks: list("The failed checks of $failed-checks. An empty list: none has failed.", {
+      type: "object",
+      additionalProperties: false,
+      required: ["name"],
+      properties: {
+        name: { ...nonEmpty, description: "The workflow, the job and the step." },
+        log: text("The end of its log."),
+      },
+    }),
+  },
+} as const;
+
+export type GithubFields = SchemaType<typeof github>;
 export type WorkspaceFields = SchemaType<typeof workspace>;
 export type CommitFields = NonNullable<WorkspaceFields["commits"]>[number];
 

@@ -35,6 +35,7 @@ export interface RecorderOptions {
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
   readonly change?: RehearsalFile["change"];
+  readonly github?: RehearsalFile["github"];
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits?: Limits;
