@@ -1,17 +1,20 @@
 import { truncate } from "../text/truncate.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
+import type { CommentCommand } from "./comment-command.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";
 
 interface Step {
   readonly inputs: Inputs;
   readonly core: RunnerCore;
+  readonly command?: CommentCommand | undefined;
 }
 
 export async function userInputOf(
-  { inputs, core }: Step,
+  { inputs, core, command }: Step,
   { userInputFile }: { readonly userInputFile?: string },
 ): Promise<string | undefined> {
+  if (command !== undefined && command.text !== "") return command.text;
   const raw =
     userInputFile === undefined
       ? inputs.userInput
