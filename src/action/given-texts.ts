@@ -1,13 +1,12 @@
 import { truncate } from "../text/truncate.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
-import type { CommentCommand } from "./comment-command.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";
 
 interface Step {
   readonly inputs: Inputs;
   readonly core: RunnerCore;
-  readonly command?: CommentCommand | undefined;
+  readonly command?: { readonly text: string } | undefined;
 }
 
 export async function userInputOf(

@@ -41,16 +41,12 @@ export interface Setting {
 const pathInputs = [
   ["userInputFile", "user-input-file"],
   ["workingDirectory", "working-directory"],
-  ["history", "history"],
   ["outputDir", "output-dir"],
   ["resume", "resume"],
   ["rehearse", "rehearse"],
   ["record", "record"],
   ["journal", "journal"],
-  ["htmlReport", "html-report"],
-  ["sarif", "sarif"],
   ["fromJournal", "from-journal"],
-  ["junit", "junit"],
 ] as const;
 
 type PathField = (typeof pathInputs)[number][0];

@@ -196,7 +196,6 @@ describe("a run with instructions", () => {
       sandbox: "off",
       permissions: "read-only",
       journal: out("journal.jsonl"),
-      htmlReport: out("report.html"),
       outputDir: out("files"),
     };
     await workspace.write(
