@@ -3,6 +3,9 @@ import { severities } from "../entry/outputs.ts";
 import * as is from "../document/describe.ts";
 import type { TypeOf } from "../document/describe.ts";
 
+/** The conversation can't be read here; the message says why. */
+export class ConversationUnknown extends Error {}
+
 export const conversationReply = is.record({
   author: is.text,
   text: is.text,

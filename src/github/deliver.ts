@@ -20,7 +20,7 @@ import {
 } from "./delivery.ts";
 import type { GithubPort, OwnComment } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import { readMarker } from "./markers.ts";
+import { readMarkerOf } from "./markers.ts";
 import { reportComment } from "./comments.ts";
 
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
@@ -48,19 +48,14 @@ export async function deliver(
   const moved = await outdated(origin, github);
   if (moved !== undefined) return [moved];
   const collected = collectOutputs(view, outputs);
+  const isWhole = outcome.kind === "succeeded" && collected.complete;
   const delivering: Delivering = {
-    about,
+    about: { ...about, reviewed: isWhole ? origin.head : undefined },
     github,
     options,
     deadline: deadlineOf(options),
     published: new Map(),
-    ours(body, kind) {
-      const marker = readMarker(body);
-      const isOfJob = marker?.job === about.job && marker.entry === about.entry;
-      // A marker without a leg is of a version that didn't know legs.
-      const isOfLeg = marker?.leg === undefined || marker.leg === origin.leg;
-      return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
-    },
+    ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
   const deliveries: Delivery[] = [];
   if (outputs.report?.comment !== undefined)
@@ -139,6 +134,7 @@ async function deliverReport(
       return skipped(what, "already published by this run or a later one");
     const body = reportComment({
       ...about,
+      reviewed: about.reviewed ?? last?.reviewed,
       outcome: outcomeOf(view),
       verdict,
       findings,

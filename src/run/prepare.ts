@@ -33,6 +33,11 @@ import {
 } from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
 import { changeOfJob, type ChangeOptions } from "./job-change.ts";
+import {
+  conversationOfJob,
+  type ConversationOptions,
+  type JobConversation,
+} from "./job-conversation.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
   ALL_MODELS,
@@ -57,7 +62,8 @@ import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
 import { workFolder } from "./working-copy.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions, ContinueOptions {
+export interface RunOptions
+  extends FieldsOn<"run">, ModelAccess, ChangeOptions, ConversationOptions, ContinueOptions {
   readonly entryFile: string;
   /** Names the entry in the journal and reports, if its file is only a copy. */
   readonly entryName?: string;
@@ -273,7 +279,18 @@ async function prepareLoaded(
     await (change ?? workspace).remove();
   };
   let memory: PlannedMemory | undefined;
+  let conversation: JobConversation | undefined;
   try {
+    conversation = await conversationOfJob({
+      entry,
+      jobName,
+      work: entry.jobs[jobName]?.work,
+      outputs: outputsOf(entry, jobName),
+      resumed: resumed?.conversation,
+      script,
+      options,
+      onUnknown: (warning) => void changeWarnings.push(warning),
+    });
     release = lockJournal(options);
     resumed?.checkHead(change?.head);
     const { remembers = true } = options;
@@ -294,6 +311,7 @@ async function prepareLoaded(
     records: recordFiles(options, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
     change,
+    conversation,
     past,
     fanOut,
     memory,
