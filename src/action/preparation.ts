@@ -9,7 +9,7 @@ import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
-import { changeOfStep, eventChange } from "../github/change.ts";
+import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
 import { originOf } from "../github/origin.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
@@ -18,6 +18,7 @@ import {
   type CentralFiles,
   type CommitFiles,
 } from "../github/commit-files.ts";
+import type { CommentCommand } from "./comment-command.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { copyEntry, copyFile, nameInRepository } from "./copied-files.ts";
 import { asInput, AUTO, isAct, type Environment, type Inputs } from "./inputs.ts";
@@ -34,21 +35,19 @@ export interface Setting {
   readonly workspace: string;
   readonly core: RunnerCore;
   readonly signal: AbortSignal;
+  /** The comment of the event, if it is the command that starts the job. */
+  readonly command: CommentCommand | undefined;
 }
 
 const pathInputs = [
   ["userInputFile", "user-input-file"],
   ["workingDirectory", "working-directory"],
-  ["history", "history"],
   ["outputDir", "output-dir"],
   ["resume", "resume"],
   ["rehearse", "rehearse"],
   ["record", "record"],
   ["journal", "journal"],
-  ["htmlReport", "html-report"],
-  ["sarif", "sarif"],
   ["fromJournal", "from-journal"],
-  ["junit", "junit"],
 ] as const;
 
 type PathField = (typeof pathInputs)[number][0];
@@ -154,7 +153,10 @@ export async function trustedSources(
     case "skipped":
       throw new Stop("skipped", [decision.reason]);
     case "refused": {
-      const { onRefused = decision.unattended ? "skip" : "fail" } = inputs;
+      // Anybody may write a command, and a failed run would be visible for everybody.
+      const isVain = setting.command !== undefined && decision.onlyStrangers === true;
+      const { unattended } = decision;
+      const onRefused = isVain ? "skip" : (inputs.onRefused ?? (unattended ? "skip" : "fail"));
       throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason]);
     }
     case "limited":
@@ -348,6 +350,13 @@ export function runOptions(
         ? { findings: [], round: 0 }
         : readConversation(github, { job: jobName, entry, origin: { ...origin, leg } });
     },
+    instructionSource: async () => ({
+      commit: await trustedCommitOf(
+        { environment, github },
+        isBelieved || workTree.kind === "own" ? undefined : workTree.commit,
+      ),
+      read: (path, commit) => readIfThere(github, path, commit),
+    }),
     isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...namedTexts(setting),

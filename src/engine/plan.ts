@@ -18,6 +18,7 @@ import type {
   ChangedFile,
   JobFingerprints,
   PlannedChange,
+  PlannedInstructions,
   PlannedLeaf,
   PlannedLimit,
   PlannedLimits,
@@ -45,6 +46,9 @@ export interface RunSpec {
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
   readonly change?: RunChange;
+  readonly instructions?: PlannedInstructions;
+  /** Instructions of the repository for a task. */
+  readonly instructionsOf?: (taskId: string) => string | undefined;
   readonly conversation?: Conversation;
   /** The earlier findings that tools may name. */
   readonly previous?: readonly PreviousFinding[];
@@ -172,6 +176,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     origin: spec.origin,
     inputs: spec.inputs,
     change: spec.change?.planned,
+    instructions: spec.instructions,
     conversation: spec.conversation,
     traceparent: spec.traceparent,
     work,

@@ -3,7 +3,11 @@ import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
-import { collectOutputs, type CollectedOutputs } from "../outputs/collect.ts";
+import {
+  collectOutputs,
+  type CollectedOutputs,
+  type CollectedProposal,
+} from "../outputs/collect.ts";
 import { deliverProposal, withKeys } from "./deliver-proposal.ts";
 import { deliverReview } from "./deliver-review.ts";
 import {
@@ -45,10 +49,10 @@ export async function deliver(
   const isFailed = outcome.kind === "failed";
   if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
     return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
-  const moved = await outdated(origin, github);
-  if (moved !== undefined) return [moved];
   const collected = collectOutputs(view, outputs);
   const isWhole = outcome.kind === "succeeded" && collected.complete;
+  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
+  const moved = await outdated(origin, github);
   const delivering: Delivering = {
     about: { ...about, reviewed: isWhole ? origin.head : undefined },
     github,
@@ -57,16 +61,27 @@ export async function deliver(
     published: new Map(),
     ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
+  // The review is about the head that a push replaces. The last push has the changes of those before it.
+  const proposals = [
+    ...collected.proposals.filter((one) => !isPush(one)),
+    ...collected.proposals.filter(isPush).slice(-1),
+  ];
+  const keyed = withKeys(proposals, about);
+  if (moved?.status === "skipped" && !isFailed) {
+    // Nobody else has what the agents did.
+    const lost = keyed.filter(isPush).map((one) => deliverProposal(delivering, one));
+    return [moved, ...(await Promise.all(lost))];
+  }
+  if (moved !== undefined) return [moved];
   const deliveries: Delivery[] = [];
   if (outputs.report?.comment !== undefined)
     deliveries.push(...(await deliverReport(delivering, collected)));
   if (isFailed) return deliveries;
   if (outputs.findings?.review !== undefined)
     deliveries.push(...(await deliverReview(delivering, collected)));
-  const { length } = collected.proposals;
+  const { length } = keyed;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
-  const keyed = withKeys(collected.proposals, about);
   for (const proposed of keyed.slice(0, mostProposals))
     deliveries.push(await deliverProposal(delivering, proposed));
   return deliveries;

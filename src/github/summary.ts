@@ -15,7 +15,7 @@ import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
-import { changeText } from "../events/plan.ts";
+import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import { code, fenced, inline, sentence } from "../text/escape.ts";
@@ -61,6 +61,7 @@ export interface SummaryOptions {
 const LIMIT = 1_000_000;
 const NOTE = 8_000;
 const MAX_REASON = 1000;
+const MAX_INSTRUCTIONS = 5000;
 const MAX_MISSING = 20;
 
 /** Never more than 1 MiB; empty for `off`. */
@@ -108,6 +109,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
   const result = `${statusSign(view.status)} ${resultText(view, job)}`;
   const { reason = "", advice = "", reportedDocument: document } = view;
   const verdict = verdictText(view);
+  const instructions = instructionsText(view.plan?.instructions);
   // A failure is more important than a verdict.
   const isVerdictFirst = verdict !== undefined && view.status === "succeeded" && !view.rehearsed;
   return [
@@ -121,6 +123,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
     judgementText(view),
     document === undefined ? "" : `**Reported document:** ${inline(document, MAX_REASON)}`,
     ...(view.plan?.change?.notes ?? []).map((note) => `**Change:** ${inline(note, MAX_REASON)}`),
+    instructions === "" ? "" : `**Instructions:** ${inline(instructions, MAX_INSTRUCTIONS)}`,
     `<sub>${isVerdictFirst ? `${result} · ` : ""}${factsOf(view, entryFile)}</sub>`,
   ];
 }

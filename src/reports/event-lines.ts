@@ -2,7 +2,7 @@
 import { oneLine } from "../text/harmless-text.ts";
 import { clockText, countText, plural, tookText } from "../text/numbers.ts";
 import type { ActionEnded, ActionEvent, EndedStatus } from "../events/action.ts";
-import { andChange, plannedWorks } from "../events/plan.ts";
+import { andChange, andInstructions, plannedWorks } from "../events/plan.ts";
 import {
   decisionText,
   decisionTraits,
@@ -146,7 +146,7 @@ function nameOfPrevious({ plan }: RunView, key: string): string {
 export function startOfJob(event: RunStarted, where = ""): string {
   const steps = plural(plannedWorks(event.work).length, "step");
   const mark = event.rehearsed === true ? " (rehearsal)" : "";
-  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}`;
+  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}`;
 }
 
 function answerOf(
@@ -256,6 +256,8 @@ function proposalText(proposal: Proposal): string {
       return `an issue, ${proposal.title}`;
     case "pull_request":
       return `a pull request, ${proposal.title}`;
+    case "push":
+      return `a commit, ${proposal.title}`;
     case "close":
       return `to close it${proposal.reason === undefined ? "" : `, ${proposal.reason}`}`;
   }

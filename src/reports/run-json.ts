@@ -46,6 +46,7 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
     userInput: plan?.userInput || null,
     inputs: plan?.inputs ?? null,
     change: changeOf(view),
+    instructions: plan?.instructions?.files ?? null,
     ...counters(view.totals),
     works: [...view.works.values()].map((work) => ({
       id: work.workId,
@@ -100,7 +101,7 @@ export function findingJson(finding: Finding): object {
 }
 
 function withoutContents(proposal: Proposal): object {
-  if (proposal.kind !== "pull_request") return proposal;
+  if (!("files" in proposal)) return proposal;
   return { ...proposal, files: proposal.files.map(({ path }) => path) };
 }
 

@@ -26,22 +26,22 @@ export interface JobConversation {
 
 interface Wanted {
   readonly entry: PreparedEntry;
-  readonly jobName: string;
+  readonly jobName?: string;
   readonly work: Work<number> | undefined;
-  readonly outputs: Outputs | undefined;
+  readonly outputs?: Outputs | undefined;
   /** That of the run which is continued: its events have the keys of it. */
-  readonly resumed: Conversation | undefined;
+  readonly resumed?: Conversation | undefined;
   readonly script: Script | undefined;
   readonly options: ConversationOptions;
   /** Called if it is unknown and no prompt shows it. */
-  readonly onUnknown: (warning: string) => void;
+  readonly warn: (text: string) => void;
 }
 
 const none: Conversation = { findings: [], round: 0 };
 
 /** Undefined: the job doesn't use it. Throws a `UsageError` if it is unknown and a prompt shows it. */
 export async function conversationOfJob(wanted: Wanted): Promise<JobConversation | undefined> {
-  const { entry, jobName, work, outputs, resumed, script, options, onUnknown } = wanted;
+  const { entry, jobName = "", work, outputs, resumed, script, options, warn } = wanted;
   const isShown = work !== undefined && usesPreviousFindings(entry, work);
   if (!isShown && outputs?.findings?.review === undefined) return undefined;
   if (resumed !== undefined) return { planned: resumed, isShown };
@@ -51,7 +51,7 @@ export async function conversationOfJob(wanted: Wanted): Promise<JobConversation
   } catch (error) {
     if (!(error instanceof ConversationUnknown)) throw error;
     if (isShown) throw new UsageError(`${error.message}.`);
-    onUnknown(`Dismissed findings can't be told from others. ${error.message}`);
+    warn(`Dismissed findings can't be told from others. ${error.message}`);
     return undefined;
   }
 }

@@ -24,6 +24,7 @@ import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
 import { conversationOfSpec, type JobConversation } from "./job-conversation.ts";
+import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
@@ -56,6 +57,7 @@ export interface Run extends FlowInputs {
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
   readonly conversation?: JobConversation | undefined;
+  readonly instructions?: Instructions | undefined;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly memory?: PlannedMemory | undefined;
@@ -118,6 +120,10 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...ofChange,
     ...ofConversation,
+    ...defined({
+      instructions: run.instructions?.planned,
+      instructionsOf: run.instructions?.of,
+    }),
     values: {
       ...ofChange.values,
       ...ofConversation.values,
@@ -199,7 +205,7 @@ function outputChecks(
   writers: readonly Permissions[] | undefined,
 ): OutputChecks {
   const proposes = [entry, ...Object.values(entry.jobs)].some(
-    ({ outputs }) => outputs?.proposals?.pull_request !== undefined,
+    ({ outputs }) => (outputs?.proposals?.pull_request ?? outputs?.proposals?.push) !== undefined,
   );
   // The repository that is there before an agent works.
   const place = { folder, environment, sandbox };
@@ -225,6 +231,8 @@ function outputChecks(
       const { checkProposal } = await import("../outputs/check-proposal.ts");
       return checkProposal(value, allowed, {
         number: origin?.number,
+        // A rehearsal works in a repository of its own.
+        head: rehearses || origin === undefined ? undefined : pullRequestHead(origin),
         async changed() {
           const { root, ...changed } = await (await tree()).changed(records.map(realPathOf));
           return {
@@ -238,6 +246,10 @@ function outputChecks(
       });
     },
   };
+}
+
+function pullRequestHead({ isPullRequest, head }: Origin): string | null {
+  return isPullRequest === true ? head : null;
 }
 
 /** Why nobody may write a file; undefined if one of them may. */

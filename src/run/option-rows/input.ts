@@ -3,6 +3,30 @@ import * as kind from "../option-kinds.ts";
 import type { Rows } from "./row.ts";
 
 export const inputOptions = {
+  prompt: {
+    kind: kind.filled,
+    help: "A prompt, in place of an entry: a job of one task, which only reads.",
+    group: "Input",
+    page: "cli.md#a-prompt",
+    flag: "--prompt <text>",
+    conflicts: "promptFile",
+    on: ["run"],
+  },
+  promptFile: {
+    kind: kind.filled,
+    help: "The file of such a prompt.",
+    group: "Input",
+    flag: "--prompt-file <path>",
+    on: ["run"],
+  },
+  outputs: {
+    kind: kind.filled,
+    help: "What a prompt publishes: `outputs` as in an entry, in YAML or JSON.",
+    group: "Input",
+    page: "outputs.md",
+    flag: "--outputs <yaml>",
+    on: ["run"],
+  },
   userInput: {
     kind: kind.text,
     help: "The text of `$user-input` in the prompts.",
@@ -91,10 +115,7 @@ export const inputOptions = {
   history: {
     kind: kind.filled,
     help: "The folder for a Markdown file of each step of a workflow.",
-    risk: "the files contain what the agent and the commands read.",
-    group: "Workflows",
-    flag: "--history <dir>",
-    on: ["run", "action", "workflow"],
+    on: ["workflow"],
   },
   resume: {
     kind: kind.filled,
