@@ -11,6 +11,7 @@ import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
 import { failedChecksOfStep } from "../github/failed-checks.ts";
+import { originOf } from "../github/origin.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
   filesOfBase,
@@ -18,6 +19,7 @@ import {
   type CentralFiles,
   type CommitFiles,
 } from "../github/commit-files.ts";
+import type { CommentCommand } from "./comment-command.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { copyEntry, copyFile, nameInRepository } from "./copied-files.ts";
 import { asInput, AUTO, isAct, type Environment, type Inputs } from "./inputs.ts";
@@ -34,6 +36,8 @@ export interface Setting {
   readonly workspace: string;
   readonly core: RunnerCore;
   readonly signal: AbortSignal;
+  /** The comment of the event, if it is the command that starts the job. */
+  readonly command: CommentCommand | undefined;
 }
 
 const pathInputs = [
@@ -150,7 +154,10 @@ export async function trustedSources(
     case "skipped":
       throw new Stop("skipped", [decision.reason]);
     case "refused": {
-      const { onRefused = decision.unattended ? "skip" : "fail" } = inputs;
+      // Anybody may write a command, and a failed run would be visible for everybody.
+      const isVain = setting.command !== undefined && decision.onlyStrangers === true;
+      const { unattended } = decision;
+      const onRefused = isVain ? "skip" : (inputs.onRefused ?? (unattended ? "skip" : "fail"));
       throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason]);
     }
     case "limited":
@@ -319,6 +326,7 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, provider, gitHubToken } = inputs;
+  const leg = legOf(environment, inputs);
   const { api: github, say } = apiOf(setting);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, isBelieved, workTree } = sources;
@@ -335,6 +343,14 @@ export function runOptions(
     write,
     telemetry: telemetryTarget(environment),
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    findConversation: async (jobName) => {
+      const { readConversation } = await import("../github/conversation.ts");
+      const origin = await originOf(environment, github);
+      const entry = centralFiles(setting)?.name ?? paths.entry;
+      return origin === undefined
+        ? { findings: [], round: 0 }
+        : readConversation(github, { job: jobName, entry, origin: { ...origin, leg } });
+    },
     instructionSource: async () => ({
       commit: await trustedCommitOf(
         { environment, github },
@@ -350,7 +366,7 @@ export function runOptions(
     userInput,
     workingDirectory,
     rehearse,
-    leg: legOf(environment, inputs),
+    leg,
     isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
     provider,

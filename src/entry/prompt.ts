@@ -226,6 +226,7 @@ const ofJob = [
   "item-index",
   "memory",
   "failed-checks",
+  "previous-findings",
 ] as const;
 
 const families = {

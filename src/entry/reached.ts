@@ -11,6 +11,7 @@ export function reachedTasks(entry: PreparedEntry, work: Work<number>): readonly
 
 export function usesChange(entry: PreparedEntry, work: Work<number>): boolean {
   const commands = commandsOf([{ work }], entry.tasks);
+  const isOfChange = (name: string): boolean => name.startsWith("change-");
   return (
     commands.some(({ run }) =>
       [run].flat().some((text) => text.includes("AGENT_JOBS_CHANGE_BASE")),
@@ -19,24 +20,31 @@ export function usesChange(entry: PreparedEntry, work: Work<number>): boolean {
     reachedTasks(entry, work).some(
       (name) => entry.tasks[name]?.availability?.change !== undefined,
     ) ||
-    namesVariable(entry, work, (name) => name.startsWith("change-"))
+    usesVariable(entry, work, isOfChange)
   );
 }
 
-/** Whether a prompt, the lines of an `Each` or a parameter of a workflow names such a variable. */
-export function namesVariable(
+export function usesPreviousFindings(entry: PreparedEntry, work: Work<number>): boolean {
+  return usesVariable(entry, work, (name) => name === "previous-findings");
+}
+
+export function usesFailedChecks(entry: PreparedEntry, work: Work<number>): boolean {
+  return usesVariable(entry, work, (name) => name === "failed-checks");
+}
+
+function usesVariable(
   entry: PreparedEntry,
   work: Work<number>,
-  isOne: (name: string) => boolean,
+  isMeant: (name: string) => boolean,
 ): boolean {
-  const names = (prompt: Prompt): boolean => variablesIn(prompt).some(isOne);
+  const isIn = (prompt: Prompt): boolean => variablesIn(prompt).some(isMeant);
   return (
     allWorks(work).some(
-      (part) => part.kind === "Each" && "lines" in part.items && names(part.items.lines),
+      (part) => part.kind === "Each" && "lines" in part.items && isIn(part.items.lines),
     ) ||
-    reachedTasks(entry, work).some((name) => promptsOf(entry.tasks[name]).some(names)) ||
+    reachedTasks(entry, work).some((name) => promptsOf(entry.tasks[name]).some(isIn)) ||
     leafWorks(work).some(
-      (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(names),
+      (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(isIn),
     )
   );
 }

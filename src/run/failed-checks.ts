@@ -1,6 +1,6 @@
 /** `$failed-checks` of a job: found once, before it runs, and only for one whose prompts name it. */
 import type { PreparedEntry, Work } from "../entry/model.ts";
-import { namesVariable } from "../entry/reached.ts";
+import { usesFailedChecks } from "../entry/reached.ts";
 import { readableChecks, type FailedCheck } from "../events/failed-checks.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -25,8 +25,7 @@ export async function failedChecksOfJob({
   script,
   options: { findFailedChecks },
 }: Wanted): Promise<readonly FailedCheck[] | undefined> {
-  const isNamed = (name: string): boolean => name === "failed-checks";
-  if (work === undefined || !namesVariable(entry, work, isNamed)) return undefined;
+  if (work === undefined || !usesFailedChecks(entry, work)) return undefined;
   if (script !== undefined) {
     const { file, github } = script;
     if (github?.failedChecks !== undefined) return readableChecks(github.failedChecks);

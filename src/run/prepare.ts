@@ -278,6 +278,8 @@ async function prepareLoaded(
   const subjectWarnings: string[] = [];
   const subject = await subjectOfJob({
     entry,
+    jobName,
+    resumed: resumed?.conversation,
     work: entry.jobs[jobName]?.work,
     outputs: outputsOf(entry, jobName),
     warn: (warning) => void subjectWarnings.push(warning),

@@ -8,8 +8,8 @@ import {
 } from "../../src/events/failed-checks.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { failedChecksOfStep } from "../../src/github/failed-checks.ts";
-import { GithubChecks, type FakeRun } from "../rig/github-checks.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
+import { GithubRuns, type FakeRun } from "../rig/github-runs.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const head = "a".repeat(40);
@@ -33,12 +33,12 @@ const events: Readonly<Record<string, object>> = {
 async function found(
   t: TestContext,
   event: string,
-  runs: readonly FakeRun[],
+  fakes: readonly FakeRun[],
   options: Partial<RepositoryOptions> & { readonly mayRead?: boolean } = {},
 ) {
   const { mayRead = true, ...more } = options;
-  const checks = await GithubChecks.start(t, runs, { mayRead });
-  const repository = await GithubRepository.start(t, { head, checks, ...more });
+  const runs = await GithubRuns.start(t, fakes, { mayRead });
+  const repository = await GithubRepository.start(t, { head, runs, ...more });
   const { path } = await makeWorkspace(t, { "event.json": JSON.stringify(events[event]) });
   const api = createGithubApi({
     token: "ghs_1",
@@ -54,7 +54,7 @@ async function found(
     GITHUB_EVENT_PATH: `${path}/event.json`,
     GITHUB_RUN_ID: "99",
   };
-  return { checks, repository, all: failedChecksOfStep(environment, api.get) };
+  return { runs, repository, all: failedChecksOfStep(environment, api.get) };
 }
 
 const named = async (all: Promise<readonly FailedCheck[] | undefined>) =>
@@ -62,12 +62,12 @@ const named = async (all: Promise<readonly FailedCheck[] | undefined>) =>
 
 describe("the failed checks", () => {
   it("of a workflow run are its failed jobs, with the step and the log, for which no token is sent elsewhere", async (t) => {
-    const { all, checks } = await found(t, "workflow_run", [ci]);
+    const { all, runs } = await found(t, "workflow_run", [ci]);
     assert.deepEqual(await named(all), [
       "CI / test (20) / Run npm test: expected 119, found 100",
       "CI / build: …",
     ]);
-    assert.deepEqual(checks.asked, [undefined, undefined]);
+    assert.deepEqual(runs.asked, [undefined, undefined]);
   });
 
   for (const event of ["pull_request", "issue_comment"]) {
@@ -99,12 +99,12 @@ describe("the failed checks", () => {
       name: `job ${index}`,
       ...(index > 0 && { log: "log" }),
     }));
-    const { all, checks } = await found(t, "workflow_run", [{ ...ci, jobs }]);
+    const { all, runs } = await found(t, "workflow_run", [{ ...ci, jobs }]);
     const shown = (await named(all)) ?? [];
     assert.match(shown[0] ?? "", /^CI \/ job 0: \(The log can't be read: GitHub answered 404 /);
     assert.equal(shown[9], "CI / job 9: log");
     assert.equal(shown[10], "CI / job 10: -");
-    assert.equal(checks.asked.length, 9);
+    assert.equal(runs.asked.length, 9);
   });
 
   const faults: readonly (readonly [string, Parameters<typeof found>[3], RegExp])[] = [

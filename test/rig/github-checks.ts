@@ -1,100 +1,119 @@
-/** The workflow runs of the fake repository: their jobs, and logs, which are on another server. */
-import { createServer } from "node:http";
-import type { TestContext } from "node:test";
-import { listen } from "./listen.ts";
+/** The check runs of the fake repository, with GitHub's limits. */
+import type { Call } from "./github-repository.ts";
 
-export interface FakeRun {
+export interface CheckRun {
   readonly id: number;
   readonly name: string;
-  /** Default: the id. */
-  readonly workflow?: number;
-  readonly event?: string;
-  readonly conclusion?: string;
-  readonly jobs: readonly {
-    readonly id: number;
-    readonly name: string;
-    readonly conclusion?: string;
-    readonly step?: string;
-    readonly log?: string;
-  }[];
+  readonly head: string;
+  readonly externalId: string;
+  /** The App that made it. */
+  readonly app: string;
+  status: string;
+  conclusion: string | undefined;
+  title: string;
+  summary: string;
+  /** How many each request has added. */
+  readonly batches: number[];
+  readonly annotations: Readonly<Record<string, unknown>>[];
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly answer: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+export interface Refusal {
+  readonly refused: number;
+  readonly message: string;
 }
+
+type Body = Readonly<Record<string, unknown>>;
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 export class GithubChecks {
-  /** The headers that came with each request for a log. */
-  readonly asked: (string | undefined)[] = [];
-  readonly #runs: readonly FakeRun[];
-  readonly #mayRead: boolean;
-  #logs = "";
+  readonly all: CheckRun[] = [];
+  readonly #app: string;
+  readonly #nextId: () => number;
 
-  private constructor(runs: readonly FakeRun[], mayRead: boolean) {
-    this.#runs = runs;
-    this.#mayRead = mayRead;
+  constructor(app: string, nextId: () => number) {
+    this.#app = app;
+    this.#nextId = nextId;
   }
 
-  /** `mayRead`: the token has `actions: read`. */
-  static async start(
-    test: Pick<TestContext, "after">,
-    runs: readonly FakeRun[],
-    { mayRead = true } = {},
-  ): Promise<GithubChecks> {
-    const checks = new GithubChecks(runs, mayRead);
-    const server = createServer((request, response) => {
-      checks.asked.push(request.headers.authorization);
-      const job = checks.#job(request.url ?? "");
-      response.writeHead(200, { "content-type": "text/plain" });
-      response.end(job?.log ?? "");
-    });
-    checks.#logs = await listen(test, server);
-    return checks;
-  }
-
-  #job(path: string): FakeRun["jobs"][number] | undefined {
-    const id = Number(/\d+(?=\/|$)/.exec(path)?.[0]);
-    return this.#runs.flatMap(({ jobs }) => jobs).find((job) => job.id === id);
+  /** By another App, if `app` is given. */
+  add(body: Body, app = this.#app): CheckRun {
+    const check: CheckRun = {
+      id: this.#nextId(),
+      name: textOf(body["name"]),
+      head: textOf(body["head_sha"]),
+      externalId: textOf(body["external_id"]),
+      app,
+      status: "queued",
+      conclusion: undefined,
+      title: "",
+      summary: "",
+      batches: [],
+      annotations: [],
+    };
+    this.all.push(check);
+    this.#change(check, body);
+    return check;
   }
 
   /** Undefined: the request is about something else. */
-  answer(path: string): Answer | undefined {
-    const [, rest] = /^\/repos\/octo\/shop\/actions(\/(?:runs|jobs)\b.*)$/.exec(path) ?? [];
-    if (rest === undefined) return undefined;
-    if (!this.#mayRead)
-      return { status: 403, answer: { message: "Resource not accessible by integration" } };
-    if (rest.startsWith("/runs?"))
-      return { status: 200, answer: { workflow_runs: this.#listed() } };
-    const run = this.#runs.find(({ id }) => rest.startsWith(`/runs/${id}/jobs?filter=latest`));
-    if (run !== undefined) return { status: 200, answer: { jobs: jobsOf(run) } };
-    const job = rest.endsWith("/logs") ? this.#job(rest) : undefined;
-    if (job?.log === undefined) return { status: 404, answer: { message: "Not Found" } };
-    return { status: 302, answer: "", headers: { location: `${this.#logs}/${job.id}` } };
+  answer({ method, path, body }: Call): object | undefined {
+    const url = new URL(path, "http://localhost");
+    const [, sha] = /\/commits\/(\w+)\/check-runs$/.exec(url.pathname) ?? [];
+    if (sha !== undefined) {
+      const name = url.searchParams.get("check_name");
+      const found = this.all.filter((one) => one.head === sha && one.name === name);
+      return { total_count: found.length, check_runs: found.map(shown) };
+    }
+    const [, id] = /\/check-runs(?:\/(\d+))?$/.exec(url.pathname) ?? [undefined, undefined];
+    if (!/\/check-runs(?:\/\d+)?$/.test(url.pathname)) return undefined;
+    const fault = method === "GET" ? undefined : faultOf(body);
+    if (fault !== undefined) return { refused: 422, message: fault } satisfies Refusal;
+    if (method === "POST") return shown(this.add(body));
+    const check = this.all.find((one) => one.id === Number(id));
+    if (check === undefined) return { refused: 404, message: "Not Found" } satisfies Refusal;
+    if (method === "GET") return shown(check);
+    if (check.app !== this.#app)
+      return { refused: 403, message: `Invalid app_id for check run ${id}` } satisfies Refusal;
+    this.#change(check, body);
+    return shown(check);
   }
 
-  #listed(): readonly object[] {
-    return this.#runs.map(
-      ({ id, name, workflow = id, event = "pull_request", conclusion = "failure" }) => ({
-        id,
-        name,
-        workflow_id: workflow,
-        event,
-        conclusion,
-      }),
-    );
+  #change(check: CheckRun, { status, conclusion, output }: Body): void {
+    if (status !== undefined) check.status = textOf(status);
+    if (conclusion !== undefined) {
+      check.status = "completed";
+      check.conclusion = textOf(conclusion);
+    }
+    if (output === undefined) return;
+    const { title, summary, annotations = [] } = Object(output);
+    check.title = textOf(title);
+    check.summary = textOf(summary);
+    if (annotations.length > 0) check.batches.push(annotations.length);
+    check.annotations.push(...annotations);
   }
 }
 
-function jobsOf({ jobs }: FakeRun): readonly object[] {
-  return jobs.map(({ id, name, conclusion = "failure", step }) => ({
-    id,
-    name,
-    conclusion,
-    steps: [
-      { name: "Set up job", conclusion: "success" },
-      ...(step === undefined ? [] : [{ name: step, conclusion: "failure" }]),
-    ],
-  }));
+function shown({ head, externalId, app, title, summary, annotations, ...check }: CheckRun): object {
+  return {
+    ...check,
+    head_sha: head,
+    external_id: externalId,
+    app: { slug: app },
+    html_url: `https://github.com/octo/shop/runs/${check.id}`,
+    output: { title, summary, annotations_count: annotations.length },
+  };
+}
+
+function faultOf({ output }: Body): string | undefined {
+  if (output === undefined) return undefined;
+  const { title, summary, annotations = [] } = Object(output);
+  if (typeof title !== "string" || typeof summary !== "string" || title === "" || summary === "")
+    return "title and summary are required";
+  if (summary.length > 65_535) return "summary is too long (maximum is 65535 characters)";
+  if (annotations.length > 50) return "no more than 50 annotations";
+  for (const { path, start_line: from, end_line: to, annotation_level: level } of annotations)
+    if (!path || !(to >= from) || !["notice", "warning", "failure"].includes(level))
+      return "an annotation is not valid";
+  return undefined;
 }
