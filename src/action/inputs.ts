@@ -12,7 +12,7 @@ import {
   type Kind,
   type Repeated,
 } from "../run/option-kinds.ts";
-import { kebab, optionsOn, type Option, type Value } from "../run/option-table.ts";
+import { kebab, optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
 import { truncate } from "../text/truncate.ts";
@@ -160,7 +160,14 @@ export function readInputs(environment: Environment): ReadInputs {
     void (isWrong && problems.push(problem));
   const { mode, shard: part, shards, journals, journal, resume, central, record } = inputs;
   const isLeg = part !== undefined;
-  need(inputs.entry === "" && inputs.rehearsals.length === 0, "The input `entry` is required.");
+  const jobs = [inputs.entry || undefined, inputs.prompt, inputs.promptFile].filter(
+    (one) => one !== undefined,
+  );
+  need(
+    jobs.length === 0 && inputs.rehearsals.length === 0,
+    "One of `entry`, `prompt` and `prompt-file` is required.",
+  );
+  need(jobs.length > 1, "Only one of `entry`, `prompt` and `prompt-file` can be used.");
   need(
     inputs.userInput !== undefined && inputs.userInputFile !== undefined,
     "`user-input` and `user-input-file` can't be used together.",
@@ -199,9 +206,11 @@ function rawInputs(
 ): Readonly<Record<string, unknown>> {
   const rows: Readonly<Record<string, Option>> = inputTable;
   return Object.fromEntries(
-    Object.entries(rows).map(([field, { kind, preset }]) => {
+    Object.entries(rows).map(([field, { kind, preset, env = "" }]) => {
       const name = kebab(field);
-      const given = present(environment[inputVariable(name)]) ?? present(preset);
+      const given = [environment[inputVariable(name)], environment[env], preset]
+        .map(present)
+        .find((one) => one !== undefined);
       const { value, wrong } = readInput(kind, given);
       problems.push(...wrong.map((problem) => `${asInput(name)}${problem}.`));
       return [field, value ?? (preset && readInput(kind, preset).value)];
@@ -238,8 +247,13 @@ function readInput(
 
 function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
+  const given = present(environment[inputVariable("provider-api-key")]);
   const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
-  const { provider, problems: wrong } = readProvider({ baseUrl, apiKey, type, wireApi }, asInput);
+  const { provider, problems: wrong } = readProvider(
+    // A key of the environment may be there for other steps.
+    { baseUrl, apiKey: baseUrl === undefined ? given : apiKey, type, wireApi },
+    asInput,
+  );
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
@@ -269,7 +283,7 @@ function rehearsalsIn(given: string): {
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
   const inputs = ["github-token", "entry-token", "provider-api-key"];
-  return [...inputs.map(inputVariable), "GITHUB_TOKEN"]
+  return [...inputs.map(inputVariable), "GITHUB_TOKEN", optionTable.providerApiKey.env]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
 }
