@@ -8,6 +8,7 @@ import {
   paths,
   shard,
   text,
+  word,
   type Flag,
   type Kind,
   type Repeated,
@@ -117,6 +118,10 @@ export const inputTable = {
     help: "Users without write access who may start an agent, one login per line.",
     risk: "if a user gives up a login, somebody else can register it.",
   },
+  onCommand: {
+    kind: word,
+    help: "On `issue_comment`: runs only for a new comment whose first word is this command, such as `/review`, by a user who may start an agent. The rest of its line is `$user-input`, unless that is empty. The comment gets 👀, which needs `issues: write` or `pull-requests: write`. Any other comment is skipped. Other events run as always.",
+  },
   onRefused: {
     kind: choice(["fail", "skip"]),
     help: "What happens if an event is refused: `fail`, or `skip` (a notice, and `result: skipped`). Default: `fail` if a user started the job by hand or with a comment, or if trust can't be verified; else `skip`. Pull requests from forks are always skipped.",
@@ -160,14 +165,6 @@ export function readInputs(environment: Environment): ReadInputs {
     void (isWrong && problems.push(problem));
   const { mode, shard: part, shards, journals, journal, resume, central, record } = inputs;
   const isLeg = part !== undefined;
-  const jobs = [inputs.entry || undefined, inputs.prompt, inputs.promptFile].filter(
-    (one) => one !== undefined,
-  );
-  need(
-    jobs.length === 0 && inputs.rehearsals.length === 0,
-    "One of `entry`, `prompt` and `prompt-file` is required.",
-  );
-  need(jobs.length > 1, "Only one of `entry`, `prompt` and `prompt-file` can be used.");
   need(
     inputs.userInput !== undefined && inputs.userInputFile !== undefined,
     "`user-input` and `user-input-file` can't be used together.",
@@ -256,16 +253,31 @@ function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   );
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);
+  const jobs = [raw.entry, raw.prompt, raw.promptFile].filter((one) => one !== undefined);
+  const isPrompt = (raw.prompt ?? raw.promptFile) !== undefined;
+  const { rehearsals, ...rehearsal } = rehearsalsIn(rehearse);
+  if (jobs.length === 0 && rehearsals.length === 0)
+    problems.push("One of `entry`, `prompt` and `prompt-file` is required.");
+  if (jobs.length > 1)
+    problems.push("Only one of `entry`, `prompt` and `prompt-file` can be used.");
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
   return {
     ...others,
-    ...rehearsalsIn(rehearse),
-    entry: raw.entry ?? "",
+    ...rehearsal,
+    rehearsals,
+    /** For a prompt that is no file, only a name: the workflow that has it. */
+    entry: raw.entry ?? raw.promptFile ?? (raw.prompt === undefined ? "" : workflowOf(environment)),
+    job: raw.job ?? (isPrompt ? present(environment["GITHUB_JOB"]) : undefined),
     /** The entry, if it is one of another repository. */
     central: central?.kind === "value" ? central.value : undefined,
     provider,
     gitHubToken: raw.githubToken ?? present(environment["GITHUB_TOKEN"]),
   };
+}
+
+/** `GITHUB_WORKFLOW_REF` is `owner/repo/.github/workflows/review.yml@ref`. */
+function workflowOf({ GITHUB_WORKFLOW_REF: ref = "" }: Environment): string {
+  return /^[^/]+\/[^/]+\/(.+?)@/.exec(ref)?.[1] ?? "prompt";
 }
 
 /** One file plays the model of a run; several, or a glob, are run as tests. */

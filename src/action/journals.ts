@@ -105,8 +105,8 @@ export function journalArtifact(
 
 /** All parts of a job have it, and no other step of the workflow run that is given something else. */
 function artifactPrefix(environment: Environment, inputs: Inputs): string {
-  const { entry, prompt, promptFile, job, userInput, userInputFile, base } = inputs;
-  const named = [entry, prompt, promptFile, job];
+  const { entry, prompt, job, userInput, userInputFile, base } = inputs;
+  const named = [entry, prompt, job];
   const asked = [legOf(environment, inputs), ...named, userInput, userInputFile, base];
   const texts = [inputs.inputs, inputs.params, inputs.answers];
   return `agent-jobs-${digestOf([...asked, ...texts]).slice(0, 8)}`;

@@ -10,6 +10,7 @@ import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
+import { originOf } from "../github/origin.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
   filesOfBase,
@@ -17,6 +18,7 @@ import {
   type CentralFiles,
   type CommitFiles,
 } from "../github/commit-files.ts";
+import type { CommentCommand } from "./comment-command.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { copyEntry, copyFile, nameInRepository } from "./copied-files.ts";
 import { asInput, AUTO, isAct, type Environment, type Inputs } from "./inputs.ts";
@@ -33,6 +35,8 @@ export interface Setting {
   readonly workspace: string;
   readonly core: RunnerCore;
   readonly signal: AbortSignal;
+  /** The comment of the event, if it is the command that starts the job. */
+  readonly command: CommentCommand | undefined;
 }
 
 const pathInputs = [
@@ -53,10 +57,7 @@ export type Paths = { readonly entry: string } & {
 };
 
 /** `fallback`: stands for the entry where no single one runs. */
-export async function checkPaths(
-  { inputs, workspace, environment }: Setting,
-  fallback = "",
-): Promise<Paths> {
+export async function checkPaths({ inputs, workspace }: Setting, fallback = ""): Promise<Paths> {
   const problems: string[] = [];
   const check = async (name: string, value: string): Promise<string> => {
     const checked = await insideWorkspace(workspace, name, value);
@@ -64,7 +65,8 @@ export async function checkPaths(
     problems.push(checked.problem);
     return "";
   };
-  const entry = await entryOf({ inputs, environment }, fallback, check);
+  const isFile = inputs.central === undefined && inputs.prompt === undefined;
+  const entry = isFile ? await check("entry", inputs.entry || fallback) : inputs.entry;
   const paths: { [Field in PathField]?: string } = {};
   for (const [field, name] of pathInputs) {
     const value = inputs[field];
@@ -73,21 +75,6 @@ export async function checkPaths(
   }
   if (problems.length > 0) throw new Stop("failure", problems);
   return { entry, ...paths };
-}
-
-/** What the entry is called: its file, or that of the prompt, or the workflow with the prompt. */
-async function entryOf(
-  { inputs, environment }: Pick<Setting, "inputs" | "environment">,
-  fallback: string,
-  check: (name: string, value: string) => Promise<string>,
-): Promise<string> {
-  const { entry, central, prompt, promptFile } = inputs;
-  if (central !== undefined) return entry;
-  if (promptFile !== undefined) return check("prompt-file", promptFile);
-  if (prompt === undefined) return check("entry", entry || fallback);
-  const [, , workflow = "prompt"] =
-    /^([^/]+\/){2}(.+?)@/.exec(environment["GITHUB_WORKFLOW_REF"] ?? "") ?? [];
-  return workflow;
 }
 
 export type WorkTree =
@@ -167,7 +154,10 @@ export async function trustedSources(
     case "skipped":
       throw new Stop("skipped", [decision.reason]);
     case "refused": {
-      const { onRefused = decision.unattended ? "skip" : "fail" } = inputs;
+      // Anybody may write a command, and a failed run would be visible for everybody.
+      const isVain = setting.command !== undefined && decision.onlyStrangers === true;
+      const { unattended } = decision;
+      const onRefused = isVain ? "skip" : (inputs.onRefused ?? (unattended ? "skip" : "fail"));
       throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason]);
     }
     case "limited":
@@ -181,14 +171,8 @@ export async function trustedSources(
   const distrust = decision.kind === "limited" ? decision.reason : undefined;
   const central = centralFiles(setting);
   const none = inputs.entry === "" ? "There is no rehearsal" : "There is no entry";
-  const isGiven = central !== undefined || inputs.prompt !== undefined;
-  const missing = isGiven
-    ? undefined
-    : await missingFile(
-        setting.workspace,
-        inputs.promptFile === undefined ? none : "There is no file",
-        paths.entry,
-      );
+  const isFile = central === undefined && inputs.prompt === undefined;
+  const missing = isFile ? await missingFile(setting.workspace, none, paths.entry) : undefined;
   // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
@@ -347,9 +331,8 @@ export function runOptions(
   userInput: string | undefined,
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
-  const { base, provider, gitHubToken, promptFile } = inputs;
-  const isPrompt = (inputs.prompt ?? promptFile) !== undefined;
-  const { job = isPrompt ? environment["GITHUB_JOB"] || undefined : undefined } = inputs;
+  const { job, base, provider, gitHubToken, promptFile } = inputs;
+  const leg = legOf(environment, inputs);
   const { api: github, say } = apiOf(setting);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, isBelieved, workTree } = sources;
@@ -366,6 +349,14 @@ export function runOptions(
     write,
     telemetry: telemetryTarget(environment),
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    findConversation: async (jobName) => {
+      const { readConversation } = await import("../github/conversation.ts");
+      const origin = await originOf(environment, github);
+      const entry = centralFiles(setting)?.name ?? paths.entry;
+      return origin === undefined
+        ? { findings: [], round: 0 }
+        : readConversation(github, { job: jobName, entry, origin: { ...origin, leg } });
+    },
     instructionSource: async () => ({
       commit: await trustedCommitOf(
         { environment, github },
@@ -380,7 +371,7 @@ export function runOptions(
     userInput,
     workingDirectory,
     rehearse,
-    leg: legOf(environment, inputs),
+    leg,
     isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
     provider,

@@ -6,6 +6,7 @@ import { blobs, lineAddress, type LinkTarget } from "../outputs/line-address.ts"
 import { verdictTitle } from "../outputs/verdict.ts";
 import { oneLine, withoutInstructions } from "../text/harmless-text.ts";
 import { costText, countText, durationText, plural, unbroken } from "../text/numbers.ts";
+import { defined } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { codeText, linkText, safeCell, safeMarkdown } from "./markdown.ts";
 import { markerOf, type Marker } from "./markers.ts";
@@ -17,15 +18,22 @@ export interface Publisher {
   readonly job: string;
   /** The path of the entry, as the marker has it. */
   readonly entry: string;
+  /** The head, if the run has left nothing out: later runs may begin there. */
+  readonly reviewed?: string | undefined;
   readonly origin: Origin;
 }
 
 export function markerLine(
-  { job, entry, origin }: Publisher,
-  rest: Omit<Marker, "job" | "entry" | "leg" | "head">,
+  { job, entry, origin, reviewed }: Publisher,
+  rest: Omit<Marker, "job" | "entry" | "leg" | "head" | "reviewed">,
 ): string {
-  const { leg, head } = origin;
-  return markerOf({ job, entry, leg, head, ...rest });
+  return markerOf({
+    job,
+    entry,
+    ...defined({ leg: origin.leg, reviewed }),
+    head: origin.head,
+    ...rest,
+  });
 }
 
 /** Paragraphs that have something in them, after the marker. */

@@ -3,7 +3,11 @@ import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
-import { collectOutputs, type CollectedOutputs } from "../outputs/collect.ts";
+import {
+  collectOutputs,
+  type CollectedOutputs,
+  type CollectedProposal,
+} from "../outputs/collect.ts";
 import { deliverProposal, withKeys } from "./deliver-proposal.ts";
 import { deliverReview } from "./deliver-review.ts";
 import {
@@ -20,7 +24,7 @@ import {
 } from "./delivery.ts";
 import type { GithubPort, OwnComment } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import { readMarker } from "./markers.ts";
+import { readMarkerOf } from "./markers.ts";
 import { reportComment } from "./comments.ts";
 
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
@@ -45,33 +49,39 @@ export async function deliver(
   const isFailed = outcome.kind === "failed";
   if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
     return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
-  const moved = await outdated(origin, github);
-  if (moved !== undefined) return [moved];
   const collected = collectOutputs(view, outputs);
+  const isWhole = outcome.kind === "succeeded" && collected.complete;
+  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
+  const moved = await outdated(origin, github);
   const delivering: Delivering = {
-    about,
+    about: { ...about, reviewed: isWhole ? origin.head : undefined },
     github,
     options,
     deadline: deadlineOf(options),
     published: new Map(),
-    ours(body, kind) {
-      const marker = readMarker(body);
-      const isOfJob = marker?.job === about.job && marker.entry === about.entry;
-      // A marker without a leg is of a version that didn't know legs.
-      const isOfLeg = marker?.leg === undefined || marker.leg === origin.leg;
-      return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
-    },
+    ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
+  // The review is about the head that a push replaces. The last push has the changes of those before it.
+  const proposals = [
+    ...collected.proposals.filter((one) => !isPush(one)),
+    ...collected.proposals.filter(isPush).slice(-1),
+  ];
+  const keyed = withKeys(proposals, about);
+  if (moved?.status === "skipped" && !isFailed) {
+    // Nobody else has what the agents did.
+    const lost = keyed.filter(isPush).map((one) => deliverProposal(delivering, one));
+    return [moved, ...(await Promise.all(lost))];
+  }
+  if (moved !== undefined) return [moved];
   const deliveries: Delivery[] = [];
   if (outputs.report?.comment !== undefined)
     deliveries.push(...(await deliverReport(delivering, collected)));
   if (isFailed) return deliveries;
   if (outputs.findings?.review !== undefined)
     deliveries.push(...(await deliverReview(delivering, collected)));
-  const { length } = collected.proposals;
+  const { length } = keyed;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
-  const keyed = withKeys(collected.proposals, about);
   for (const proposed of keyed.slice(0, mostProposals))
     deliveries.push(await deliverProposal(delivering, proposed));
   return deliveries;
@@ -139,6 +149,7 @@ async function deliverReport(
       return skipped(what, "already published by this run or a later one");
     const body = reportComment({
       ...about,
+      reviewed: about.reviewed ?? last?.reviewed,
       outcome: outcomeOf(view),
       verdict,
       findings,

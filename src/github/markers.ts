@@ -32,6 +32,8 @@ export interface Marker {
   /** `lineDigest` of a finding. */
   readonly text?: string;
   readonly head?: string;
+  /** The last head that a run has reviewed without leaving anything out. */
+  readonly reviewed?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
@@ -42,7 +44,17 @@ const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
-const fields = ["job", "entry", "leg", "key", "head", "rule", "severity", "text"] as const;
+const fields = [
+  "job",
+  "entry",
+  "leg",
+  "key",
+  "head",
+  "reviewed",
+  "rule",
+  "severity",
+  "text",
+] as const;
 
 export function markerOf({ kind, fingerprints, ...marker }: Marker): string {
   const values = fields.flatMap((name) => {
@@ -65,15 +77,33 @@ export function readMarker(body: string): Marker | undefined {
       return [name, value];
     }),
   );
-  const [job, entry, leg, key, head, rule, severity, text] = fields.map((name) =>
-    decoded(values.get(name)),
-  );
+  const [job, entry, ...others] = fields.map((name) => decoded(values.get(name)));
+  const [leg, key, head, reviewed, rule, severity, text] = others;
   if (job === undefined || entry === undefined) return undefined;
   const fingerprints = values
     .get("fingerprints")
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
-  return { kind, job, entry, ...defined({ leg, key, head, rule, severity, text, fingerprints }) };
+  return {
+    kind,
+    job,
+    entry,
+    ...defined({ leg, key, head, reviewed, rule, severity, text, fingerprints }),
+  };
+}
+
+export type MarkerOwner = Pick<Marker, "job" | "entry"> & { readonly leg: string | undefined };
+
+/** The marker of a body, if it is of this kind, job and leg. Check the author, too. */
+export function readMarkerOf(
+  body: string,
+  kind: MarkerKind,
+  { job, entry, leg }: MarkerOwner,
+): Marker | undefined {
+  const marker = readMarker(body);
+  if (marker?.kind !== kind || marker.job !== job || marker.entry !== entry) return undefined;
+  // A marker without a leg is of a run outside of a matrix.
+  return marker.leg === undefined || marker.leg === leg ? marker : undefined;
 }
 
 function joined(fingerprints: readonly string[]): string {

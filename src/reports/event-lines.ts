@@ -136,7 +136,7 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
   }
 }
 
-/** `F1 (src/a.ts:3)` */
+/** `F1 (a.ts:3)` */
 function nameOfPrevious({ plan }: RunView, key: string): string {
   const found = plan?.conversation?.findings.find((one) => one.key === key);
   if (found === undefined) return "an earlier finding";
@@ -256,6 +256,8 @@ function proposalText(proposal: Proposal): string {
       return `an issue, ${proposal.title}`;
     case "pull_request":
       return `a pull request, ${proposal.title}`;
+    case "push":
+      return `a commit, ${proposal.title}`;
     case "close":
       return `to close it${proposal.reason === undefined ? "" : `, ${proposal.reason}`}`;
   }

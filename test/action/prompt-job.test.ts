@@ -54,7 +54,7 @@ describe("a step with a prompt", () => {
       { prompt: "Look.", outputs: "{ reprt: {} }" },
       '`outputs`: outputs.reprt: Unknown field "reprt"',
     ],
-    ["no file", { "prompt-file": "none.md" }, "There is no file none.md in the workspace"],
+    ["no file", { "prompt-file": "none.md" }, "There is no entry none.md in the workspace"],
     [
       "an entry beside it",
       { prompt: "Look.", entry: "entries/hello.yml" },
