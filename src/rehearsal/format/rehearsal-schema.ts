@@ -2,11 +2,13 @@ import { overridingLimits } from "../../entry/limits.ts";
 import type { Limits } from "../../entry/model.ts";
 import { endedStatus } from "../../events/action.ts";
 import type { Described, SchemaType } from "../../document/describe.ts";
+import { github } from "./conversation.ts";
 import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
 import {
   condition,
   filled,
+  flag,
   list,
   map,
   nonEmpty,
@@ -19,8 +21,6 @@ import {
 } from "./schema-parts.ts";
 import { outputFields } from "./output-fields.ts";
 import { change, workspace } from "./workspace.ts";
-
-const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
 
 const tool = {
   type: "object",
@@ -310,6 +310,7 @@ export const rehearsalSchema = {
     ),
     workspace,
     change,
+    github,
     models: map("Model ids by category. They override the entry's.", nonEmpty),
     permissions: {
       enum: ["read-only", "workspace", "all"],

@@ -120,6 +120,9 @@ export interface Expectation {
   readonly actions: ExpectedLists;
   readonly verdict?: Placed<string>;
   readonly findings?: Placed<readonly ExpectedItem[]>;
+  readonly dismissed?: Placed<readonly ExpectedItem[]>;
+  readonly resolved?: Placed<readonly ExpectedItem[]>;
+  readonly replies?: Placed<readonly ExpectedItem[]>;
   readonly proposals?: Placed<readonly ExpectedItem[]>;
   readonly reports: readonly OfTask<TextCondition>[];
   readonly results: readonly OfTask<unknown>[];
