@@ -24,13 +24,21 @@ import {
 } from "./delivery.ts";
 import type { GithubPort, OwnComment } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import { readMarkerOf } from "./markers.ts";
-import { reportComment } from "./comments.ts";
+import { readMarkerOf, type Marker } from "./markers.ts";
+import { reportComment, type ReportComment } from "./comments.ts";
+import { deliverCheck } from "./deliver-check.ts";
+import { deliverDecision } from "./review-event.ts";
 
-export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
+export function asksForDelivery(outputs: Outputs): boolean {
+  return outputs.check !== undefined || writesOnSubject(outputs);
+}
+
+/** On the issue or pull request, or new ones. */
+function writesOnSubject({ report, findings, proposals = {} }: Outputs): boolean {
   return (
     report?.comment !== undefined ||
     findings?.review !== undefined ||
+    findings?.approve === true ||
     proposalKinds.some((kind) => proposals[kind] !== undefined)
   );
 }
@@ -45,14 +53,8 @@ export async function deliver(
 ): Promise<readonly Delivery[]> {
   const { outputs, origin, view } = about;
   const outcome = outcomeOf(view);
-  if (!asksForDelivery(outputs)) return [];
-  const isFailed = outcome.kind === "failed";
-  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
-    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
   const collected = collectOutputs(view, outputs);
   const isWhole = outcome.kind === "succeeded" && collected.complete;
-  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
-  const moved = await outdated(origin, github);
   const delivering: Delivering = {
     about: { ...about, reviewed: isWhole ? origin.head : undefined },
     github,
@@ -61,6 +63,29 @@ export async function deliver(
     published: new Map(),
     ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
+  const deliveries = writesOnSubject(outputs)
+    ? [...(await deliverOutputs(delivering, collected, outcome))]
+    : [];
+  // When it is completed, a merge that waits for it may go on.
+  if (outputs.check !== undefined) {
+    const report = reportComment(contentOf(delivering, collected));
+    deliveries.push(await deliverCheck(delivering, collected, outcome, report));
+  }
+  return deliveries;
+}
+
+async function deliverOutputs(
+  delivering: Delivering,
+  collected: CollectedOutputs,
+  outcome: RunOutcome,
+): Promise<readonly Delivery[]> {
+  const { about, github } = delivering;
+  const { outputs, origin } = about;
+  const isFailed = outcome.kind === "failed";
+  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
+    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
+  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
+  const moved = await outdated(origin, github);
   // The review is about the head that a push replaces. The last push has the changes of those before it.
   const proposals = [
     ...collected.proposals.filter((one) => !isPush(one)),
@@ -79,6 +104,8 @@ export async function deliver(
   if (isFailed) return deliveries;
   if (outputs.findings?.review !== undefined)
     deliveries.push(...(await deliverReview(delivering, collected)));
+  if (outputs.findings?.review === "request-changes" || outputs.findings?.approve === true)
+    deliveries.push(...(await deliverDecision(delivering, collected)));
   const { length } = keyed;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
@@ -125,12 +152,28 @@ function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boo
   return run > own || (run === own && tried >= attempt);
 }
 
+function contentOf(
+  { about }: Delivering,
+  collected: CollectedOutputs,
+  last?: Marker,
+): ReportComment {
+  const { view } = about;
+  return {
+    ...about,
+    ...collected,
+    outcome: outcomeOf(view),
+    reviewed: about.reviewed ?? last?.reviewed,
+    earlier: last?.fingerprints ?? [],
+    totals: view.totals,
+    durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
+  };
+}
+
 async function deliverReport(
   delivering: Delivering,
-  { findings, omitted, complete, verdict }: CollectedOutputs,
+  collected: CollectedOutputs,
 ): Promise<readonly Delivery[]> {
   const { about, github, ours } = delivering;
-  const { view } = about;
   const { isPullRequest, number } = about.origin;
   if (isPullRequest !== true || number === undefined)
     return [skipped("report comment", "the run has no pull request")];
@@ -147,18 +190,7 @@ async function deliverReport(
     const last = ours(newest?.body ?? "", "report");
     if (last?.head === about.origin.head && isLater(last.key, about.origin))
       return skipped(what, "already published by this run or a later one");
-    const body = reportComment({
-      ...about,
-      reviewed: about.reviewed ?? last?.reviewed,
-      outcome: outcomeOf(view),
-      verdict,
-      findings,
-      omitted,
-      complete,
-      earlier: last?.fingerprints ?? [],
-      totals: view.totals,
-      durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
-    });
+    const body = reportComment(contentOf(delivering, collected, last));
     for (const { nodeId, isMinimized } of rest) {
       if (isMinimized) continue;
       const writing = { what: `an older ${what}, minimized`, needs };

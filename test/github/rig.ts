@@ -2,7 +2,7 @@
 import type { TestContext } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.ts";
+import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { createGithubPort } from "../../src/github/github-port.ts";
@@ -55,6 +55,9 @@ export interface Run {
   /** Why findings of this run were refused. */
   readonly refused?: readonly string[];
   readonly report?: string;
+  readonly verdict?: Verdict;
+  readonly faults?: readonly string[];
+  readonly checkId?: number;
   readonly staged?: boolean;
   readonly token?: string | undefined;
   readonly now?: () => number;
@@ -81,6 +84,7 @@ export async function delivered(
   const view = createRunView();
   const events: readonly RunEventBody[] = [
     ...findings.map((finding) => ({ type: "finding.reported", work, finding }) as const),
+    ...(run.verdict ? [{ type: "verdict.given", work, verdict: run.verdict } as const] : []),
     ...(run.refused ?? []).map((reason) => {
       const refused = { kind: "finding", reason } as const;
       return { type: "output.refused", work, refused } as const;
@@ -111,7 +115,12 @@ export async function delivered(
       report: run.report ?? "# Done",
     },
     createGithubPort(api, "octo/shop", (text) => text.replaceAll("hunter2", "***")),
-    { staged, clock: { sleep: clock.sleep, now: run.now ?? clock.now } },
+    {
+      staged,
+      checkId: run.checkId,
+      faults: run.faults,
+      clock: { sleep: clock.sleep, now: run.now ?? clock.now },
+    },
   );
 }
 
