@@ -2,7 +2,6 @@ import { overridingLimits } from "../../entry/limits.ts";
 import type { Limits } from "../../entry/model.ts";
 import { endedStatus } from "../../events/action.ts";
 import type { Described, SchemaType } from "../../document/describe.ts";
-import { github } from "./conversation.ts";
 import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
 import {
@@ -19,6 +18,7 @@ import {
   whole,
   type ConditionField,
 } from "./schema-parts.ts";
+import { github } from "./github-fields.ts";
 import { outputFields } from "./output-fields.ts";
 import { change, workspace } from "./workspace.ts";
 
