@@ -3,6 +3,7 @@ import { defined, isList, isRecord } from "../text/guards.ts";
 import { dirname, relative, resolve } from "node:path";
 import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
+import type { FailedCheck } from "../events/failed-checks.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -31,6 +32,7 @@ export interface RecordedRun {
     readonly permissions: PermissionPreset | undefined;
     readonly script: Script | undefined;
     readonly change?: Change | undefined;
+    readonly failedChecks?: readonly FailedCheck[] | undefined;
   };
   readonly options: {
     readonly workingDirectory?: string;
@@ -64,6 +66,7 @@ export function createRecording(
       userInput: usesUserInput(entry, jobName, userInput) ? redactor.text(userInput) : undefined,
       inputs: filled(inputs),
       change: recordedChange(prepared, workspace, redactor),
+      github: recordedGithub(prepared, redactor),
       models: filled(models),
       permissions,
       limits: filled(limits),
@@ -115,6 +118,19 @@ function recordedChange(
     })),
     ...(notes.length > 0 && { notes: notes.map((note) => redactor.text(note)) }),
     diff: redactor.text(kept),
+  };
+}
+
+function recordedGithub(
+  { failedChecks }: RecordedRun["prepared"],
+  redactor: Redactor,
+): RehearsalFile["github"] {
+  if (failedChecks === undefined) return undefined;
+  return {
+    failedChecks: failedChecks.map(({ name, log }) => ({
+      name: redactor.text(name),
+      ...defined({ log: log && redactor.text(log) }),
+    })),
   };
 }
 

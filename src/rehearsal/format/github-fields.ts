@@ -1,4 +1,4 @@
-/** What earlier runs left on the pull request, and what people did with it. A rehearsal asks GitHub nothing. */
+/** What GitHub would tell of the pull request or the workflow run. A rehearsal asks it nothing. */
 import { severities } from "../../entry/outputs.ts";
 import type { SchemaType } from "../../document/describe.ts";
 import { flag, list, nonEmpty, text, whole } from "./schema-parts.ts";
@@ -7,26 +7,38 @@ const finding = { ...nonEmpty, description: "F1 is the first one of `findings`."
 
 export const github = {
   type: "object",
-  description:
-    "The pull request as earlier runs of the job left it: $previous-findings. GitHub is not asked.",
+  description: "What GitHub would tell of the pull request or the workflow run.",
   additionalProperties: false,
+  minProperties: 1,
   properties: {
-    findings: list("The findings of earlier runs, the oldest first. They are F1, F2, …", {
+    failedChecks: list("The failed checks of $failed-checks. An empty list: none has failed.", {
       type: "object",
       additionalProperties: false,
-      required: ["path", "rule", "text"],
+      required: ["name"],
       properties: {
-        path: text("Its file."),
-        line: whole(1, "Where it is now. Absent: GitHub finds its line no more."),
-        code: text(
-          "The text of its line. A finding with the same rule at such a line is the same finding.",
-        ),
-        rule: text("Its rule."),
-        severity: { enum: severities, description: "Default: warning." },
-        text: text("What it says."),
-        key: text("Its fingerprint, in a recording. Default: made of rule, path and code."),
+        name: { ...nonEmpty, description: "The workflow, the job and the step." },
+        log: text("The end of its log."),
       },
     }),
+    findings: list(
+      "$previous-findings: the findings of earlier runs, the oldest first. They are F1, F2, …",
+      {
+        type: "object",
+        additionalProperties: false,
+        required: ["path", "rule", "text"],
+        properties: {
+          path: text("Its file."),
+          line: whole(1, "Where it is now. Absent: GitHub finds its line no more."),
+          code: text(
+            "The text of its line. A finding with the same rule at such a line is the same finding.",
+          ),
+          rule: text("Its rule."),
+          severity: { enum: severities, description: "Default: warning." },
+          text: text("What it says."),
+          key: text("Its fingerprint, in a recording. Default: made of rule, path and code."),
+        },
+      },
+    ),
     threads: list("The threads of findings. Default: open.", {
       type: "object",
       additionalProperties: false,

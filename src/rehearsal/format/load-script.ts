@@ -91,6 +91,7 @@ function scriptOf(value: RehearsalFile, file: string, reading: Reading): Script 
     ...defined({ workingDirectory: value.workingDirectory && beside(value.workingDirectory) }),
     ...(value.workspace && folderOf(value.workspace, reading)),
     ...(value.change && { change: changeOf(value.change, reading) }),
+    ...defined({ github: value.github }),
     ...(value.github && { conversation: conversationOf(value.github, reading) }),
     models: models ?? {},
     limits: limits ?? {},

@@ -36,6 +36,7 @@ export interface RecorderOptions {
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
   readonly change?: RehearsalFile["change"];
+  readonly github?: RehearsalFile["github"];
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits?: Limits;
@@ -152,7 +153,7 @@ export class Recorder {
     const params = job === undefined ? this.#portable(this.#workflows.params()) : undefined;
     const { userInput } = options;
     const { conversation } = this.#view?.plan ?? {};
-    const github = conversation && githubFields(conversation);
+    const github = { ...options.github, ...(conversation && githubFields(conversation)) };
     const given = {
       userInput: userInput && takeOut(userInput, this.#places),
       inputs: this.#portable(options.inputs),
@@ -165,7 +166,8 @@ export class Recorder {
     };
     return {
       ...options,
-      ...defined({ ...given, change, github, params, answers, limits }),
+      ...(Object.keys(github).length > 0 && { github }),
+      ...defined({ ...given, change, params, answers, limits }),
       sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
       expect: {
         result: outcome.kind,
