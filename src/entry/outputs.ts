@@ -67,6 +67,19 @@ const findings = object(
       const: "comment",
       description: "One review of the pull request, with a comment at each line.",
     },
+    since: {
+      const: "last-review",
+      description:
+        "The change is what is new since the head that the last run reviewed. Default: all of the pull request.",
+    },
+    quietAfter: object(
+      {
+        rounds: { type: "integer", minimum: 1, description: "The number of reviewed heads." },
+        severity: choice(severities, "error", "New findings below it are only counted."),
+      },
+      ["rounds"],
+      { description: "From then on, comments are made for severe new findings only." },
+    ),
     failOn: choice(
       [...severities, "never"],
       defaultOutputs.findings.failOn,

@@ -3,9 +3,9 @@ import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
-import { collectOutputs, type CollectedOutputs } from "../outputs/collect.ts";
+import { collectOutputs } from "../outputs/collect.ts";
 import { deliverProposal, withKeys } from "./deliver-proposal.ts";
-import { deliverReview } from "./deliver-review.ts";
+import { deliverFindings } from "./deliver-findings.ts";
 import {
   deadlineOf,
   reasonOf,
@@ -15,13 +15,10 @@ import {
   type Delivering,
   type Delivery,
   type DeliveryOptions,
-  attempt,
-  write,
 } from "./delivery.ts";
-import type { GithubPort, OwnComment } from "./github-port.ts";
+import type { GithubPort } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
 import { readMarker } from "./markers.ts";
-import { reportComment } from "./comments.ts";
 
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
   return (
@@ -62,12 +59,13 @@ export async function deliver(
       return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
     },
   };
-  const deliveries: Delivery[] = [];
-  if (outputs.report?.comment !== undefined)
-    deliveries.push(...(await deliverReport(delivering, collected)));
+  const deliveries = [
+    ...(await deliverFindings(delivering, collected, outcome, {
+      report: outputs.report?.comment !== undefined,
+      review: !isFailed && outputs.findings?.review !== undefined,
+    })),
+  ];
   if (isFailed) return deliveries;
-  if (outputs.findings?.review !== undefined)
-    deliveries.push(...(await deliverReview(delivering, collected)));
   const { length } = collected.proposals;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
@@ -105,66 +103,4 @@ async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | 
       `the head of #${number} is unknown: ${reasonOf(error, "`pull-requests: read`")}`,
     );
   }
-}
-
-const needs = "`pull-requests: write`";
-
-function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boolean {
-  const [run = 0, tried = 0] = (key ?? "").split("/").map(Number);
-  const own = Number(workflowRun);
-  return run > own || (run === own && tried >= attempt);
-}
-
-async function deliverReport(
-  delivering: Delivering,
-  { findings, omitted, complete, verdict }: CollectedOutputs,
-): Promise<readonly Delivery[]> {
-  const { about, github, ours } = delivering;
-  const { view } = about;
-  const { isPullRequest, number } = about.origin;
-  if (isPullRequest !== true || number === undefined)
-    return [skipped("report comment", "the run has no pull request")];
-  const what = `report comment on #${number}`;
-  const find = async (): Promise<readonly OwnComment[]> => {
-    const all = (await github.ownComments(number)).filter(({ body }) => ours(body, "report"));
-    const ofLeg = all.filter(({ body }) => ours(body, "report")?.leg === about.origin.leg);
-    // The first leg takes over the comment of an earlier version, and minimizes older ones.
-    return ofLeg.length > 0 ? ofLeg : all.filter(({ isMinimized }) => !isMinimized);
-  };
-  const older: Delivery[] = [];
-  const made = await attempt(delivering, { what, needs }, async () => {
-    const [newest, ...rest] = await find();
-    const last = ours(newest?.body ?? "", "report");
-    if (last?.head === about.origin.head && isLater(last.key, about.origin))
-      return skipped(what, "already published by this run or a later one");
-    const body = reportComment({
-      ...about,
-      outcome: outcomeOf(view),
-      verdict,
-      findings,
-      omitted,
-      complete,
-      earlier: last?.fingerprints ?? [],
-      totals: view.totals,
-      durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
-    });
-    for (const { nodeId, isMinimized } of rest) {
-      if (isMinimized) continue;
-      const writing = { what: `an older ${what}, minimized`, needs };
-      const minimize = (): Promise<Delivery> =>
-        write(delivering, writing, () => github.minimize(nodeId));
-      older.push(await attempt(delivering, writing, minimize));
-    }
-    if (newest !== undefined) {
-      const writing = { what: `${what}, updated`, needs, preview: body };
-      return write(delivering, writing, () => github.updateComment(newest.id, body));
-    }
-    return write(
-      delivering,
-      { what, needs, preview: body },
-      () => github.createComment(number, body),
-      async () => ((await find()).length > 0 ? {} : undefined),
-    );
-  });
-  return [made, ...older];
 }

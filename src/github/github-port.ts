@@ -4,6 +4,7 @@ import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { createGraphql } from "./graphql.ts";
 import { createThreadCalls } from "./review-threads.ts";
+import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 import { at, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {
@@ -27,6 +28,7 @@ export interface DiffFile {
 
 export interface NewReview {
   readonly head: string;
+  /** May be empty if there are comments. */
   readonly body: string;
   readonly comments: readonly {
     readonly path: string;
@@ -73,6 +75,7 @@ export function createGithubPort(
     url: textAt(await api.write(route, { ...values }, times), "html_url"),
   });
   const graphql = createGraphql(api, repository);
+  let facts: ThreadFacts | undefined;
 
   const own = (all: readonly unknown[]): unknown[] =>
     all.filter((one) => at(one, "viewerDidAuthor") === true);
@@ -142,6 +145,8 @@ export function createGithubPort(
         ...(typeof repositoryId === "number" && { repositoryId }),
       };
     },
+    /** What is asked about threads. Everything is asked for once. */
+    facts: (head: string) => (facts ??= createThreadFacts(api, head)),
     /** Comments of the owner of the token, the newest first. */
     async ownComments(number: number): Promise<readonly OwnComment[]> {
       const fields = "id databaseId body isMinimized viewerDidAuthor";
@@ -203,7 +208,7 @@ export function createGithubPort(
           pull_number,
           commit_id: head,
           event: "COMMENT",
-          body: redact(body),
+          ...(body !== "" && { body: redact(body) }),
           comments: comments.map(({ path, line, startLine, body: text }) => ({
             path,
             line,
@@ -268,6 +273,11 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
     Promise.reject(new GithubFailure("a rehearsal writes nothing"));
   return {
     threads: none,
+    facts: () => ({
+      canWrite: () => Promise.resolve(false),
+      isClosedByPerson: () => Promise.resolve(false),
+      isGone: () => Promise.resolve(false),
+    }),
     resolveThread: never,
     reopenThread: never,
     reply: never,

@@ -32,6 +32,11 @@ export interface Marker {
   /** `lineDigest` of a finding. */
   readonly text?: string;
   readonly head?: string;
+  /** Of a finding: the head at which we closed its thread. */
+  readonly closed?: string;
+  /** Of a report: the last head that was reviewed, and the number of reviewed heads. */
+  readonly reviewed?: string;
+  readonly round?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
@@ -42,7 +47,19 @@ const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
-const fields = ["job", "entry", "leg", "key", "head", "rule", "severity", "text"] as const;
+const fields = [
+  "job",
+  "entry",
+  "leg",
+  "key",
+  "head",
+  "rule",
+  "severity",
+  "text",
+  "closed",
+  "reviewed",
+  "round",
+] as const;
 
 export function markerOf({ kind, fingerprints, ...marker }: Marker): string {
   const values = fields.flatMap((name) => {
@@ -65,15 +82,15 @@ export function readMarker(body: string): Marker | undefined {
       return [name, value];
     }),
   );
-  const [job, entry, leg, key, head, rule, severity, text] = fields.map((name) =>
-    decoded(values.get(name)),
-  );
+  const found: Partial<Record<(typeof fields)[number], string>> = {};
+  for (const name of fields) Object.assign(found, defined({ [name]: decoded(values.get(name)) }));
+  const { job, entry, ...rest } = found;
   if (job === undefined || entry === undefined) return undefined;
   const fingerprints = values
     .get("fingerprints")
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
-  return { kind, job, entry, ...defined({ leg, key, head, rule, severity, text, fingerprints }) };
+  return { kind, job, entry, ...rest, ...defined({ fingerprints }) };
 }
 
 function joined(fingerprints: readonly string[]): string {

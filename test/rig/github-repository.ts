@@ -140,6 +140,7 @@ export class GithubRepository {
     const answer = this.#do(call);
     if (answer === "exists")
       return { status: 422, answer: { message: "Reference already exists" } };
+    if (answer === "invalid") return { status: 422, answer: { message: "Unprocessable Entity" } };
     return answer === undefined
       ? { status: 404, answer: { message: "Not Found" } }
       : { status: call.method === "POST" ? 201 : 200, answer };
@@ -281,9 +282,13 @@ export class GithubRepository {
     return this.#trees.get(this.#commits.get(commit) ?? "") ?? {};
   }
 
-  #review(body: Readonly<Record<string, unknown>>, made: object): object {
-    this.reviews.push({ body: String(body["body"]), author: this.me });
-    this.conversation.add(Object(body["comments"]));
+  #review(body: Readonly<Record<string, unknown>>, made: object): object | "invalid" {
+    const comments = Object(body["comments"]);
+    const text = String(body["body"] ?? "");
+    // GitHub takes a review without a text only if it has comments.
+    if (text === "" && comments.length === 0) return "invalid";
+    this.reviews.push({ body: text, author: this.me });
+    this.conversation.add(comments);
     return made;
   }
 
