@@ -8,6 +8,7 @@ import {
   paths,
   shard,
   text,
+  word,
   type Flag,
   type Kind,
   type Repeated,
@@ -116,6 +117,10 @@ export const inputTable = {
     kind: logins(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
     help: "Users without write access who may start an agent, one login per line.",
     risk: "if a user gives up a login, somebody else can register it.",
+  },
+  onCommand: {
+    kind: word,
+    help: "On `issue_comment`: runs only for a new comment whose first word is this command, such as `/review`, by a user who may start an agent. The rest of its line is `$user-input`, unless that is empty. The comment gets 👀, which needs `issues: write` or `pull-requests: write`. Any other comment is skipped. Other events run as always.",
   },
   onRefused: {
     kind: choice(["fail", "skip"]),

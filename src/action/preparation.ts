@@ -17,6 +17,7 @@ import {
   type CentralFiles,
   type CommitFiles,
 } from "../github/commit-files.ts";
+import type { CommentCommand } from "./comment-command.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { copyEntry, copyFile, nameInRepository } from "./copied-files.ts";
 import { asInput, AUTO, isAct, type Environment, type Inputs } from "./inputs.ts";
@@ -33,6 +34,8 @@ export interface Setting {
   readonly workspace: string;
   readonly core: RunnerCore;
   readonly signal: AbortSignal;
+  /** The comment of the event, if it is the command that starts the job. */
+  readonly command: CommentCommand | undefined;
 }
 
 const pathInputs = [
@@ -149,7 +152,10 @@ export async function trustedSources(
     case "skipped":
       throw new Stop("skipped", [decision.reason]);
     case "refused": {
-      const { onRefused = decision.unattended ? "skip" : "fail" } = inputs;
+      // Anybody may write a command, and a failed run would be visible for everybody.
+      const isVain = setting.command !== undefined && decision.onlyStrangers === true;
+      const { unattended } = decision;
+      const onRefused = isVain ? "skip" : (inputs.onRefused ?? (unattended ? "skip" : "fail"));
       throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason]);
     }
     case "limited":

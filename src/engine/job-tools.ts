@@ -354,6 +354,8 @@ function fieldsOf(kind: ProposalKind, { label, reviewers }: ProposalsOutput): st
       return "title, body";
     case "pull_request":
       return "title, body, branch: with what has changed in the working directory";
+    case "push":
+      return "title, body (optional): a commit on the branch of the pull request, with what has changed in the working directory";
     case "close":
       return "reason";
   }

@@ -13,6 +13,7 @@ export const proposalKinds = [
   "reviewers",
   "issue",
   "pull_request",
+  "push",
   "close",
 ] as const;
 export type ProposalKind = (typeof proposalKinds)[number];
@@ -43,6 +44,14 @@ const most = {
   maximum: 100,
   default: defaultOutputs.proposals.max,
 } as const;
+
+const changed = listOf(
+  "glob",
+  "Globs of the files that it may change. Default: all but .github/.",
+  {
+    minItems: 1,
+  },
+);
 
 const kind = (description: string) => object({ max: most }, [], { description });
 
@@ -139,12 +148,25 @@ const proposals = object(
           description: "The start of the name of the branch.",
         },
         draft: { type: "boolean", default: defaultOutputs.proposals.draft },
-        paths: listOf("glob", "Globs of the files that it may change. Default: all but .github/.", {
-          minItems: 1,
-        }),
+        paths: changed,
       },
       [],
       { description: "New pull requests with the changes in the working directory." },
+    ),
+    push: object(
+      {
+        max: {
+          ...most,
+          description:
+            "How many commits of agent-jobs may follow each other on the branch. A commit of anybody else starts the count anew.",
+        },
+        paths: changed,
+      },
+      [],
+      {
+        description:
+          "A commit with the changes in the working directory, on the branch of the pull request of the event. Never on a fork or the default branch.",
+      },
     ),
     close: kind("Closes the issue or pull request of the event."),
   },

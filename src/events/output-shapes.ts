@@ -87,6 +87,14 @@ export const proposal = is.tagged("kind", {
     base: is.text,
     files: is.list(proposedFile),
   },
+  push: {
+    title: is.text,
+    body: is.optional(is.text),
+    reason: is.optional(is.text),
+    /** The commit that the files are changed in: the head of the pull request. */
+    base: is.text,
+    files: is.list(proposedFile),
+  },
   close: target,
 });
 export type Proposal = TypeOf<typeof proposal>;

@@ -3,7 +3,7 @@ import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
-import { collectOutputs } from "../outputs/collect.ts";
+import { collectOutputs, type CollectedProposal } from "../outputs/collect.ts";
 import { deliverProposal, withKeys } from "./deliver-proposal.ts";
 import { deliverFindings } from "./deliver-findings.ts";
 import {
@@ -42,9 +42,9 @@ export async function deliver(
   const isFailed = outcome.kind === "failed";
   if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
     return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
-  const moved = await outdated(origin, github);
-  if (moved !== undefined) return [moved];
   const collected = collectOutputs(view, outputs);
+  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
+  const moved = await outdated(origin, github);
   const delivering: Delivering = {
     about,
     github,
@@ -59,6 +59,18 @@ export async function deliver(
       return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
     },
   };
+  // The review is about the head that a push replaces. The last push has the changes of those before it.
+  const proposals = [
+    ...collected.proposals.filter((one) => !isPush(one)),
+    ...collected.proposals.filter(isPush).slice(-1),
+  ];
+  const keyed = withKeys(proposals, about);
+  if (moved?.status === "skipped" && !isFailed) {
+    // Nobody else has what the agents did.
+    const lost = keyed.filter(isPush).map((one) => deliverProposal(delivering, one));
+    return [moved, ...(await Promise.all(lost))];
+  }
+  if (moved !== undefined) return [moved];
   const deliveries = [
     ...(await deliverFindings(delivering, collected, outcome, {
       report: outputs.report?.comment !== undefined,
@@ -66,10 +78,9 @@ export async function deliver(
     })),
   ];
   if (isFailed) return deliveries;
-  const { length } = collected.proposals;
+  const { length } = keyed;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
-  const keyed = withKeys(collected.proposals, about);
   for (const proposed of keyed.slice(0, mostProposals))
     deliveries.push(await deliverProposal(delivering, proposed));
   return deliveries;

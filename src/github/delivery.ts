@@ -53,6 +53,13 @@ export interface Writing {
   readonly preview?: string;
 }
 
+/** A request. With `isMarked`, its text has a marker and is found again; otherwise, the request may be sent twice. */
+export interface Step {
+  readonly preview: string;
+  readonly isMarked?: true;
+  readonly send: () => Promise<Made>;
+}
+
 const pausesMs = [2_000, 10_000];
 
 /** `find` looks for what an earlier request has made, so that it is made once although GitHub didn't answer. */

@@ -3,6 +3,7 @@ import type { Origin, ProposedFile } from "../events/output-shapes.ts";
 import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { createGraphql } from "./graphql.ts";
+import { createPushPort, offlinePushPort } from "./push-port.ts";
 import { createThreadCalls } from "./review-threads.ts";
 import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 import { at, sha, textAt } from "./webhook-event.ts";
@@ -255,6 +256,7 @@ export function createGithubPort(
     close: (issue_number: number) =>
       write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
     commit,
+    ...createPushPort(api, repository, redact),
     deleteBranch: (branch: string) =>
       write(`DELETE /repos/{owner}/{repo}/git/refs/heads/${branch}`, {}),
   };
@@ -298,6 +300,7 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
     requestReviewers: never,
     close: never,
     commit: never,
+    ...offlinePushPort,
     deleteBranch: never,
   };
 }

@@ -71,7 +71,8 @@ function findingFields(finding: Finding): ExpectedFinding {
 
 function proposalFields(task: string, proposal: Proposal): ExpectedProposal {
   switch (proposal.kind) {
-    case "pull_request": {
+    case "pull_request":
+    case "push": {
       const { base: _, files, ...fields } = proposal;
       return { task, ...fields, files: files.map(({ path }) => path) };
     }

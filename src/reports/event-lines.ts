@@ -256,6 +256,8 @@ function proposalText(proposal: Proposal): string {
       return `an issue, ${proposal.title}`;
     case "pull_request":
       return `a pull request, ${proposal.title}`;
+    case "push":
+      return `a commit, ${proposal.title}`;
     case "close":
       return `to close it${proposal.reason === undefined ? "" : `, ${proposal.reason}`}`;
   }

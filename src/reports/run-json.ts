@@ -101,7 +101,7 @@ export function findingJson(finding: Finding): object {
 }
 
 function withoutContents(proposal: Proposal): object {
-  if (proposal.kind !== "pull_request") return proposal;
+  if (!("files" in proposal)) return proposal;
   return { ...proposal, files: proposal.files.map(({ path }) => path) };
 }
 

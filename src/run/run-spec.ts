@@ -203,7 +203,7 @@ function outputChecks(
   writers: readonly Permissions[] | undefined,
 ): OutputChecks {
   const proposes = [entry, ...Object.values(entry.jobs)].some(
-    ({ outputs }) => outputs?.proposals?.pull_request !== undefined,
+    ({ outputs }) => (outputs?.proposals?.pull_request ?? outputs?.proposals?.push) !== undefined,
   );
   // The repository that is there before an agent works.
   const place = { folder, environment, sandbox };
@@ -224,6 +224,8 @@ function outputChecks(
       const { checkProposal } = await import("../outputs/check-proposal.ts");
       return checkProposal(value, allowed, {
         number: origin?.number,
+        // A rehearsal works in a repository of its own.
+        head: rehearses || origin === undefined ? undefined : pullRequestHead(origin),
         async changed() {
           const { root, ...changed } = await (await tree()).changed(records.map(realPathOf));
           return {
@@ -237,6 +239,10 @@ function outputChecks(
       });
     },
   };
+}
+
+function pullRequestHead({ isPullRequest, head }: Origin): string | null {
+  return isPullRequest === true ? head : null;
 }
 
 /** Why nobody may write a file; undefined if one of them may. */

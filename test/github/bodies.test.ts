@@ -15,7 +15,7 @@ import { hostile, hostileText, longTexts } from "./hostile.ts";
 import { finding, hostileFinding, origin, ours, publisher } from "./published.ts";
 
 const GITHUB_LIMIT = 65_536;
-type WithText = Exclude<Proposal, { kind: "label" | "reviewers" }>;
+type WithText = Exclude<Proposal, { kind: "label" | "reviewers" | "push" }>;
 
 function proposals(text: string): readonly WithText[] {
   const pull = { title: text, branch: text, base: origin.head, files: [] };

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
+import { GithubBranch, type BranchOptions } from "./github-branch.ts";
 import { GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
@@ -34,6 +35,7 @@ type Permission = "contents" | "issues" | "pull-requests";
 
 const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
   [/resolveReviewThread/i, [["contents", "pull-requests"]]],
+  [/createCommitOnBranch/, [["contents"]]],
   [/minimizeComment/, [["issues"], ["pull-requests"]]],
   [/ \/repos\/octo\/shop\/git\//, [["contents"]]],
   [/ \/repos\/octo\/shop\/pulls/, [["pull-requests"]]],
@@ -41,7 +43,7 @@ const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Per
   [/ \/repos\/octo\/shop\/issues\//, [["issues"], ["pull-requests"]]],
 ];
 
-export interface RepositoryOptions {
+export interface RepositoryOptions extends BranchOptions {
   readonly head: string;
   /** Default: 1001, that of the repository itself. */
   readonly headRepository?: number;
@@ -74,6 +76,8 @@ export class GithubRepository {
   readonly closed: number[] = [];
   /** Branch → path → text or bytes of what was committed. */
   readonly branches = new Map<string, Readonly<Record<string, Buffer | null>>>();
+  /** That of the pull request. */
+  readonly branch: GithubBranch;
   readonly tokens = new Set<unknown>();
   /** The path of every request. */
   readonly asked: string[] = [];
@@ -91,6 +95,7 @@ export class GithubRepository {
   private constructor(options: RepositoryOptions) {
     this.#options = options;
     this.head = options.head;
+    this.branch = new GithubBranch(options);
   }
 
   static async start(
@@ -164,6 +169,11 @@ export class GithubRepository {
   }
 
   #do({ method, path, body }: Call): unknown {
+    if (path === "/graphql" && String(body["query"]).includes("createCommitOnBranch")) {
+      const { answer, head } = this.branch.commit(body["variables"], this.head);
+      this.head = head;
+      return answer;
+    }
     if (path === "/graphql") return { data: this.#graphql(body) };
     const found = /^\/repos\/octo\/shop(?<rest>.*)$/.exec(path);
     const rest = found?.groups?.["rest"] ?? "none";
@@ -176,7 +186,11 @@ export class GithubRepository {
       case "GET ":
         return { default_branch: "main" };
       case "GET /pulls/N":
-        return { number: 7, head: { sha: this.head, repo: { id: headRepository } } };
+        return {
+          number: 7,
+          head: { sha: this.head, ref: this.branch.name, repo: { id: headRepository } },
+          base: { repo: { id: 1001, default_branch: "main" } },
+        };
       case "GET /pulls/N/files":
         return Object.entries(diff).map(([filename, patch]) => ({ filename, patch }));
       case "POST /issues/N/comments":
@@ -269,7 +283,7 @@ export class GithubRepository {
     if (/^\/commits\/\w+\/pulls$/.test(rest))
       return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
     if (method === "GET" && rest.startsWith("/git/commits/"))
-      return { tree: { sha: "e".repeat(40) } };
+      return { tree: { sha: "e".repeat(40) }, message: this.branch.messageOf(rest.slice(13)) };
     const [, repo, file, ref] =
       /^\/repos\/([^/]+\/[^/]+)\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
     const content = files[`${repo === "octo/shop" ? "" : `${repo}@`}${ref}:${file}`];

@@ -211,12 +211,12 @@ function Proposals({
               <span class="muted small">{task}</span>
             </p>
             {proposal.reason === undefined ? null : <Text text={proposal.reason} />}
-            {"body" in proposal ? (
+            {"body" in proposal && proposal.body !== undefined ? (
               <Collapsible summary="Text">
                 <Markdown text={proposal.body} />
               </Collapsible>
             ) : null}
-            {proposal.kind === "pull_request" ? (
+            {"files" in proposal ? (
               <Collapsible summary={plural(proposal.files.length, "file")}>
                 <CodeBlock text={proposal.files.map(fileLine).join("\n")} label="files" />
               </Collapsible>
@@ -237,6 +237,7 @@ const kinds: Readonly<Record<Proposal["kind"], string>> = {
   reviewers: "Reviewers",
   issue: "Issue",
   pull_request: "Pull request",
+  push: "Commit",
   close: "Close",
 };
 
@@ -245,6 +246,7 @@ function subjectOf(proposal: Proposal): string {
   switch (proposal.kind) {
     case "issue":
     case "pull_request":
+    case "push":
       return proposal.title;
     case "label":
       return `${proposal.labels.join(", ")} ${at}`.trim();

@@ -30,7 +30,7 @@ const proposal = {
     task: text("The task that proposes it."),
     labels: list("All of its labels.", string),
     reviewers: list("All of its reviewers.", string),
-    files: list("The paths of all files that its pull request changes.", string),
+    files: list("The paths of all files that its pull request or commit changes.", string),
     branch: text("The end of the name of its branch."),
     title: condition("Its title."),
     body: condition("Its body."),
