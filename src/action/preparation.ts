@@ -10,6 +10,7 @@ import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
+import { originOf } from "../github/origin.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
   filesOfBase,
@@ -324,6 +325,7 @@ export function runOptions(
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
   const { job, base, provider, gitHubToken } = inputs;
+  const leg = legOf(environment, inputs);
   const { api: github, say } = apiOf(setting);
   const { userInputFile: _, entry: _entry, ...files } = paths;
   const { entryFile, rehearse, isBelieved, workTree } = sources;
@@ -340,6 +342,14 @@ export function runOptions(
     write,
     telemetry: telemetryTarget(environment),
     findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    findConversation: async (jobName) => {
+      const { readConversation } = await import("../github/conversation.ts");
+      const origin = await originOf(environment, github);
+      const entry = centralFiles(setting)?.name ?? paths.entry;
+      return origin === undefined
+        ? { findings: [], round: 0 }
+        : readConversation(github, { job: jobName, entry, origin: { ...origin, leg } });
+    },
     instructionSource: async () => ({
       commit: await trustedCommitOf(
         { environment, github },
@@ -354,7 +364,7 @@ export function runOptions(
     userInput,
     workingDirectory,
     rehearse,
-    leg: legOf(environment, inputs),
+    leg,
     isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
     provider,

@@ -25,7 +25,7 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
-import type { Conversation } from "../events/conversation.ts";
+import type { Conversation, PreviousFinding } from "../events/conversation.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
@@ -50,6 +50,8 @@ export interface RunSpec {
   /** Instructions of the repository for a task. */
   readonly instructionsOf?: (taskId: string) => string | undefined;
   readonly conversation?: Conversation;
+  /** The earlier findings that tools may name. */
+  readonly previous?: readonly PreviousFinding[];
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   /** By the ids of models. */

@@ -225,6 +225,7 @@ const ofJob = [
   "item",
   "item-index",
   "memory",
+  "previous-findings",
 ] as const;
 
 const families = {

@@ -4,9 +4,9 @@ import type { Finding, Origin, Verdict } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import { blobs, lineAddress, type LinkTarget } from "../outputs/line-address.ts";
 import { verdictTitle } from "../outputs/verdict.ts";
-import { defined } from "../text/guards.ts";
 import { oneLine, withoutInstructions } from "../text/harmless-text.ts";
 import { costText, countText, durationText, plural, unbroken } from "../text/numbers.ts";
+import { defined } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { codeText, linkText, safeCell, safeMarkdown } from "./markdown.ts";
 import { markerOf, type Marker } from "./markers.ts";
@@ -18,15 +18,22 @@ export interface Publisher {
   readonly job: string;
   /** The path of the entry, as the marker has it. */
   readonly entry: string;
+  /** The head, if the run has left nothing out: later runs may begin there. */
+  readonly reviewed?: string | undefined;
   readonly origin: Origin;
 }
 
 export function markerLine(
-  { job, entry, origin }: Publisher,
+  { job, entry, origin, reviewed }: Publisher,
   rest: Omit<Marker, "job" | "entry" | "leg">,
 ): string {
-  const { leg, head } = origin;
-  return markerOf({ job, entry, leg, head, ...rest });
+  return markerOf({
+    job,
+    entry,
+    ...defined({ leg: origin.leg, reviewed }),
+    head: origin.head,
+    ...rest,
+  });
 }
 
 /** Paragraphs that have something in them, after the marker. */
@@ -140,7 +147,7 @@ export interface ReportComment extends Publisher {
   readonly counts?: string | undefined;
   /** Of the findings that this and, if it failed, earlier runs have listed. */
   readonly fingerprints: readonly string[];
-  readonly reviewed?: string | undefined;
+  /** The number of reviewed heads. */
   readonly round?: string | undefined;
   readonly totals: RunView["totals"];
   readonly durationMs: number;
@@ -153,9 +160,9 @@ const NOTES = 1_000;
 
 export function reportComment(comment: ReportComment): string {
   const { findings, listed = findings, omitted = 0, counts = "", origin, report } = comment;
-  const { fingerprints, reviewed, round } = comment;
+  const { fingerprints, round } = comment;
   const key = `${origin.workflowRun}/${origin.attempt}`;
-  const more = { key, fingerprints, ...defined({ reviewed, round }) };
+  const more = { key, fingerprints, ...defined({ round }) };
   const marker = markerLine(comment, { kind: "report", ...more });
   const { text: table } = findingsTable(listed, { target: origin, omitted, room: MAX_TABLE });
   const before = headline(comment);

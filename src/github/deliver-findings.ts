@@ -113,7 +113,12 @@ async function deliverReport(
   );
   const shown = findings.filter(({ fingerprint }) => !hidden.has(fingerprint));
   const listed = delivered?.elsewhere ?? shown;
-  const current = [...(delivered?.placeless ?? listed.map(({ fingerprint }) => fingerprint))];
+  const current = delivered?.placeless ?? new Set(listed.map(({ fingerprint }) => fingerprint));
+  // A review will give a thread to what is only listed because something failed.
+  const mayKeep = delivered !== undefined || about.outputs.findings?.review === undefined;
+  const earlier = state === undefined ? (last?.fingerprints ?? []) : [];
+  const isReviewed =
+    about.reviewed !== undefined && state !== undefined && delivered?.isWhole !== false;
   const body = reportComment({
     ...about,
     outcome,
@@ -122,10 +127,9 @@ async function deliverReport(
     listed,
     omitted,
     counts: state && countsText(delivered?.counts ?? countsOf(state, origin.head)),
-    // A failed run may have missed what is still there.
-    fingerprints: state ? current : [...new Set([...current, ...(last?.fingerprints ?? [])])],
-    ...(state
-      ? { reviewed: origin.head, round: String(state.earlierHeads + 1) }
+    fingerprints: [...new Set([...(mayKeep ? current : []), ...earlier])],
+    ...(isReviewed
+      ? { round: String(state.earlierHeads + 1) }
       : { reviewed: last?.reviewed, round: last?.round }),
     totals: view.totals,
     durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),

@@ -28,6 +28,8 @@ const needsToClose = "`contents: write` and `pull-requests: write`";
 export interface DeliveredReview {
   readonly deliveries: readonly Delivery[];
   readonly counts: ReviewCounts;
+  /** Whether all that is new stands on GitHub, or will stand in the report comment. */
+  readonly isWhole: boolean;
   /** The findings without a thread, which the report comment lists. */
   readonly elsewhere: readonly Finding[];
   /** The fingerprints of those that get no thread later either: they have no line, or GitHub refuses it. */
@@ -85,7 +87,13 @@ export async function deliverReview(
   });
   const reason = [made.reason ?? "", countsText(counts)].filter((text) => text !== "").join("; ");
   const counted = made.status === "refused" || reason === "" ? made : { ...made, reason };
-  return { deliveries: [counted, ...others], counts, elsewhere, placeless };
+  return {
+    deliveries: [counted, ...others],
+    isWhole: made.status !== "refused",
+    counts,
+    elsewhere,
+    placeless,
+  };
 }
 
 interface Posting {

@@ -18,7 +18,7 @@ import {
 } from "./delivery.ts";
 import type { GithubPort } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import { readMarker } from "./markers.ts";
+import { readMarkerOf } from "./markers.ts";
 
 export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
   return (
@@ -43,21 +43,16 @@ export async function deliver(
   if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
     return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
   const collected = collectOutputs(view, outputs);
+  const isWhole = outcome.kind === "succeeded" && collected.complete;
   const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
   const moved = await outdated(origin, github);
   const delivering: Delivering = {
-    about,
+    about: { ...about, reviewed: isWhole ? origin.head : undefined },
     github,
     options,
     deadline: deadlineOf(options),
     published: new Map(),
-    ours(body, kind) {
-      const marker = readMarker(body);
-      const isOfJob = marker?.job === about.job && marker.entry === about.entry;
-      // A marker without a leg is of a version that didn't know legs.
-      const isOfLeg = marker?.leg === undefined || marker.leg === origin.leg;
-      return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
-    },
+    ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
   // The review is about the head that a push replaces. The last push has the changes of those before it.
   const proposals = [

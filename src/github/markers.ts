@@ -32,11 +32,12 @@ export interface Marker {
   /** `lineDigest` of a finding. */
   readonly text?: string;
   readonly head?: string;
+  /** The last head that a run has reviewed without leaving anything out. */
+  readonly reviewed?: string;
+  /** Of a report: the number of such heads. */
+  readonly round?: string;
   /** Of a finding: the head at which we closed its thread. */
   readonly closed?: string;
-  /** Of a report: the last head that was reviewed, and the number of reviewed heads. */
-  readonly reviewed?: string;
-  readonly round?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
@@ -53,12 +54,12 @@ const fields = [
   "leg",
   "key",
   "head",
+  "reviewed",
+  "round",
+  "closed",
   "rule",
   "severity",
   "text",
-  "closed",
-  "reviewed",
-  "round",
 ] as const;
 
 export function markerOf({ kind, fingerprints, ...marker }: Marker): string {
@@ -91,6 +92,20 @@ export function readMarker(body: string): Marker | undefined {
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
   return { kind, job, entry, ...rest, ...defined({ fingerprints }) };
+}
+
+export type MarkerOwner = Pick<Marker, "job" | "entry"> & { readonly leg: string | undefined };
+
+/** The marker of a body, if it is of this kind, job and leg. Check the author, too. */
+export function readMarkerOf(
+  body: string,
+  kind: MarkerKind,
+  { job, entry, leg }: MarkerOwner,
+): Marker | undefined {
+  const marker = readMarker(body);
+  if (marker?.kind !== kind || marker.job !== job || marker.entry !== entry) return undefined;
+  // A marker without a leg is of a run outside of a matrix.
+  return marker.leg === undefined || marker.leg === leg ? marker : undefined;
 }
 
 function joined(fingerprints: readonly string[]): string {

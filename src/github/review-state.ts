@@ -104,7 +104,7 @@ function headsBefore(
   const heads = new Set(threads.flatMap(({ marker }) => marker.head ?? []));
   heads.delete(head);
   const counted = Number(report?.round ?? 0) - (report?.reviewed === head ? 1 : 0);
-  return Math.max(heads.size, Number.isFinite(counted) ? counted : 0);
+  return Math.max(heads.size, counted || 0);
 }
 
 export async function listedInReviews(

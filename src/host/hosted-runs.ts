@@ -245,9 +245,9 @@ export class HostedRuns {
     const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
     const named = lent ?? start.workingDirectory;
     const place = await this.#place(work, named, session === undefined ? changes : undefined);
-    const { workingDirectory, change, instructions } = place;
+    const { workingDirectory, change, folder, ...subject } = place;
     const spec: TaskSpec = {
-      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change, instructions }),
+      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change, ...subject }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       modelOverride,
@@ -257,7 +257,7 @@ export class HostedRuns {
       session === undefined
         ? this.#rehearsal?.run(workingDirectory, change?.diffFile)
         : this.#rehearsal?.borrowed(workingDirectory, session.rawSection.sessionId);
-    return this.#run(spec, { ...watch, folder: place.folder, play });
+    return this.#run(spec, { ...watch, folder, play });
   }
 
   /** Where a run works, and its change. `changes`: tools may change the folder. Undefined: it is that of a session. */

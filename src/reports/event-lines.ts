@@ -136,7 +136,7 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
   }
 }
 
-/** `F1 (src/a.ts:3)` */
+/** `F1 (a.ts:3)` */
 function nameOfPrevious({ plan }: RunView, key: string): string {
   const found = plan?.conversation?.findings.find((one) => one.key === key);
   if (found === undefined) return "an earlier finding";

@@ -6,11 +6,17 @@ import type { ChangeRange } from "../git/git-change.ts";
 import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
+import type { Conversation } from "../events/conversation.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
+import {
+  conversationOfJob,
+  type ConversationOptions,
+  type JobConversation,
+} from "./job-conversation.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import {
   instructionsOfJob,
@@ -21,7 +27,7 @@ import {
 import { UsageError, type WriteName } from "./options.ts";
 import type { WorkFolder } from "./workspace.ts";
 
-export interface ChangeOptions {
+export interface ChangeOptions extends ConversationOptions {
   /** Any name of a commit. The change is what `HEAD` has done since it left it. Default: the parent of `HEAD`. */
   readonly base?: string | undefined;
   /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
@@ -43,6 +49,10 @@ export interface JobChange extends Change {
 
 interface Wanted {
   readonly entry: PreparedEntry;
+  /** Absent: a task outside of a job. */
+  readonly jobName?: string;
+  /** That of the run which is continued. */
+  readonly resumed?: Conversation | undefined;
   readonly work: Work<number> | undefined;
   readonly outputs?: Outputs | undefined;
   readonly warn?: (text: string) => void;
@@ -58,6 +68,7 @@ interface Wanted {
 export interface JobSubject {
   readonly change: JobChange | undefined;
   readonly instructions: Instructions | undefined;
+  readonly conversation: JobConversation | undefined;
 }
 
 /** Throws a `UsageError` if a part is unknown and the work needs it. Then `place` is removed. */
@@ -73,7 +84,7 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
       source: options.instructionSource,
       warn,
     });
-    return { change, instructions };
+    return { change, instructions, conversation: await conversationOfJob({ ...wanted, warn }) };
   } catch (error) {
     await (change ?? place).remove();
     throw error;

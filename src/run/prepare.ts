@@ -276,8 +276,10 @@ async function prepareLoaded(
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
   const subjectWarnings: string[] = [];
-  const { change, instructions } = await subjectOfJob({
+  const { change, instructions, conversation } = await subjectOfJob({
     entry,
+    jobName,
+    resumed: resumed?.conversation,
     work: entry.jobs[jobName]?.work,
     outputs: outputsOf(entry, jobName),
     warn: (warning) => void subjectWarnings.push(warning),
@@ -316,6 +318,7 @@ async function prepareLoaded(
     records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
     change,
+    conversation,
     instructions,
     past,
     fanOut,

@@ -322,7 +322,7 @@ function stateOf({ threads, comments, reviews }: GithubRepository): object {
         readMarker(body)?.closed?.slice(0, 1),
         replies.map(({ author }) => author),
       ])
-      .toSorted(),
+      .toSorted((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1)),
     reviews: reviews.length,
     reports: comments.map(({ body }) => readMarker(body)?.reviewed?.slice(0, 1)),
   };
@@ -367,6 +367,8 @@ describe("a fault of GitHub loses nothing and makes nothing twice", () => {
   for (const [name, call, needs] of calls)
     it(`at ${name}, which is named, and the next attempt does what is left`, async (t) => {
       for (const fault of faults) {
+        // A line that GitHub refuses gets no thread.
+        if (fault.status === 422 && name === "a review") continue;
         let isBroken = true;
         let isSetUp = false;
         const repository = await conversation(t, {

@@ -298,7 +298,7 @@ export class GithubRepository {
 
   #review(body: Readonly<Record<string, unknown>>, made: object): object | "invalid" {
     const comments = Object(body["comments"]);
-    const text = String(body["body"] ?? "");
+    const text = typeof body["body"] === "string" ? body["body"] : "";
     // GitHub takes a review without a text only if it has comments.
     if (text === "" && comments.length === 0) return "invalid";
     this.reviews.push({ body: text, author: this.me });

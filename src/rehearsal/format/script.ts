@@ -1,6 +1,7 @@
 /** A rehearsal, ready to be played: every part knows its place in the file, for the messages about it. */
 import type { Change } from "../../git/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
+import type { Conversation } from "../../events/conversation.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields } from "./workspace.ts";
@@ -26,6 +27,8 @@ export interface Script extends Pick<RehearsalFile, Optional> {
   readonly include?: readonly string[];
   /** Absent: that of the workspace. */
   readonly change?: ScriptedChange;
+  /** Of the pull request. */
+  readonly conversation?: Conversation;
   readonly models: Readonly<Record<string, string>>;
   readonly limits: Limits;
   readonly rules: readonly Rule[];
