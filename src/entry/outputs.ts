@@ -76,11 +76,6 @@ const findings = object(
       const: "comment",
       description: "One review of the pull request, with a comment at each line.",
     },
-    since: {
-      const: "last-review",
-      description:
-        "The change is what is new since the head that the last run reviewed. Default: all of the pull request.",
-    },
     quietAfter: object(
       {
         rounds: { type: "integer", minimum: 1, description: "The number of reviewed heads." },

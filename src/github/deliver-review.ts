@@ -134,7 +134,7 @@ async function postNew(
     return made;
   };
   const first = missing();
-  if (isComplete()) return skipped(what, "no new findings at lines of the diff");
+  if (isComplete()) return skipped(what, "no new finding has a line in the diff");
   if (options.staged) for (const { key } of first.comments) posted.add(key);
   return write(
     delivering,
