@@ -47,7 +47,7 @@ import {
   type Paths,
   type Setting,
 } from "./preparation.ts";
-import { callersOf, checkHarmless, checkPrograms } from "./job-bounds.ts";
+import { callersOf, checkBounds } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
 import {
   rehearseAll,
@@ -181,8 +181,7 @@ class Step {
     };
     const prepared = await prepareAttempt(setting, options, (text) => this.#warn(text));
     try {
-      checkHarmless(sources, inputs, prepared);
-      for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
+      for (const text of await checkBounds(setting, sources, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       await showTaken(setting, apiOf(setting).api);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));

@@ -194,9 +194,9 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     value: Number.isFinite(limits[name]) ? limits[name] : null,
     source: limits.setBy?.[name] ?? "default",
   });
-  const ofWorkflows = workflowLimits.filter(
-    (name) => hasWorkflow || limits.setBy?.[name] !== undefined,
-  );
+  const isSet = (name: keyof Limits): boolean => limits.setBy?.[name] !== undefined;
+  const ofWorkflows = workflowLimits.filter((name) => hasWorkflow || isSet(name));
+  const ofRuns = (["runsPerDay", "runsPerActorPerDay"] as const).filter(isSet);
   return {
     jobMinutes: planned("jobMinutes"),
     tokens: planned("tokens"),
@@ -207,7 +207,7 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     idleMinutes: planned("idleMinutes"),
     loopIterations: planned("loopIterations"),
     parallel: planned("parallel"),
-    ...Object.fromEntries(ofWorkflows.map((name) => [name, planned(name)])),
+    ...Object.fromEntries([...ofWorkflows, ...ofRuns].map((name) => [name, planned(name)])),
   };
 }
 

@@ -14,6 +14,18 @@ const table = {
       "Cost of the job in premium requests (may be a fraction), as reported by the Copilot runtime. When exceeded, the job fails.",
     ),
   ],
+  runsPerDay: [
+    Infinity,
+    whole(
+      "Runs of the GitHub workflow in 24 hours. When exceeded, the run is skipped. Only in the action.",
+    ),
+  ],
+  runsPerActorPerDay: [
+    Infinity,
+    whole(
+      "Runs of the GitHub workflow in 24 hours that the same user triggered. When exceeded, the run is skipped. Only in the action.",
+    ),
+  ],
   taskMinutes: [30, minutes("one iteration of a task. When exceeded, the task fails")],
   modelCalls: [
     200,

@@ -50,6 +50,8 @@ const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: st
   jobMinutes: ["minute"],
   tokens: ["token"],
   cost: ["premium request"],
+  runsPerDay: ["run"],
+  runsPerActorPerDay: ["run"],
   taskMinutes: ["minute"],
   modelCalls: ["model call"],
   turnMinutes: ["minute"],

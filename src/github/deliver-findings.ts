@@ -3,9 +3,9 @@
  * no line. So each stands once.
  */
 import type { RunOutcome } from "../events/event.ts";
-import type { Origin } from "../events/output-shapes.ts";
+import type { Finding, Origin } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
-import { reportComment } from "./comments.ts";
+import { reportComment, type ReportComment } from "./comments.ts";
 import { deliverReview, type DeliveredReview } from "./deliver-review.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import type { OwnComment } from "./github-port.ts";
@@ -25,16 +25,25 @@ interface Wanted {
   readonly review: boolean;
 }
 
+interface DeliveredFindings {
+  readonly deliveries: readonly Delivery[];
+  /** Without those that are dismissed or held back. */
+  readonly shown: readonly Finding[];
+}
+
 export async function deliverFindings(
   delivering: Delivering,
   collected: CollectedOutputs,
   outcome: RunOutcome,
   { report, review }: Wanted,
-): Promise<readonly Delivery[]> {
+): Promise<DeliveredFindings> {
   const { isPullRequest, number } = delivering.about.origin;
   const names = [...(review ? ["review"] : []), ...(report ? ["report comment"] : [])];
-  if (isPullRequest !== true || number === undefined)
-    return names.map((name) => skipped(name, "the run has no pull request"));
+  if (names.length === 0) return { deliveries: [], shown: collected.findings };
+  if (isPullRequest !== true || number === undefined) {
+    const deliveries = names.map((name) => skipped(name, "the run has no pull request"));
+    return { deliveries, shown: collected.findings };
+  }
   const [reviewName = "", reportName = ""] = ["review", "report comment"].map(
     (name) => `${name} of #${number}`,
   );
@@ -62,9 +71,21 @@ export async function deliverFindings(
     delivered = await deliverReview(delivering, collected, state, { number, isListed: report });
     deliveries.push(...delivered.deliveries);
   }
-  if ("status" in reports) return [...deliveries, reports];
-  const about: Reporting = { number, outcome, reports, state, delivered };
-  return [...deliveries, ...(report ? await deliverReport(delivering, collected, about) : [])];
+  const shown = state === undefined ? collected.findings : shownOf(state);
+  if ("status" in reports) return { deliveries: [...deliveries, reports], shown };
+  if (report) {
+    const reporting: Reporting = { number, outcome, reports, state, delivered };
+    deliveries.push(
+      ...(await deliverReport(delivering, { ...collected, findings: shown }, reporting)),
+    );
+  }
+  return { deliveries, shown };
+}
+
+function shownOf({ standings }: ReviewState): readonly Finding[] {
+  return standings.flatMap(({ kind, finding }) =>
+    kind === "held-back" || kind === "dismissed" ? [] : [finding],
+  );
 }
 
 interface Reporting {
@@ -93,26 +114,39 @@ function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boo
   return run > own || (run === own && tried >= attempt);
 }
 
+/** What is the same for everybody who shows the report. */
+export function reportContent(
+  { about }: Delivering,
+  { findings, omitted, verdict }: CollectedOutputs,
+  outcome: RunOutcome,
+): ReportComment {
+  const { view } = about;
+  return {
+    ...about,
+    outcome,
+    verdict,
+    findings,
+    omitted,
+    fingerprints: [],
+    totals: view.totals,
+    durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
+  };
+}
+
 async function deliverReport(
   delivering: Delivering,
   collected: CollectedOutputs,
   { number, outcome, reports, state, delivered }: Reporting,
 ): Promise<readonly Delivery[]> {
   const { about, github, ours } = delivering;
-  const { view, origin } = about;
+  const { origin } = about;
   const what = `report comment on #${number}`;
   const [newest, ...rest] = reports;
   const last = ours(newest?.body ?? "", "report");
   if (last?.head === origin.head && isLater(last.key, origin))
     return [skipped(what, "already published by this run or a later one")];
-  const { findings, omitted, verdict } = collected;
-  const hidden = new Set(
-    state?.standings.flatMap(({ kind, finding }) =>
-      kind === "held-back" || kind === "dismissed" ? [finding.fingerprint] : [],
-    ),
-  );
-  const shown = findings.filter(({ fingerprint }) => !hidden.has(fingerprint));
-  const listed = delivered?.elsewhere ?? shown;
+  const { findings } = collected;
+  const listed = delivered?.elsewhere ?? findings;
   const current = delivered?.placeless ?? new Set(listed.map(({ fingerprint }) => fingerprint));
   // A review will give a thread to what is only listed because something failed.
   const mayKeep = delivered !== undefined || about.outputs.findings?.review === undefined;
@@ -120,19 +154,13 @@ async function deliverReport(
   const isReviewed =
     about.reviewed !== undefined && state !== undefined && delivered?.isWhole !== false;
   const body = reportComment({
-    ...about,
-    outcome,
-    verdict,
-    findings: shown,
+    ...reportContent(delivering, collected, outcome),
     listed,
-    omitted,
     counts: state && countsText(delivered?.counts ?? countsOf(state, origin.head)),
     fingerprints: [...new Set([...(mayKeep ? current : []), ...earlier])],
     ...(isReviewed
       ? { round: String(state.earlierHeads + 1) }
       : { reviewed: last?.reviewed, round: last?.round }),
-    totals: view.totals,
-    durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
   });
   const older: Delivery[] = [];
   for (const { nodeId, isMinimized } of rest) {

@@ -3,9 +3,13 @@ import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
-import { collectOutputs, type CollectedProposal } from "../outputs/collect.ts";
+import {
+  collectOutputs,
+  type CollectedOutputs,
+  type CollectedProposal,
+} from "../outputs/collect.ts";
 import { deliverProposal, withKeys } from "./deliver-proposal.ts";
-import { deliverFindings } from "./deliver-findings.ts";
+import { deliverFindings, reportContent } from "./deliver-findings.ts";
 import {
   deadlineOf,
   reasonOf,
@@ -19,11 +23,20 @@ import {
 import type { GithubPort } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
 import { readMarkerOf } from "./markers.ts";
+import { reportComment } from "./comments.ts";
+import { deliverCheck } from "./deliver-check.ts";
+import { deliverDecision } from "./review-event.ts";
 
-export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
+export function asksForDelivery(outputs: Outputs): boolean {
+  return outputs.check !== undefined || writesOnSubject(outputs);
+}
+
+/** On the issue or pull request, or new ones. */
+function writesOnSubject({ report, findings, proposals = {} }: Outputs): boolean {
   return (
     report?.comment !== undefined ||
     findings?.review !== undefined ||
+    findings?.approve === true ||
     proposalKinds.some((kind) => proposals[kind] !== undefined)
   );
 }
@@ -38,14 +51,8 @@ export async function deliver(
 ): Promise<readonly Delivery[]> {
   const { outputs, origin, view } = about;
   const outcome = outcomeOf(view);
-  if (!asksForDelivery(outputs)) return [];
-  const isFailed = outcome.kind === "failed";
-  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
-    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
   const collected = collectOutputs(view, outputs);
   const isWhole = outcome.kind === "succeeded" && collected.complete;
-  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
-  const moved = await outdated(origin, github);
   const delivering: Delivering = {
     about: { ...about, reviewed: isWhole ? origin.head : undefined },
     github,
@@ -54,6 +61,29 @@ export async function deliver(
     published: new Map(),
     ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
+  const deliveries = writesOnSubject(outputs)
+    ? [...(await deliverOutputs(delivering, collected, outcome))]
+    : [];
+  // When it is completed, a merge that waits for it may go on.
+  if (outputs.check !== undefined) {
+    const report = reportComment(reportContent(delivering, collected, outcome));
+    deliveries.push(await deliverCheck(delivering, collected, outcome, report));
+  }
+  return deliveries;
+}
+
+async function deliverOutputs(
+  delivering: Delivering,
+  collected: CollectedOutputs,
+  outcome: RunOutcome,
+): Promise<readonly Delivery[]> {
+  const { about, github } = delivering;
+  const { outputs, origin } = about;
+  const isFailed = outcome.kind === "failed";
+  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
+    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
+  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
+  const moved = await outdated(origin, github);
   // The review is about the head that a push replaces. The last push has the changes of those before it.
   const proposals = [
     ...collected.proposals.filter((one) => !isPush(one)),
@@ -66,13 +96,16 @@ export async function deliver(
     return [moved, ...(await Promise.all(lost))];
   }
   if (moved !== undefined) return [moved];
-  const deliveries = [
-    ...(await deliverFindings(delivering, collected, outcome, {
-      report: outputs.report?.comment !== undefined,
-      review: !isFailed && outputs.findings?.review !== undefined,
-    })),
-  ];
+  const delivered = await deliverFindings(delivering, collected, outcome, {
+    report: outputs.report?.comment !== undefined,
+    review: !isFailed && outputs.findings?.review !== undefined,
+  });
+  const deliveries = [...delivered.deliveries];
   if (isFailed) return deliveries;
+  if (outputs.findings?.review === "request-changes" || outputs.findings?.approve === true)
+    deliveries.push(
+      ...(await deliverDecision(delivering, { ...collected, findings: delivered.shown })),
+    );
   const { length } = keyed;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));

@@ -25,6 +25,10 @@ export interface Deliverable extends Publisher {
 export interface DeliveryOptions {
   /** Everything is looked up, and nothing is written. */
   readonly staged: boolean;
+  /** The check run that was made when the job began. */
+  readonly checkId?: number | undefined;
+  /** Why a job that succeeded is no success, such as an incomplete journal. */
+  readonly faults?: readonly string[] | undefined;
   readonly clock: { sleep(milliseconds: number): Promise<void>; now(): number };
 }
 
@@ -107,6 +111,10 @@ const causes: readonly (readonly [words: RegExp, cause: string])[] = [
   ],
   [/\block(ed|s)?\b/i, "the conversation is locked"],
   [/archived/i, "the repository is archived"],
+  [
+    /authenticate via a github app/i,
+    "only the built-in token and the token of an App can make check runs",
+  ],
   [/bad credentials/i, "the token is not valid, or has expired"],
   [
     /without `?workflows?`? (permission|scope)/i,

@@ -2,8 +2,10 @@
 import type { Origin, ProposedFile } from "../events/output-shapes.ts";
 import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
+import { createCheckCalls } from "./check-port.ts";
 import { createGraphql } from "./graphql.ts";
 import { createPushPort, offlinePushPort } from "./push-port.ts";
+import { createDecisionCalls } from "./decision-port.ts";
 import { createThreadCalls } from "./review-threads.ts";
 import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 import { at, sha, textAt } from "./webhook-event.ts";
@@ -135,6 +137,8 @@ export function createGithubPort(
 
   return {
     ...createThreadCalls({ write, graphql, redact }),
+    ...createCheckCalls(api, redact),
+    ...createDecisionCalls({ api, write, graphql, redact }),
     /** The commit that the head of a pull request is at now, and the id of the repository that it is in. */
     async headOf(
       pull_number: number,
@@ -284,6 +288,14 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
     reopenThread: never,
     reply: never,
     updateReviewComment: never,
+    ownChecks: none,
+    checkAt: never,
+    createCheck: never,
+    updateCheck: never,
+    ownDecisions: none,
+    writtenByAgent: never,
+    decide: never,
+    withdraw: never,
     headOf: () => Promise.resolve({ sha: head }),
     ownComments: none,
     ownReviews: none,

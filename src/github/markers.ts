@@ -5,12 +5,13 @@
 import { defined } from "../text/guards.ts";
 import { truncate, wholeCharacters } from "../text/truncate.ts";
 
-/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. `reply`: an answer in its thread. The others are proposals. */
+/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. `reply`: an answer in its thread. `decision`: a review that merge rules count. The others are proposals. */
 export const markerKinds = [
   "report",
   "review",
   "finding",
   "reply",
+  "decision",
   "comment",
   "issue",
   "pull_request",

@@ -2,7 +2,7 @@
 import type { TestContext } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.ts";
+import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { createGithubPort } from "../../src/github/github-port.ts";
@@ -61,6 +61,9 @@ export interface Run {
   /** Why findings of this run were refused. */
   readonly refused?: readonly string[];
   readonly report?: string;
+  readonly verdict?: Verdict;
+  readonly faults?: readonly string[];
+  readonly checkId?: number;
   readonly staged?: boolean;
   readonly token?: string | undefined;
   readonly now?: () => number;
@@ -93,6 +96,7 @@ export async function delivered(
     ...Object.entries(run.replies ?? {}).map(
       ([key, message]) => ({ type: "reply.given", work, finding: key, message }) as const,
     ),
+    ...(run.verdict ? [{ type: "verdict.given", work, verdict: run.verdict } as const] : []),
     ...(run.refused ?? []).map((reason) => {
       const refused = { kind: "finding", reason } as const;
       return { type: "output.refused", work, refused } as const;
@@ -123,7 +127,12 @@ export async function delivered(
       report: run.report ?? "# Done",
     },
     createGithubPort(api, "octo/shop", (text) => text.replaceAll("hunter2", "***")),
-    { staged, clock: { sleep: clock.sleep, now: run.now ?? clock.now } },
+    {
+      staged,
+      checkId: run.checkId,
+      faults: run.faults,
+      clock: { sleep: clock.sleep, now: run.now ?? clock.now },
+    },
   );
 }
 

@@ -37,9 +37,9 @@ describe("a finding that is reported again", () => {
     const { length } = repository.calls;
     const [made] = await pushed(repository, 1, { findings: [{ ...one, message: "Other words." }] });
     assert.equal(made, "review of #7|skipped|no new findings; 2 still open");
-    assert.deepEqual(written(repository).slice(length), [
-      "PATCH /repos/octo/shop/issues/comments/107",
-    ]);
+    const [update = "", ...others] = written(repository).slice(length);
+    assert.match(update, /^PATCH \/repos\/octo\/shop\/issues\/comments\/\d+$/);
+    assert.deepEqual(others, []);
     assert.equal(repository.threads.length, 2);
     assert.ok(repository.threads.every(({ isResolved }) => !isResolved));
     assert.match(report(repository), /#### Findings: 1 warning\n\n2 still open\n\n<sub>/);

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { GithubBranch, type BranchOptions } from "./github-branch.ts";
+import { GithubChecks, type Refusal } from "./github-checks.ts";
 import { GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
@@ -25,18 +26,28 @@ interface Item {
   readonly isDraft?: boolean;
 }
 
+interface Review {
+  readonly id: number;
+  readonly body: string;
+  readonly author: string;
+  readonly head: string;
+  /** As GraphQL names it. */
+  state: "COMMENTED" | "CHANGES_REQUESTED" | "APPROVED" | "DISMISSED";
+}
+
 export interface Call {
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-type Permission = "contents" | "issues" | "pull-requests";
+type Permission = "checks" | "contents" | "issues" | "pull-requests";
 
 const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
   [/resolveReviewThread/i, [["contents", "pull-requests"]]],
   [/createCommitOnBranch/, [["contents"]]],
   [/minimizeComment/, [["issues"], ["pull-requests"]]],
+  [/ \/repos\/octo\/shop\/check-runs/, [["checks"]]],
   [/ \/repos\/octo\/shop\/git\//, [["contents"]]],
   [/ \/repos\/octo\/shop\/pulls/, [["pull-requests"]]],
   [/^POST \/repos\/octo\/shop\/issues$/, [["issues"]]],
@@ -50,6 +61,9 @@ export interface RepositoryOptions extends BranchOptions {
   readonly diff?: Readonly<Record<string, string>>;
   /** `REF:PATH`, in another repository `OWNER/REPO@REF:PATH`, → content. */
   readonly files?: Readonly<Record<string, string>>;
+  /** More fields of the pull request, and its commits. */
+  readonly pull?: object;
+  readonly commits?: readonly object[];
   /** Scopes that the token may write, named as in a job's `permissions`. Default: all. */
   readonly writes?: readonly Permission[];
   /** Default: true. */
@@ -69,7 +83,7 @@ export interface RepositoryOptions extends BranchOptions {
 export class GithubRepository {
   readonly me = "github-actions[bot]";
   readonly comments: Comment[] = [];
-  readonly reviews: { readonly body: string; readonly author: string }[] = [];
+  readonly reviews: Review[] = [];
   readonly items: Item[] = [];
   readonly labels: string[] = [];
   readonly reviewers: string[] = [];
@@ -91,6 +105,7 @@ export class GithubRepository {
   #ids = 100;
   readonly conversation = new GithubThreads(this.me, () => (this.#ids += 1));
   readonly threads = this.conversation.all;
+  readonly checks = new GithubChecks(this.me.replace("[bot]", ""), () => (this.#ids += 1));
 
   private constructor(options: RepositoryOptions) {
     this.#options = options;
@@ -145,7 +160,7 @@ export class GithubRepository {
     const answer = this.#do(call);
     if (answer === "exists")
       return { status: 422, answer: { message: "Reference already exists" } };
-    if (answer === "invalid") return { status: 422, answer: { message: "Unprocessable Entity" } };
+    if (isRefusal(answer)) return { status: answer.refused, answer };
     return answer === undefined
       ? { status: 404, answer: { message: "Not Found" } }
       : { status: call.method === "POST" ? 201 : 200, answer };
@@ -163,7 +178,9 @@ export class GithubRepository {
         ? { status: 200, answer: { data: {}, errors } }
         : { status: 403, answer: { message } };
     }
-    if (mayProposePulls || request !== "POST /repos/octo/shop/pulls") return undefined;
+    const isApproval = body["event"] === "APPROVE";
+    if (mayProposePulls || (request !== "POST /repos/octo/shop/pulls" && !isApproval))
+      return undefined;
     const message = "GitHub Actions is not permitted to create or approve pull requests.";
     return { status: 403, answer: { message } };
   }
@@ -175,6 +192,8 @@ export class GithubRepository {
       return answer;
     }
     if (path === "/graphql") return { data: this.#graphql(body) };
+    const ofCheck = this.checks.answer({ method, path, body });
+    if (ofCheck !== undefined) return ofCheck;
     const found = /^\/repos\/octo\/shop(?<rest>.*)$/.exec(path);
     const rest = found?.groups?.["rest"] ?? "none";
     const { files = {}, diff = {}, headRepository = 1001 } = this.#options;
@@ -190,7 +209,10 @@ export class GithubRepository {
           number: 7,
           head: { sha: this.head, ref: this.branch.name, repo: { id: headRepository } },
           base: { repo: { id: 1001, default_branch: "main" } },
+          ...this.#options.pull,
         };
+      case "GET /pulls/N/commits":
+        return this.#options.commits ?? [];
       case "GET /pulls/N/files":
         return Object.entries(diff).map(([filename, patch]) => ({ filename, patch }));
       case "POST /issues/N/comments":
@@ -204,6 +226,11 @@ export class GithubRepository {
       }
       case "POST /pulls/N/reviews":
         return this.#review(body, made);
+      case "PUT /pulls/N/reviews/N/dismissals": {
+        const review = this.reviews.find(({ id }) => rest.includes(`/reviews/${id}/`));
+        if (review !== undefined) review.state = "DISMISSED";
+        return review && made;
+      }
       case "POST /pulls/N/comments/N/replies":
         return this.conversation.reply(rest, text("body")) && made;
       case "PATCH /pulls/comments/N":
@@ -296,12 +323,21 @@ export class GithubRepository {
     return this.#trees.get(this.#commits.get(commit) ?? "") ?? {};
   }
 
-  #review(body: Readonly<Record<string, unknown>>, made: object): object | "invalid" {
-    const comments = Object(body["comments"]);
+  #review(body: Readonly<Record<string, unknown>>, made: object): object {
+    const states = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED" } as const;
+    const state = Object.entries(states).find(([event]) => event === body["event"])?.[1];
+    const comments = Object(body["comments"] ?? []);
     const text = typeof body["body"] === "string" ? body["body"] : "";
-    // GitHub takes a review without a text only if it has comments.
-    if (text === "" && comments.length === 0) return "invalid";
-    this.reviews.push({ body: text, author: this.me });
+    // GitHub takes a review without a text only if it approves, or has comments and asks for nothing.
+    if (text === "" && state !== "APPROVED" && (state !== undefined || comments.length === 0))
+      return { refused: 422, message: "body is required" } satisfies Refusal;
+    this.reviews.push({
+      id: (this.#ids += 1),
+      body: text,
+      author: this.me,
+      head: String(body["commit_id"]),
+      state: state ?? "COMMENTED",
+    });
     this.conversation.add(comments);
     return made;
   }
@@ -335,7 +371,11 @@ export class GithubRepository {
         ...viewer(author),
       })),
     );
-    const reviews = page(this.reviews.map(({ body, author }) => ({ body, ...viewer(author) })));
+    const reviews = page(
+      this.reviews.map(({ id: databaseId, body, author, state, head: oid }) => {
+        return { databaseId, body, state, commit: { oid }, ...viewer(author) };
+      }),
+    );
     const reviewThreads = page(this.conversation.nodes());
     const items = (isPullRequest: boolean): object =>
       page(
@@ -349,6 +389,7 @@ export class GithubRepository {
           })),
       );
     return {
+      viewer: { login: this.me },
       repository: {
         issueOrPullRequest: { comments },
         pullRequest: { reviews, reviewThreads },
@@ -357,4 +398,8 @@ export class GithubRepository {
       },
     };
   }
+}
+
+function isRefusal(answer: unknown): answer is Refusal {
+  return typeof answer === "object" && answer !== null && "refused" in answer;
 }
