@@ -176,7 +176,8 @@ export class SeenRun {
       verdict = "none",
       ...outputs
     } = this.#recorder.toRehearsal().expect ?? {};
-    const { findings = [], proposals = [], results = {} } = outputs;
+    const { findings = [], dismissed = [], resolved = [], replies = [] } = outputs;
+    const { proposals = [], results = {} } = outputs;
     const outcome = this.#outcome;
     const reason = outcome === undefined || outcome.kind === "succeeded" ? "" : outcome.reason;
     return {
@@ -187,6 +188,9 @@ export class SeenRun {
       report: this.#portable(this.#report),
       verdict,
       findings,
+      dismissed,
+      resolved,
+      replies,
       proposals,
       results,
       // Prose, of which the author expects a part.

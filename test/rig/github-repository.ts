@@ -331,16 +331,19 @@ export class GithubRepository {
   #review(body: Readonly<Record<string, unknown>>, made: object): object {
     const states = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED" } as const;
     const state = Object.entries(states).find(([event]) => event === body["event"])?.[1];
-    if (state !== undefined && String(body["body"]) === "")
+    const comments = Object(body["comments"] ?? []);
+    const text = typeof body["body"] === "string" ? body["body"] : "";
+    // GitHub takes a review without a text only if it approves, or has comments and asks for nothing.
+    if (text === "" && state !== "APPROVED" && (state !== undefined || comments.length === 0))
       return { refused: 422, message: "body is required" } satisfies Refusal;
     this.reviews.push({
       id: (this.#ids += 1),
-      body: String(body["body"]),
+      body: text,
       author: this.me,
       head: String(body["commit_id"]),
       state: state ?? "COMMENTED",
     });
-    this.conversation.add(Object(body["comments"] ?? []));
+    this.conversation.add(comments);
     return made;
   }
 

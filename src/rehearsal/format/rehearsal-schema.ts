@@ -7,6 +7,7 @@ import { documentSchema } from "./document-fields.ts";
 import {
   condition,
   filled,
+  flag,
   list,
   map,
   nonEmpty,
@@ -17,10 +18,9 @@ import {
   whole,
   type ConditionField,
 } from "./schema-parts.ts";
+import { github } from "./github-fields.ts";
 import { outputFields } from "./output-fields.ts";
-import { change, github, workspace } from "./workspace.ts";
-
-const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
+import { change, workspace } from "./workspace.ts";
 
 const tool = {
   type: "object",

@@ -73,25 +73,6 @@ export const change = {
   },
 } as const;
 
-export const github = {
-  type: "object",
-  description: "What GitHub would tell of the pull request or the workflow run.",
-  additionalProperties: false,
-  minProperties: 1,
-  properties: {
-    failedChecks: list("The failed checks of $failed-checks. An empty list: none has failed.", {
-      type: "object",
-      additionalProperties: false,
-      required: ["name"],
-      properties: {
-        name: { ...nonEmpty, description: "The workflow, the job and the step." },
-        log: text("The end of its log."),
-      },
-    }),
-  },
-} as const;
-
-export type GithubFields = SchemaType<typeof github>;
 export type WorkspaceFields = SchemaType<typeof workspace>;
 export type CommitFields = NonNullable<WorkspaceFields["commits"]>[number];
 
