@@ -10,6 +10,7 @@ import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
+import { failedChecksOfStep } from "../github/failed-checks.ts";
 import { originOf } from "../github/origin.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
@@ -364,6 +365,7 @@ export function runOptions(
       ),
       read: (path, commit) => readIfThere(github, path, commit),
     }),
+    findFailedChecks: () => failedChecksOfStep(environment, github.get),
     isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...namedTexts(setting),

@@ -80,7 +80,7 @@ async function conversationOf(
   return {
     findings,
     ...defined({ lastReviewedHead }),
-    round: heads.size,
+    round: Math.max(heads.size, Number(report?.round ?? 0) || 0),
     ...(notes.length > 0 && { notes }),
   };
 }

@@ -7,6 +7,7 @@ import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
 import type { Conversation } from "../events/conversation.ts";
+import type { FailedCheck } from "../events/failed-checks.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -18,6 +19,7 @@ import {
   type JobConversation,
 } from "./job-conversation.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import { failedChecksOfJob, type FailedChecksOptions } from "./failed-checks.ts";
 import {
   instructionsOfJob,
   namedInstructions,
@@ -27,7 +29,7 @@ import {
 import { UsageError, type WriteName } from "./options.ts";
 import type { WorkFolder } from "./workspace.ts";
 
-export interface ChangeOptions extends ConversationOptions {
+export interface ChangeOptions extends ConversationOptions, FailedChecksOptions {
   /** Any name of a commit. The change is what `HEAD` has done since it left it. Default: the parent of `HEAD`. */
   readonly base?: string | undefined;
   /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
@@ -69,6 +71,7 @@ export interface JobSubject {
   readonly change: JobChange | undefined;
   readonly instructions: Instructions | undefined;
   readonly conversation: JobConversation | undefined;
+  readonly failedChecks: readonly FailedCheck[] | undefined;
 }
 
 /** Throws a `UsageError` if a part is unknown and the work needs it. Then `place` is removed. */
@@ -84,7 +87,8 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
       source: options.instructionSource,
       warn,
     });
-    return { change, instructions, conversation: await conversationOfJob({ ...wanted, warn }) };
+    const conversation = await conversationOfJob({ ...wanted, warn });
+    return { change, instructions, conversation, failedChecks: await failedChecksOfJob(wanted) };
   } catch (error) {
     await (change ?? place).remove();
     throw error;

@@ -276,7 +276,7 @@ async function prepareLoaded(
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
   const subjectWarnings: string[] = [];
-  const { change, instructions, conversation } = await subjectOfJob({
+  const subject = await subjectOfJob({
     entry,
     jobName,
     resumed: resumed?.conversation,
@@ -290,6 +290,7 @@ async function prepareLoaded(
     options,
     write,
   });
+  const { change, instructions } = subject;
   let release = (): void => {};
   const cleanUp = async (): Promise<void> => {
     release();
@@ -317,9 +318,7 @@ async function prepareLoaded(
     recordPaths: paths,
     records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
-    change,
-    conversation,
-    instructions,
+    ...subject,
     past,
     fanOut,
     memory,
