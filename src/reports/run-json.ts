@@ -1,6 +1,7 @@
 /** `run.json`: the result of a run for programs. `schema/run.schema.json` describes its stable shape. */
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
+import { previousOutcomes } from "../outputs/previous-outcomes.ts";
 import { endReason } from "../outputs/verdict.ts";
 import {
   elapsedMs,
@@ -79,6 +80,14 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
     verdict: verdict ?? null,
     findings: findings.map(findingJson),
     omittedFindings: omitted,
+    previousFindings: previousOutcomes(view).map(({ id, kind, key, path, line, text }) => ({
+      finding: id,
+      outcome: kind,
+      path,
+      line: line ?? null,
+      text,
+      fingerprint: key,
+    })),
     proposals: proposals.map(({ task, proposal }) => ({ task, ...withoutContents(proposal) })),
   };
 }
