@@ -2,6 +2,7 @@
 import type { SchemaType } from "../document/describe.ts";
 import { limitProperties } from "./limits.ts";
 import { availableTools } from "./known-tools.ts";
+import { pricesSchema } from "./prices.ts";
 import { permissionsSchema, type Permissions } from "./permissions.ts";
 import {
   choice,
@@ -303,6 +304,7 @@ export const entrySchema = {
       system: ref("system", "For every task without one of its own."),
       permissions: ref("permissions"),
       limits: ref("limits"),
+      prices: pricesSchema,
       provider: ref("provider"),
       tools: declarations("tool", toolName, "Commands and modules that agents may call, by name."),
       mcpServers: declarations("mcpServer", toolName, "MCP servers by name."),
