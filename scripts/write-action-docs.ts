@@ -38,7 +38,7 @@ function optionsByGroup(rows: Readonly<Record<string, Row>>): string {
       const all = Object.values(rows).filter((row) => row.group === group);
       const lines = all.map((row) => {
         const more = row.page === undefined ? "" : ` [More](${row.page}).`;
-        const variable = row.env === undefined ? "" : ` Default: \`${row.env}\`.`;
+        const variable = row.env === undefined ? "" : ` Or \`${row.env}\`.`;
         return [`\`${row.flag}\``, withValues(row, helpOf(row)) + variable + more];
       });
       return tableOf([[group, "meaning"], ...lines]);

@@ -38,8 +38,16 @@ import {
   type Environment,
   type Inputs,
 } from "./inputs.ts";
-import { checkPaths, runOptions, trustedSources, type Paths, type Setting } from "./preparation.ts";
-import { callersOf, checkHarmless, checkPrograms } from "./job-bounds.ts";
+import { commandOf, showTaken } from "./comment-command.ts";
+import {
+  apiOf,
+  checkPaths,
+  runOptions,
+  trustedSources,
+  type Paths,
+  type Setting,
+} from "./preparation.ts";
+import { callersOf, checkBounds } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
 import {
   rehearseAll,
@@ -133,8 +141,10 @@ class Step {
     this.#tell("state", () => core.saveState(MARK_STATE, mark));
     const workspace = resolve(this.#environment["GITHUB_WORKSPACE"] || ".");
     enter(workspace);
+    const command = await commandOf(inputs, this.#environment);
     const setting: Setting = {
       inputs,
+      command,
       environment: this.#environment,
       workspace,
       core,
@@ -171,9 +181,9 @@ class Step {
     };
     const prepared = await prepareAttempt(setting, options, (text) => this.#warn(text));
     try {
-      checkHarmless(sources, inputs, prepared);
-      for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
+      for (const text of await checkBounds(setting, sources, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
+      await showTaken(setting, apiOf(setting).api);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });

@@ -8,11 +8,12 @@ import {
   paths,
   shard,
   text,
+  word,
   type Flag,
   type Kind,
   type Repeated,
 } from "../run/option-kinds.ts";
-import { kebab, optionsOn, type Option, type Value } from "../run/option-table.ts";
+import { kebab, optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
 import { truncate } from "../text/truncate.ts";
@@ -117,6 +118,10 @@ export const inputTable = {
     help: "Users without write access who may start an agent, one login per line.",
     risk: "if a user gives up a login, somebody else can register it.",
   },
+  onCommand: {
+    kind: word,
+    help: "On `issue_comment`: runs only for a new comment whose first word is this command, such as `/review`, by a user who may start an agent. The rest of its line is `$user-input`, unless that is empty. The comment gets 👀, which needs `issues: write` or `pull-requests: write`. Any other comment is skipped. Other events run as always.",
+  },
   onRefused: {
     kind: choice(["fail", "skip"]),
     help: "What happens if an event is refused: `fail`, or `skip` (a notice, and `result: skipped`). Default: `fail` if a user started the job by hand or with a comment, or if trust can't be verified; else `skip`. Pull requests from forks are always skipped.",
@@ -160,7 +165,6 @@ export function readInputs(environment: Environment): ReadInputs {
     void (isWrong && problems.push(problem));
   const { mode, shard: part, shards, journals, journal, resume, central, record } = inputs;
   const isLeg = part !== undefined;
-  need(inputs.entry === "" && inputs.rehearsals.length === 0, "The input `entry` is required.");
   need(
     inputs.userInput !== undefined && inputs.userInputFile !== undefined,
     "`user-input` and `user-input-file` can't be used together.",
@@ -199,9 +203,11 @@ function rawInputs(
 ): Readonly<Record<string, unknown>> {
   const rows: Readonly<Record<string, Option>> = inputTable;
   return Object.fromEntries(
-    Object.entries(rows).map(([field, { kind, preset }]) => {
+    Object.entries(rows).map(([field, { kind, preset, env = "" }]) => {
       const name = kebab(field);
-      const given = present(environment[inputVariable(name)]) ?? present(preset);
+      const given = [environment[inputVariable(name)], environment[env], preset]
+        .map(present)
+        .find((one) => one !== undefined);
       const { value, wrong } = readInput(kind, given);
       problems.push(...wrong.map((problem) => `${asInput(name)}${problem}.`));
       return [field, value ?? (preset && readInput(kind, preset).value)];
@@ -238,20 +244,40 @@ function readInput(
 
 function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
+  const given = present(environment[inputVariable("provider-api-key")]);
   const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
-  const { provider, problems: wrong } = readProvider({ baseUrl, apiKey, type, wireApi }, asInput);
+  const { provider, problems: wrong } = readProvider(
+    // A key of the environment may be there for other steps.
+    { baseUrl, apiKey: baseUrl === undefined ? given : apiKey, type, wireApi },
+    asInput,
+  );
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);
+  const jobs = [raw.entry, raw.prompt, raw.promptFile].filter((one) => one !== undefined);
+  const isPrompt = (raw.prompt ?? raw.promptFile) !== undefined;
+  const { rehearsals, ...rehearsal } = rehearsalsIn(rehearse);
+  if (jobs.length === 0 && rehearsals.length === 0)
+    problems.push("One of `entry`, `prompt` and `prompt-file` is required.");
+  if (jobs.length > 1)
+    problems.push("Only one of `entry`, `prompt` and `prompt-file` can be used.");
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
   return {
     ...others,
-    ...rehearsalsIn(rehearse),
-    entry: raw.entry ?? "",
+    ...rehearsal,
+    rehearsals,
+    /** For a prompt that is no file, only a name: the workflow that has it. */
+    entry: raw.entry ?? raw.promptFile ?? (raw.prompt === undefined ? "" : workflowOf(environment)),
+    job: raw.job ?? (isPrompt ? present(environment["GITHUB_JOB"]) : undefined),
     /** The entry, if it is one of another repository. */
     central: central?.kind === "value" ? central.value : undefined,
     provider,
     gitHubToken: raw.githubToken ?? present(environment["GITHUB_TOKEN"]),
   };
+}
+
+/** `GITHUB_WORKFLOW_REF` is `owner/repo/.github/workflows/review.yml@ref`. */
+function workflowOf({ GITHUB_WORKFLOW_REF: ref = "" }: Environment): string {
+  return /^[^/]+\/[^/]+\/(.+?)@/.exec(ref)?.[1] ?? "prompt";
 }
 
 /** One file plays the model of a run; several, or a glob, are run as tests. */
@@ -269,7 +295,7 @@ function rehearsalsIn(given: string): {
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
   const inputs = ["github-token", "entry-token", "provider-api-key"];
-  return [...inputs.map(inputVariable), "GITHUB_TOKEN"]
+  return [...inputs.map(inputVariable), "GITHUB_TOKEN", optionTable.providerApiKey.env]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
 }

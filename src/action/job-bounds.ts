@@ -13,11 +13,23 @@ import { isWithin } from "../platform/search-path.ts";
 import { permissionScopes, type Caller } from "../run/callers.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
-import type { Sources, WorkTree } from "./preparation.ts";
+import { apiOf, type Setting, type Sources, type WorkTree } from "./preparation.ts";
+import { checkRunLimits } from "./run-limits.ts";
 import { Stop } from "./stop.ts";
 
+/** Throws a `Stop` if the job may not run. Returns warnings. */
+export async function checkBounds(
+  setting: Setting,
+  sources: Sources,
+  prepared: PreparedRun,
+): Promise<readonly string[]> {
+  checkHarmless(sources, setting.inputs, prepared);
+  await checkRunLimits(prepared, setting, apiOf(setting).api);
+  return checkPrograms(setting.workspace, sources.workTree, prepared);
+}
+
 /** Throws a `Stop` if the event is not trusted and the job may do more. */
-export function checkHarmless(
+function checkHarmless(
   { distrust }: Sources,
   { onRefused = "skip" }: Inputs,
   job: PreparedJob,
@@ -50,17 +62,19 @@ function harmsOf(job: PreparedJob): readonly string[] {
   return [...harms];
 }
 
-function publishes({ report, findings, proposals = {} }: Outputs): readonly string[] {
+function publishes({ report, findings, check, proposals = {} }: Outputs): readonly string[] {
   const { label: _label, from: _from, ...others } = proposals;
   return [
     ...(report?.comment === undefined ? [] : ["report"]),
     ...(findings?.review === undefined ? [] : ["findings.review"]),
+    ...(findings?.approve === true ? ["findings.approve"] : []),
+    ...(check === undefined ? [] : ["check"]),
     ...Object.keys(others).map((kind) => `proposals.${kind}`),
   ];
 }
 
 /** Throws a `Stop` with every program that may not be started. Returns warnings. */
-export function checkPrograms(
+function checkPrograms(
   workspace: string,
   workTree: WorkTree,
   prepared: PreparedJob & { readonly namedDirectory: string },

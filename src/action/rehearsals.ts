@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { reasonsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
 import { inline } from "../text/escape.ts";
 import { readRehearsal } from "../run/entry-files.ts";
@@ -24,14 +24,11 @@ const ofOneRun = {
   job: "job",
   userInput: "user-input",
   userInputFile: "user-input-file",
-  history: "history",
   resume: "resume",
   shard: "shard",
   shards: "shards",
   record: "record",
   journal: "journal",
-  htmlReport: "html-report",
-  sarif: "sarif",
   fromJournal: "from-journal",
 } as const satisfies { readonly [Field in keyof Inputs]?: string };
 
@@ -77,13 +74,13 @@ export const severalBesideBase =
 export async function rehearseAll(
   { files }: Rehearsals,
   { inputs, core, environment, workspace }: Setting,
-  { junit }: Paths,
+  { outputDir }: Paths,
   more: Pick<RehearseOptions, "runtimePath" | "checkFolder">,
   signals: RunSignals,
 ): Promise<{ outputs: Outputs; summary: string; passed: boolean } | undefined> {
   const { inPlace, env, sandbox, workingDirectory = workspace } = inputs;
   const list = rehearsalReporter("list");
-  const file = junit === undefined ? undefined : openJunit(junit);
+  const file = outputDir === undefined ? undefined : openJunit(join(outputDir, "junit.xml"));
   const reports: RehearsalReport[] = [];
   const options = { ...more, environment, inPlace, env, sandbox, workingDirectory };
   for await (const report of rehearseFiles(files, options, signals)) {

@@ -65,7 +65,8 @@ const json = "The output format. `json` prints run.json to stdout, and the log t
 const format = withDefault(row("--format <format>", "The output format.", formats), "text");
 const forPrograms = { format, json: row("--json", "The same as `--format json`.", flag) };
 const access = optionsOn("access");
-const run = { ...optionsOn("run"), format: { ...format, help: json, group: "Output" } };
+const { prompt, promptFile, outputs, ...ofRun } = optionsOn("run");
+const run = { ...ofRun, format: { ...format, help: json, group: "Output" } };
 const { checkModels, env, inPlace, runtimePath, sandbox, verbose, workingDirectory } = optionTable;
 
 const tool = {
@@ -79,6 +80,9 @@ const tool = {
 /** A field that a run or a host has, too, has the same name there. */
 export const options = {
   run: {
+    prompt,
+    promptFile,
+    outputs,
     ...run,
     shard: row(
       "--shard <n/count>",
@@ -290,12 +294,15 @@ export type OptionsOf<Name extends keyof typeof options> = Given<(typeof options
 
 export function addOptions(command: Command, rows: Readonly<Record<string, Row>>): Command {
   for (const [field, described] of Object.entries(rows)) {
-    const { kind, env: variable, conflicts, implies, group } = described;
+    const { kind, env: variable, mayBeEmpty, conflicts, implies, group } = described;
     const help = helpOf(described).replaceAll("`", "");
     const option = new Flag(described.flag, help).default(described.default);
     // `choices` lists them in the help.
     if (kind.values !== undefined) option.choices(kind.values);
-    if (kind.isFlag !== true) option.argParser((one, earlier) => parsed(kind, one, earlier));
+    if (kind.isFlag !== true)
+      option.argParser((one, earlier) =>
+        mayBeEmpty === true && one.trim() === "" ? undefined : parsed(kind, one, earlier),
+      );
     if (variable !== undefined) option.env(variable);
     if (conflicts !== undefined) option.conflicts(conflicts);
     if (implies !== undefined) option.implies({ ...implies });

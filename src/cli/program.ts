@@ -74,10 +74,10 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     addOptions(program.command(name), options[name]);
 
   command("run")
-    .argument("<entry>", ENTRY_OR_WORKFLOW)
+    .argument("[entry]", ENTRY_OR_WORKFLOW)
     .argument("[job]", JOB)
-    .description("run a job of an entry, or a workflow")
-    .action(async (entry: string, job: string | undefined, given: OptionsOf<"run">) =>
+    .description("run a job of an entry, a workflow, or a prompt")
+    .action(async (entry: string | undefined, job: string | undefined, given: OptionsOf<"run">) =>
       end(await (await import("./run.ts")).run(entry, job, given, io)),
     );
 

@@ -17,7 +17,7 @@ import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.
 type Given = Omit<OptionsOf<"run">, "shard">;
 
 export function run(
-  entryFile: string,
+  entryFile: string | undefined,
   jobName: string | undefined,
   { shard, ...given }: OptionsOf<"run">,
   io: Io,
@@ -26,7 +26,7 @@ export function run(
 }
 
 async function runPart(
-  entryFile: string,
+  entryFile: string | undefined,
   jobName: string | undefined,
   given: Given,
   io: Io,
@@ -46,7 +46,7 @@ async function runPart(
       {
         ...signals,
         onStarted(save) {
-          if (options.htmlReport !== undefined) signals.onLastCall = save;
+          if (options.outputDir !== undefined) signals.onLastCall = save;
         },
       },
     );
@@ -82,7 +82,7 @@ function codeOf({ kind }: RunOutcome, isSound: boolean): ExitCode {
 }
 
 async function runOptions(
-  entryFile: string,
+  entryFile: string | undefined,
   jobName: string | undefined,
   given: Given,
   io: Io,

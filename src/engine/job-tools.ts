@@ -8,6 +8,7 @@ import {
   type ProposalsOutput,
 } from "../entry/outputs.ts";
 import { handedInOnce } from "./criteria.ts";
+import { hasReply, previousFindingOf, type PreviousFinding } from "../events/conversation.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import { noteEntry, type PlannedMemory } from "../events/memory.ts";
 import { listOf, type Given } from "./job-data.ts";
@@ -34,11 +35,12 @@ export interface HandingIn {
   readonly checks?: OutputChecks | undefined;
   readonly proposals?: ProposalsOutput | undefined;
   readonly memory?: PlannedMemory | undefined;
+  readonly previous?: readonly PreviousFinding[] | undefined;
 }
 
 /** Offers `job_result` to a task with a schema, and the others where prompts or criteria name them: each tool costs the runtime. */
 export function jobTools(handing: HandingIn): readonly SessionTool[] {
-  const { task, checks, proposals, memory } = handing;
+  const { task, checks, proposals, memory, previous = [] } = handing;
   const { prompt, system, criteria } = task;
   const texts = JSON.stringify([prompt, system, criteria]);
   const kinds = proposalKinds.filter((kind) => proposals?.[kind] !== undefined);
@@ -46,6 +48,7 @@ export function jobTools(handing: HandingIn): readonly SessionTool[] {
     jobReport(handing),
     ...(criteria?.result === undefined ? [] : [jobResult(handing, criteria.result)]),
     ...(checks === undefined ? [] : [jobAnnotate(handing, checks)]),
+    ...(previous.length === 0 ? [] : [jobResolve(handing, previous), jobReply(handing, previous)]),
     jobVerdict(handing),
     ...(memory === undefined ? [] : [jobRemember(handing, memory)]),
     ...(checks === undefined || kinds.length === 0 ? [] : [jobPropose(handing, kinds, checks)]),
@@ -146,7 +149,7 @@ function jobResult(handing: HandingIn, schema: object): SessionTool {
 }
 
 function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
-  const { work } = handing;
+  const { work, previous = [] } = handing;
   return jobTool(
     "job_annotate",
     "Reports a finding at a line of a file, for people. Call it once for each finding. Paths are relative to the root of the repository.",
@@ -159,6 +162,9 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
       message: text("What is wrong and why, in Markdown."),
       suggestion: text("Replaces the lines from line to endLine, whole and with their indents."),
       rule: text("A short name for this kind of finding."),
+      ...(previous.length > 0 && {
+        sameAs: text("The id of the earlier finding that it is, whatever its words were."),
+      }),
     },
     ["path", "line", "severity", "message"],
     async (value, signal) => {
@@ -181,6 +187,67 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
       const refused = { kind: "finding", reason, ...said } as const;
       handInOne(handing, { type: "output.refused", work, refused }, Infinity);
       return reason;
+    },
+  );
+}
+
+function jobResolve(handing: HandingIn, previous: readonly PreviousFinding[]): SessionTool {
+  return aboutPrevious(
+    "job_resolve",
+    "Closes the thread of an earlier finding that is fixed, or that was wrong. A finding that nobody mentions stays open.",
+    ["reason", "Why, in a sentence."],
+    handing,
+    previous,
+    (found) => {
+      if (found.thread === "resolved") return `${found.id} is resolved already.`;
+      return hasReply(found)
+        ? `A person has replied to ${found.id}, so the thread is theirs to close. Say what you found with job_reply.`
+        : undefined;
+    },
+    (finding, reason) => ({ type: "finding.resolved", work: handing.work, finding, reason }),
+  );
+}
+
+function jobReply(handing: HandingIn, previous: readonly PreviousFinding[]): SessionTool {
+  return aboutPrevious(
+    "job_reply",
+    "Answers what people have replied to an earlier finding, in its thread. If you call it several times for a finding, the last call counts.",
+    ["message", "In Markdown."],
+    handing,
+    previous,
+    (found) => {
+      if (!hasReply(found)) return `Nobody has replied to ${found.id}.`;
+      return found.replies.at(-1)?.own === true
+        ? `${found.id} was answered already, and nobody has replied since.`
+        : undefined;
+    },
+    (finding, message) => ({ type: "reply.given", work: handing.work, finding, message }),
+  );
+}
+
+function aboutPrevious(
+  name: string,
+  description: string,
+  [field, meaning]: readonly [field: string, meaning: string],
+  handing: HandingIn,
+  previous: readonly PreviousFinding[],
+  refusalOf: (found: PreviousFinding) => Taken,
+  eventOf: (key: string, given: string) => EventOf<"finding.resolved" | "reply.given">,
+): SessionTool {
+  const id = { type: "string", enum: previous.map((one) => one.id), description: "Its id." };
+  return jobTool(
+    name,
+    description,
+    { finding: id, [field]: text(meaning) },
+    ["finding", field],
+    ({ finding, [field]: said }) => {
+      const named = previousFindingOf(previous, finding);
+      if ("refusal" in named) return named.refusal;
+      if (!isText(said) || said.trim() === "") return `${name} needs a "${field}".`;
+      const length = `The ${field} has ${said.length} characters`;
+      if (said.length > longestReason) return tooLong(name, length, longestReason);
+      const refusal = refusalOf(named.found);
+      return refusal ?? handInOne(handing, eventOf(named.found.key, said), mostFindings);
     },
   );
 }
@@ -287,6 +354,8 @@ function fieldsOf(kind: ProposalKind, { label, reviewers }: ProposalsOutput): st
       return "title, body";
     case "pull_request":
       return "title, body, branch: with what has changed in the working directory";
+    case "push":
+      return "title, body (optional): a commit on the branch of the pull request, with what has changed in the working directory";
     case "close":
       return "reason";
   }
@@ -299,7 +368,9 @@ function handIn({ given, emit }: HandingIn, event: GivenEvent): undefined {
 
 function handInOne(
   handing: HandingIn,
-  event: EventOf<"finding.reported" | "proposal.made" | "output.refused">,
+  event: EventOf<
+    "finding.reported" | "finding.resolved" | "reply.given" | "proposal.made" | "output.refused"
+  >,
   most: number,
 ): Taken {
   const { round, events } = handing.given.lastRound(listOf(event));

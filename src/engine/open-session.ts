@@ -186,13 +186,15 @@ export class SessionKeeper {
     return acquired;
   }
 
-  /** The system prompt of a dialogue follows the author's. */
+  /** The author's, the instructions of the repository, and the system prompt of a dialogue, in this order. */
   #systemPrompt({ systemPrompt }: Partial<SessionRequest>): Partial<SessionRequest> {
-    const { task, variables } = this.#context;
-    if (task.system === undefined) return {};
-    const { prompt, mode = "append" } = task.system;
-    const parts = [variables.expand(prompt), systemPrompt?.text ?? ""];
-    return { systemPrompt: { mode, text: parts.join("\n\n").trim() } };
+    const { task, variables, spec, work } = this.#context;
+    const instructions = spec.instructionsOf?.(work.taskId);
+    if (task.system === undefined && instructions === undefined) return {};
+    const { prompt, mode = "append" } = task.system ?? {};
+    const parts = [prompt && variables.expand(prompt), instructions, systemPrompt?.text];
+    const text = parts.filter((part) => part !== undefined && part !== "").join("\n\n");
+    return { systemPrompt: { mode, text: text.trim() } };
   }
 
   #withJobTools({ tools = [], changedTools }: Partial<SessionRequest>): Partial<SessionRequest> {

@@ -7,6 +7,8 @@ export type GivenEvent = EventOf<
   | "report.given"
   | "result.given"
   | "finding.reported"
+  | "finding.resolved"
+  | "reply.given"
   | "verdict.given"
   | "output.refused"
   | "proposal.made"

@@ -18,12 +18,14 @@ import type {
   ChangedFile,
   JobFingerprints,
   PlannedChange,
+  PlannedInstructions,
   PlannedLeaf,
   PlannedLimit,
   PlannedLimits,
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
+import type { Conversation, PreviousFinding } from "../events/conversation.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
@@ -44,6 +46,12 @@ export interface RunSpec {
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
   readonly change?: RunChange;
+  readonly instructions?: PlannedInstructions;
+  /** Instructions of the repository for a task. */
+  readonly instructionsOf?: (taskId: string) => string | undefined;
+  readonly conversation?: Conversation;
+  /** The earlier findings that tools may name. */
+  readonly previous?: readonly PreviousFinding[];
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   /** By the ids of models. */
@@ -168,6 +176,8 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     origin: spec.origin,
     inputs: spec.inputs,
     change: spec.change?.planned,
+    instructions: spec.instructions,
+    conversation: spec.conversation,
     traceparent: spec.traceparent,
     work,
   };
@@ -184,9 +194,9 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     value: Number.isFinite(limits[name]) ? limits[name] : null,
     source: limits.setBy?.[name] ?? "default",
   });
-  const ofWorkflows = workflowLimits.filter(
-    (name) => hasWorkflow || limits.setBy?.[name] !== undefined,
-  );
+  const isSet = (name: keyof Limits): boolean => limits.setBy?.[name] !== undefined;
+  const ofWorkflows = workflowLimits.filter((name) => hasWorkflow || isSet(name));
+  const ofRuns = (["runsPerDay", "runsPerActorPerDay"] as const).filter(isSet);
   return {
     jobMinutes: planned("jobMinutes"),
     tokens: planned("tokens"),
@@ -197,7 +207,7 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     idleMinutes: planned("idleMinutes"),
     loopIterations: planned("loopIterations"),
     parallel: planned("parallel"),
-    ...Object.fromEntries(ofWorkflows.map((name) => [name, planned(name)])),
+    ...Object.fromEntries([...ofWorkflows, ...ofRuns].map((name) => [name, planned(name)])),
   };
 }
 

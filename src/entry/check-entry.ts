@@ -73,6 +73,10 @@ class EntryChecker {
     "name of a work": (name, path) => this.#checkOwnName(name, path),
     glob: (glob, path) => this.#checkGlob(glob, path),
     "glob inside": (glob, path) => this.#checkGlob(glob, path, true),
+    "file of the repository": (file, path) => {
+      if (leadsOutside(file.split(/[\\/]/)) || /[\p{Cc}]/u.test(file))
+        this.#problems.add(path, "Must be a file of the repository, relative to its root.");
+    },
     "tool pattern": (pattern, path) => {
       const reason = toolPatternProblem(pattern.replace(/^!/, ""));
       if (reason !== undefined) this.#problems.add(path, `Is not a valid pattern: ${reason}.`);

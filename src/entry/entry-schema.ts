@@ -155,6 +155,14 @@ const criteria = object(
   { description: "When the task has succeeded. All fields must hold." },
 );
 
+const instructions = {
+  ...listOf(
+    "file of the repository",
+    "Files of the repository with instructions for agents, such as AGENTS.md. Read from the base of the change, never from its head. A name without a folder also means the files of that name in the folders that the change touches.",
+  ),
+  maxItems: 20,
+} as const;
+
 const task = object(
   {
     model: ref<Model>("model", "Without it, every Ref to this task needs a modelOverride."),
@@ -163,6 +171,7 @@ const task = object(
     availability,
     criteria,
     system: ref<SystemPrompt>("system", "Replaces the system prompt of the entry."),
+    instructions: { ...instructions, description: "Replaces the instructions of the entry." },
     permissions: ref<Permissions>("permissions", "Replaces the permissions of the entry."),
     protocol: {
       const: "actions",
@@ -302,6 +311,7 @@ export const entrySchema = {
           "Models for driving sessions, in the order in which they are tried. The first is models.driving.",
       },
       system: ref("system", "For every task without one of its own."),
+      instructions,
       permissions: ref("permissions"),
       limits: ref("limits"),
       prices: pricesSchema,

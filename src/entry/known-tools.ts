@@ -18,6 +18,8 @@ const reportTools: readonly string[] = [
   "job_report",
   "job_result",
   "job_annotate",
+  "job_resolve",
+  "job_reply",
   "job_verdict",
   "job_propose",
   "job_remember",

@@ -15,6 +15,18 @@ const table = {
       "Cost of the job in AI credits of GitHub Copilot (0.01 USD each, may be a fraction), or by `prices`. When exceeded, the job fails.",
     ),
   ],
+  runsPerDay: [
+    Infinity,
+    whole(
+      "Runs of the GitHub workflow in 24 hours. When exceeded, the run is skipped. Only in the action.",
+    ),
+  ],
+  runsPerActorPerDay: [
+    Infinity,
+    whole(
+      "Runs of the GitHub workflow in 24 hours that the same user triggered. When exceeded, the run is skipped. Only in the action.",
+    ),
+  ],
   taskMinutes: [30, minutes("one iteration of a task. When exceeded, the task fails")],
   modelCalls: [
     200,

@@ -70,6 +70,8 @@ export interface Entry<Id extends number = never> {
   readonly drivingSessionRetries?: readonly DrivingSessionRetry[];
   /** For every task without one of its own. */
   readonly system?: SystemPrompt;
+  /** Files of the repository with instructions, for every task without some of its own. */
+  readonly instructions?: readonly string[];
   /** For every task without permissions of its own. Default: `read-only`. */
   readonly permissions?: Permissions;
   /** Bounds of a run. */

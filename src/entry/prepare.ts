@@ -189,7 +189,10 @@ function meantForm(path: Path, value: unknown, names: EntryNames): string | unde
 function build(entry: Entry): PreparedEntry {
   const expander = new PromptExpander((name) => entry.promptVariables?.[name]);
   const tasks = mapValues(entry.tasks, (task) =>
-    buildTask({ ...defined({ system: entry.system }), ...task }, expander),
+    buildTask(
+      { ...defined({ system: entry.system, instructions: entry.instructions }), ...task },
+      expander,
+    ),
   );
   const tools = entry.tools && mapValues(entry.tools, buildTool);
   return {

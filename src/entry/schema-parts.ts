@@ -17,6 +17,7 @@ export type Meaning =
   | "name of a work"
   | "glob"
   | "glob inside"
+  | "file of the repository"
   | "tool pattern"
   | "command pattern"
   /** A JSON Schema of an object. */

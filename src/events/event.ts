@@ -93,6 +93,10 @@ const bodies = {
   "result.given": { work, result: is.anything },
   /** A task has called `job_annotate`. `first`: what its run has reported before doesn't count any more. */
   "finding.reported": { work, finding, first: is.optional(is.yes) },
+  /** A task has called `job_resolve`. `finding`: the key of an earlier one. `first`: as of findings. */
+  "finding.resolved": { work, finding: is.text, reason: is.text, first: is.optional(is.yes) },
+  /** A task has called `job_reply`. `finding`: the key of an earlier one. `first`: as of findings. */
+  "reply.given": { work, finding: is.text, message: is.text, first: is.optional(is.yes) },
   /** A task has called `job_verdict`. Only the last call of a run counts. */
   "verdict.given": { work, verdict },
   /** A call of `job_annotate` or `job_verdict` was refused. `first`: as of findings. */

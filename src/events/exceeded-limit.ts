@@ -61,6 +61,8 @@ const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: st
   jobMinutes: ["minute"],
   tokens: ["token"],
   cost: ["credit"],
+  runsPerDay: ["run"],
+  runsPerActorPerDay: ["run"],
   taskMinutes: ["minute"],
   modelCalls: ["model call"],
   turnMinutes: ["minute"],

@@ -18,10 +18,24 @@ export const finding = is.record({
   /** Replaces the lines; an empty one deletes them. */
   suggestion: is.optional(is.text),
   task: is.text,
-  /** A hash of the path, the text of the line and the message: it stays when the line moves. */
+  /** The identity of the finding: a hash of its rule, its path, the text of its line and its place among equal lines, or the fingerprint of the earlier finding that it is. */
   fingerprint: is.text,
+  /** A digest of the text of its first line, which tells later runs whether the line is still there. */
+  lineDigest: is.optional(is.text),
 });
 export type Finding = TypeOf<typeof finding>;
+
+export interface ResolvedFinding {
+  /** The key of an earlier finding. */
+  readonly key: string;
+  readonly reason: string;
+}
+
+export interface GivenReply {
+  /** The key of an earlier finding. */
+  readonly key: string;
+  readonly message: string;
+}
 
 /** The opinion of a job about the change, apart from whether its agents worked. */
 export const verdict = is.record({ verdict: is.words(...verdicts), reason: is.text });
@@ -73,6 +87,14 @@ export const proposal = is.tagged("kind", {
     base: is.text,
     files: is.list(proposedFile),
   },
+  push: {
+    title: is.text,
+    body: is.optional(is.text),
+    reason: is.optional(is.text),
+    /** The commit that the files are changed in: the head of the pull request. */
+    base: is.text,
+    files: is.list(proposedFile),
+  },
   close: target,
 });
 export type Proposal = TypeOf<typeof proposal>;
@@ -87,6 +109,8 @@ export const origin = is.record({
   attempt: is.natural,
   /** The leg of a matrix, or the only one: the same in every attempt. */
   leg: is.optional(is.text),
+  /** What people call it: the values of the matrix. Absent: there is only one leg. */
+  legName: is.optional(is.text),
   event: is.text,
   /** The commit that the run is about: the head of a pull request. */
   head: is.text,

@@ -8,6 +8,7 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
+import { conversation } from "./conversation.ts";
 import { flowChart, type FlowChart } from "./flow.ts";
 import { origin, outputs } from "./output-shapes.ts";
 import * as is from "../document/describe.ts";
@@ -47,6 +48,8 @@ const limits = {
   jobMinutes: fraction,
   tokens: whole,
   cost: is.optional(fraction),
+  runsPerDay: is.optional(whole),
+  runsPerActorPerDay: is.optional(whole),
   taskMinutes: fraction,
   modelCalls: whole,
   turnMinutes: fraction,
@@ -181,6 +184,22 @@ const change = is.record({
 });
 export type PlannedChange = TypeOf<typeof change>;
 
+const instructions = is.record({
+  /** Absent: they are files of a folder without git. */
+  commit: is.optional(is.text),
+  files: is.list(
+    is.record({
+      /** With slashes, relative to the root of the repository. */
+      path: is.text,
+      /** Of the whole file, in hex. */
+      sha256: is.text,
+      /** The model gets only its beginning. */
+      isCut: is.optional(is.yes),
+    }),
+  ),
+});
+export type PlannedInstructions = TypeOf<typeof instructions>;
+
 export const plan = {
   version: is.text,
   /** SHA-256 of the prepared entry, in hex; the same however the file is formatted. */
@@ -197,6 +216,10 @@ export const plan = {
   actionTasks: is.optional(is.list(is.text)),
   /** The change that the job is about, if it uses it. */
   change: is.optional(change),
+  /** Files of the repository that tasks got as instructions. */
+  instructions: is.optional(instructions),
+  /** The earlier findings of the job, if it uses them. */
+  conversation: is.optional(conversation),
   outputs: is.optional(outputs),
   origin: is.optional(origin),
   inputs: is.optional(is.dictionary(is.text)),
@@ -270,4 +293,23 @@ export function andChange({ change }: { readonly change?: PlannedChange }): stri
   if (change === undefined) return "";
   const { notes = [] } = change;
   return [`, ${changeText(change)}`, ...notes].join(". ");
+}
+
+/** Each file with the SHA-256 of its content, and where they come from. Empty: there are none. */
+export function instructionsText(
+  { commit, files }: PlannedInstructions = { files: [] },
+  digits = 64,
+): string {
+  if (files.length === 0) return "";
+  const all = files.map(({ path, sha256 }) => `${path} (SHA-256 ${sha256.slice(0, digits)})`);
+  return `${all.join(", ")} from ${commit === undefined ? "the working directory" : truncate(commit, 12)}`;
+}
+
+export function andInstructions({
+  instructions,
+}: {
+  readonly instructions?: PlannedInstructions;
+}): string {
+  const text = instructionsText(instructions, 12);
+  return text === "" ? "" : `. Instructions: ${text}`;
 }

@@ -1,6 +1,13 @@
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
-import type { Finding, Proposal, RefusedOutput, Verdict } from "./output-shapes.ts";
+import type {
+  Finding,
+  GivenReply,
+  Proposal,
+  RefusedOutput,
+  ResolvedFinding,
+  Verdict,
+} from "./output-shapes.ts";
 import type { RunPlan, WorkRef } from "./plan.ts";
 import type { ModelUsed } from "./session-activity.ts";
 import type { ActionsView } from "./view-actions.ts";
@@ -111,6 +118,8 @@ export interface GivenView {
   /** Refused findings and verdicts that were not corrected afterwards. */
   refused: readonly RefusedOutput[];
   readonly proposals: Proposal[];
+  readonly resolved: ResolvedFinding[];
+  readonly replies: GivenReply[];
 }
 
 /** An item of an `Each` in one work, in the last iteration that ran it. */

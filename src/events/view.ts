@@ -22,17 +22,15 @@ import {
   type WorkOutcome,
   type WorkRef,
 } from "./event.ts";
-import type { Finding, RefusedOutput } from "./output-shapes.ts";
-import { itemsIn, plannedWorks, type RunPlan } from "./plan.ts";
+import { plannedWorks, type RunPlan } from "./plan.ts";
 import { actionOf, ActionsView, applyAction, isSending } from "./view-actions.ts";
 import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
+import { applyHandedIn, give, isOfRun, keyOfGiven } from "./view-given.ts";
 import {
   createRunView,
   KEPT_DECISIONS,
-  KEPT_ITEMS,
   KEPT_OMISSIONS,
   type DecisionEntry,
-  type GivenView,
   type RunView,
   type WorkView,
 } from "./view-model.ts";
@@ -53,6 +51,7 @@ import {
   workOf,
 } from "./view-works.ts";
 
+export { keyOfGiven } from "./view-given.ts";
 export * from "./view-model.ts";
 export type * from "./view-actions.ts";
 export { actionOf, isSending, KEPT_ACTIONS, runningActions } from "./view-actions.ts";
@@ -205,26 +204,13 @@ function applyWithoutDecision(view: RunView, event: RunEvent): void {
       return;
     }
     case "result.given":
-      return give(view, event.work, { result: { value: event.result } });
     case "verdict.given":
-      give(view, event.work, { verdict: event.verdict });
-      return keepRefused(view, event.work, ({ kind }) => kind !== "verdict");
-    case "finding.reported": {
-      const { finding, first } = event;
-      add(givenOf(view, event.work)?.findings, finding, first);
-      return keepRefused(
-        view,
-        event.work,
-        (one) => one.kind === "verdict" || (!first && !isReportedAs(one, finding)),
-      );
-    }
-    case "output.refused": {
-      const { refused, first } = event;
-      if (first) givenOf(view, event.work)?.findings.splice(0);
-      return keepRefused(view, event.work, ({ kind }) => !first || kind === "verdict", refused);
-    }
+    case "finding.reported":
+    case "finding.resolved":
+    case "reply.given":
+    case "output.refused":
     case "proposal.made":
-      return add(givenOf(view, event.work)?.proposals, event.proposal, event.first);
+      return applyHandedIn(view, event);
     case "note.added":
       return void view.notes.push(event.note);
     case "action":
@@ -242,69 +228,6 @@ function forgetOlder(view: RunView, work: WorkView, ref: WorkRef): void {
   if (ref.item === undefined && work.reportedIn !== ref.iteration) work.report = undefined;
   const key = keyOfGiven(ref);
   if (!isOfRun(view.given.get(key), ref)) view.given.delete(key);
-}
-
-/** In `RunView.given`. */
-export function keyOfGiven(ref: WorkRef): string {
-  return JSON.stringify([ref.taskId, itemsIn(ref)]);
-}
-
-function give(
-  view: RunView,
-  ref: WorkRef,
-  given: Partial<Pick<GivenView, "report" | "result" | "verdict">>,
-): void {
-  Object.assign(givenOf(view, ref) ?? {}, given);
-}
-
-function keepRefused(
-  view: RunView,
-  ref: WorkRef,
-  isKept: (one: RefusedOutput) => boolean,
-  ...added: readonly RefusedOutput[]
-): void {
-  const given = givenOf(view, ref);
-  if (given !== undefined) given.refused = [...given.refused.filter(isKept), ...added];
-}
-
-/** In the same words, or for its file if its severity was at fault. */
-function isReportedAs({ severity, path, message }: RefusedOutput, finding: Finding): boolean {
-  return message === finding.message || (severity === undefined && path === finding.path);
-}
-
-function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
-  if (isFirst) list?.splice(0);
-  list?.push(item);
-}
-
-function isOfRun(given: GivenView | undefined, { workId, iteration }: WorkRef): given is GivenView {
-  return given?.workId === workId && given.iteration === iteration;
-}
-
-/** Undefined for what comes after the first `KEPT_ITEMS`. */
-function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
-  const { workId, taskId, iteration } = ref;
-  const key = keyOfGiven(ref);
-  const known = view.given.get(key);
-  if (known === undefined && view.given.size >= KEPT_ITEMS) return undefined;
-  const given = isOfRun(known, ref)
-    ? known
-    : {
-        workId,
-        taskId,
-        iteration,
-        items: itemsIn(ref),
-        report: undefined,
-        result: undefined,
-        findings: [],
-        verdict: undefined,
-        refused: [],
-        proposals: [],
-      };
-  // Sorted by the time of the last output.
-  view.given.delete(key);
-  view.given.set(key, given);
-  return given;
 }
 
 function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp): void {

@@ -30,18 +30,38 @@ export async function changeOfStep(folder: string, asked: Asked): Promise<Change
   try {
     const change = await changeFromApi(github.get, await api());
     say(`Change: from GitHub's API, because the checkout lacks commits.`);
-    const readHead = (path: string): Promise<Uint8Array | undefined> =>
-      github.readFile(path, change.head).catch((error: unknown) => {
-        if (error instanceof NotFoundError) return undefined;
-        throw error;
-      });
-    return { ...change, readHead };
+    return { ...change, readHead: (path) => readIfThere(github, path, change.head) };
   } catch (error) {
     const why = errorMessage(error).replace(/^The change is unknown: /, "");
     throw new ChangeUnknown(
       `${missing}. GitHub's API was asked, too: ${why}. It needs \`contents: read\`, and \`pull-requests: read\` for pull requests`,
     );
   }
+}
+
+/** Undefined: the commit has no such file. */
+export function readIfThere(
+  github: Pick<GithubApi, "readFile">,
+  path: string,
+  commit: string,
+): Promise<Uint8Array | undefined> {
+  return github.readFile(path, commit).catch((error: unknown) => {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  });
+}
+
+/**
+ * The commit that instructions of the repository come from: for a pull request its base, which its author can't change,
+ * and whatever `base` names. Otherwise `trusted`, the commit whose files are believed; undefined: what is checked out.
+ */
+export async function trustedCommitOf(
+  { environment, github: { get } }: Pick<Asked, "environment" | "github">,
+  trusted: string | undefined,
+): Promise<string | undefined> {
+  const event = await eventChange(environment);
+  if (event?.kind !== "pull-request") return trusted;
+  return event.base ?? (await ofPullRequest(get, event)).base;
 }
 
 async function rangeOf(

@@ -3,7 +3,16 @@ import { defaultOutputs } from "../entry/outputs.ts";
 import type { Origin, Proposal } from "../events/output-shapes.ts";
 import { isBranch, notProposable } from "../outputs/check-proposal.ts";
 import type { CollectedProposal } from "../outputs/collect.ts";
-import { attempt, refused, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
+import {
+  attempt,
+  refused,
+  skipped,
+  write,
+  type Delivering,
+  type Delivery,
+  type Step,
+} from "./delivery.ts";
+import { planOfPush, pushedBy } from "./deliver-push.ts";
 import type { GithubPort, Made, OwnItem } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
 import { safeTitle } from "../text/harmless-text.ts";
@@ -84,6 +93,7 @@ async function publishedOf(
 ): Promise<Map<string, Made>> {
   const { number, workflowRun } = about.origin;
   if (kind === "label" || kind === "reviewers") return new Map();
+  if (kind === "push") return pushedBy(workflowRun, github, number);
   const isItem = kind === "issue" || kind === "pull_request";
   const comments = isItem || number === undefined ? [] : await github.ownComments(number);
   const all: readonly Written[] = isItem ? await github.ownItems(kind) : comments;
@@ -96,13 +106,6 @@ async function publishedOf(
 
 type Written = Pick<OwnItem, "body"> & Made;
 
-/** A request. With `isMarked`, its text has a marker and is found again; otherwise, the request may be sent twice. */
-interface Step {
-  readonly preview: string;
-  readonly isMarked?: true;
-  readonly send: () => Promise<Made>;
-}
-
 async function planOf(
   { about, github }: Delivering,
   { proposal, task, key }: Proposed,
@@ -113,7 +116,7 @@ async function planOf(
   if ("number" in proposal && proposal.number !== undefined && proposal.number !== origin.number)
     return refused(what, `it is about #${proposal.number}, which is not that of the run`);
   const text =
-    proposal.kind === "label" || proposal.kind === "reviewers"
+    proposal.kind === "label" || proposal.kind === "reviewers" || proposal.kind === "push"
       ? ""
       : proposalBody(proposal, { ...about, task, key });
   if (proposal.kind === "issue") {
@@ -121,6 +124,8 @@ async function planOf(
     const send = (): Promise<Made> => github.createIssue({ title, body: text });
     return [{ preview: `${title}\n\n${text}`, isMarked: true, send }];
   }
+  if (proposal.kind === "push")
+    return planOfPush(github, { origin, proposal, key, allowed: allowed.push }, what);
   if (proposal.kind === "pull_request") {
     const { paths, branchPrefix, draft } = {
       ...defaultOutputs.proposals,
@@ -211,6 +216,7 @@ const needs: Readonly<Record<Proposal["kind"], string>> = {
   reviewers: "`pull-requests: write`",
   issue: "`issues: write`",
   pull_request: "`contents: write` and `pull-requests: write`",
+  push: "`contents: write` and `pull-requests: read`",
 };
 
 function proposalName(proposal: Proposal, { number }: Origin): string {
@@ -226,6 +232,8 @@ function proposalName(proposal: Proposal, { number }: Origin): string {
       return `issue ${JSON.stringify(proposal.title)}`;
     case "pull_request":
       return `pull request ${JSON.stringify(proposal.title)}`;
+    case "push":
+      return `commit ${JSON.stringify(proposal.title)} on${target}`;
     case "close":
       return `closing${target}`;
   }

@@ -14,8 +14,8 @@ export interface GithubApi {
   readonly get: (route: string, values: Values) => Promise<unknown>;
   /** `once`: it is not sent again if GitHub may have carried it out. Rejects with a `GithubFailure`. */
   readonly write: (route: string, values: Values, times?: "once") => Promise<unknown>;
-  /** A query or a mutation that may be repeated. Rejects with a `GithubFailure`. */
-  readonly graphql: (query: string, values: Values) => Promise<unknown>;
+  /** A query or a mutation, `once` as above. Rejects with a `GithubFailure`. */
+  readonly graphql: (query: string, values: Values, times?: "once") => Promise<unknown>;
   permissionOf(login: string): Promise<string>;
   isForkPullRequest(number: number): Promise<boolean>;
   /** The bytes of a file at a commit, also of another repository; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
@@ -118,7 +118,8 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     beginDelivery: () => void (deliveryEnds ??= clock.now() + DELIVERY_MS),
     get: (route, values) => ask(route, values),
     write: ask,
-    graphql: async (query, variables) => at(await ask(GRAPHQL, { query, variables }), "data"),
+    graphql: async (query, variables, times) =>
+      at(await ask(GRAPHQL, { query, variables }, times), "data"),
     async permissionOf(username) {
       const data = await ask("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
         username,
@@ -155,6 +156,7 @@ const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
   ["FORBIDDEN", 403],
   ["NOT_FOUND", 404],
   ["RATE_LIMITED", 429],
+  ["STALE_DATA", 409],
 ]);
 
 /** If a connection ends within an answer, Octokit passes on the text that it has. */

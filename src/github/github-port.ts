@@ -2,6 +2,12 @@
 import type { Origin, ProposedFile } from "../events/output-shapes.ts";
 import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
+import { createCheckCalls } from "./check-port.ts";
+import { createGraphql } from "./graphql.ts";
+import { createPushPort, offlinePushPort } from "./push-port.ts";
+import { createDecisionCalls } from "./decision-port.ts";
+import { createThreadCalls } from "./review-threads.ts";
+import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 import { at, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {
@@ -9,13 +15,6 @@ export interface OwnComment {
   readonly nodeId: string;
   readonly body: string;
   readonly isMinimized: boolean;
-}
-
-/** A thread of a review that begins with a comment of ours. */
-export interface OwnThread {
-  readonly nodeId: string;
-  readonly body: string;
-  readonly isResolved: boolean;
 }
 
 export interface OwnItem {
@@ -32,6 +31,7 @@ export interface DiffFile {
 
 export interface NewReview {
   readonly head: string;
+  /** May be empty if there are comments. */
   readonly body: string;
   readonly comments: readonly {
     readonly path: string;
@@ -65,8 +65,6 @@ export interface Made {
 
 export type GithubPort = ReturnType<typeof createGithubPort>;
 
-/** The number of pages that are looked through for each kind. */
-const maxPages = 10;
 const perPage = 100;
 
 /** `redact`: a text of an agent may spell a secret in a way that only shows when it has been parsed. */
@@ -76,59 +74,11 @@ export function createGithubPort(
   redact: (text: string) => string,
 ) {
   api.beginDelivery();
-  const [owner = "", name = ""] = repository.split("/");
   const write = async (route: string, values: object, times?: "once"): Promise<Made> => ({
     url: textAt(await api.write(route, { ...values }, times), "html_url"),
   });
-  /** GitHub may answer without an error although it has done nothing: `done`, a field of `object`, tells. */
-  const mutate = async (
-    mutation: string,
-    input: string,
-    [object, done]: readonly [object: string, done: string],
-    id: string,
-  ): Promise<Made> => {
-    const query = `mutation($id: ID!) { ${mutation}(input: { ${input} }) { ${object} { ${done} } } }`;
-    if (at(await api.graphql(query, { id }), mutation, object, done) === true) return {};
-    throw new GithubFailure(`GitHub accepted ${mutation}, but didn't apply it`, 403);
-  };
-
-  /** Lists a part of the repository, or all of it, the newest first. */
-  async function nodes(
-    part: { readonly kind: "issueOrPullRequest" | "pullRequest"; readonly number: number } | "all",
-    list: string,
-    fields: string,
-  ): Promise<readonly unknown[]> {
-    const found: unknown[] = [];
-    let before: unknown = null;
-    for (let page = 0; page < maxPages; page += 1) {
-      const order = part === "all" ? ", orderBy: { field: CREATED_AT, direction: ASC }" : "";
-      const connection = `${list}(last: ${perPage}, before: $before${order}) { pageInfo { hasPreviousPage startCursor } nodes { ${fields} } }`;
-      const values = { owner, name, before };
-      const answer =
-        part === "all"
-          ? await api.graphql(queryOf("", connection), values)
-          : await api.graphql(
-              queryOf(
-                ", $number: Int!",
-                part.kind === "pullRequest"
-                  ? `pullRequest(number: $number) { ${connection} }`
-                  : `issueOrPullRequest(number: $number) { ... on Issue { ${connection} } ... on PullRequest { ${connection} } }`,
-              ),
-              { ...values, number: part.number },
-            );
-      const holder = at(answer, "repository");
-      const connected = at(part === "all" ? holder : at(holder, part.kind), list);
-      const some = at(connected, "nodes");
-      if (!isList(some)) {
-        const whose = part === "all" ? repository : `#${part.number}`;
-        throw new GithubFailure(`GitHub shows no ${list} of ${whose}`, 404);
-      }
-      found.push(...some.toReversed());
-      if (at(connected, "pageInfo", "hasPreviousPage") !== true) break;
-      before = at(connected, "pageInfo", "startCursor");
-    }
-    return found;
-  }
+  const graphql = createGraphql(api, repository);
+  let facts: ThreadFacts | undefined;
 
   const own = (all: readonly unknown[]): unknown[] =>
     all.filter((one) => at(one, "viewerDidAuthor") === true);
@@ -186,6 +136,9 @@ export function createGithubPort(
   }
 
   return {
+    ...createThreadCalls({ write, graphql, redact }),
+    ...createCheckCalls(api, redact),
+    ...createDecisionCalls({ api, write, graphql, redact }),
     /** The commit that the head of a pull request is at now, and the id of the repository that it is in. */
     async headOf(
       pull_number: number,
@@ -197,10 +150,12 @@ export function createGithubPort(
         ...(typeof repositoryId === "number" && { repositoryId }),
       };
     },
+    /** What is asked about threads. Everything is asked for once. */
+    facts: (head: string) => (facts ??= createThreadFacts(api, head)),
     /** Comments of the owner of the token, the newest first. */
     async ownComments(number: number): Promise<readonly OwnComment[]> {
       const fields = "id databaseId body isMinimized viewerDidAuthor";
-      const all = await nodes({ kind: "issueOrPullRequest", number }, "comments", fields);
+      const all = await graphql.nodes({ kind: "issueOrPullRequest", number }, "comments", fields);
       return own(all).map((one): OwnComment => ({
         id: Number(at(one, "databaseId")),
         nodeId: textAt(one, "id") ?? "",
@@ -210,29 +165,13 @@ export function createGithubPort(
     },
     async ownReviews(number: number): Promise<readonly string[]> {
       const fields = "body viewerDidAuthor";
-      const all = await nodes({ kind: "pullRequest", number }, "reviews", fields);
+      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviews", fields);
       return own(all).map((one) => textAt(one, "body") ?? "");
-    },
-    async ownThreads(number: number): Promise<readonly OwnThread[]> {
-      const fields = "id isResolved comments(first: 1) { nodes { body viewerDidAuthor } }";
-      const all = await nodes({ kind: "pullRequest", number }, "reviewThreads", fields);
-      return all.flatMap((thread): OwnThread[] => {
-        const comments = at(thread, "comments", "nodes");
-        const first = isList(comments) ? comments[0] : undefined;
-        if (at(first, "viewerDidAuthor") !== true) return [];
-        return [
-          {
-            nodeId: textAt(thread, "id") ?? "",
-            body: textAt(first, "body") ?? "",
-            isResolved: at(thread, "isResolved") === true,
-          },
-        ];
-      });
     },
     /** The latest ones, open or closed. */
     async ownItems(kind: "issue" | "pull_request"): Promise<readonly OwnItem[]> {
       const list = kind === "issue" ? "issues" : "pullRequests";
-      const all = await nodes("all", list, "number url body viewerDidAuthor");
+      const all = await graphql.nodes("all", list, "number url body viewerDidAuthor");
       return own(all).map((one): OwnItem => ({
         number: Number(at(one, "number")),
         body: textAt(one, "body") ?? "",
@@ -274,7 +213,7 @@ export function createGithubPort(
           pull_number,
           commit_id: head,
           event: "COMMENT",
-          body: redact(body),
+          ...(body !== "" && { body: redact(body) }),
           comments: comments.map(({ path, line, startLine, body: text }) => ({
             path,
             line,
@@ -304,14 +243,12 @@ export function createGithubPort(
         body: redact(body),
       }),
     minimize: (id: string) =>
-      mutate(
+      graphql.mutate(
         "minimizeComment",
         "subjectId: $id, classifier: OUTDATED",
-        ["minimizedComment", "isMinimized"],
+        ["minimizedComment", "isMinimized", true],
         id,
       ),
-    resolveThread: (id: string) =>
-      mutate("resolveReviewThread", "threadId: $id", ["thread", "isResolved"], id),
     addLabels: (issue_number: number, labels: readonly string[]) =>
       write("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", { issue_number, labels }),
     requestReviewers: (pull_number: number, all: readonly string[]) =>
@@ -323,13 +260,10 @@ export function createGithubPort(
     close: (issue_number: number) =>
       write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
     commit,
+    ...createPushPort(api, repository, redact),
     deleteBranch: (branch: string) =>
       write(`DELETE /repos/{owner}/{repo}/git/refs/heads/${branch}`, {}),
   };
-}
-
-function queryOf(variables: string, part: string): string {
-  return `query($owner: String!, $name: String!, $before: String${variables}) { repository(owner: $owner, name: $name) { ${part} } }`;
 }
 
 function shaOf(value: unknown): string {
@@ -344,10 +278,27 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
   const never = (): Promise<never> =>
     Promise.reject(new GithubFailure("a rehearsal writes nothing"));
   return {
+    threads: none,
+    facts: () => ({
+      canWrite: () => Promise.resolve(false),
+      isClosedByPerson: () => Promise.resolve(false),
+      isGone: () => Promise.resolve(false),
+    }),
+    resolveThread: never,
+    reopenThread: never,
+    reply: never,
+    updateReviewComment: never,
+    ownChecks: none,
+    checkAt: never,
+    createCheck: never,
+    updateCheck: never,
+    ownDecisions: none,
+    writtenByAgent: never,
+    decide: never,
+    withdraw: never,
     headOf: () => Promise.resolve({ sha: head }),
     ownComments: none,
     ownReviews: none,
-    ownThreads: none,
     ownItems: none,
     isOnDefaultBranch: () => Promise.resolve(true),
     diffOf: none,
@@ -357,11 +308,11 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
     createPullRequest: never,
     updateComment: never,
     minimize: never,
-    resolveThread: never,
     addLabels: never,
     requestReviewers: never,
     close: never,
     commit: never,
+    ...offlinePushPort,
     deleteBranch: never,
   };
 }

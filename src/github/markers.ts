@@ -5,11 +5,13 @@
 import { defined } from "../text/guards.ts";
 import { truncate, wholeCharacters } from "../text/truncate.ts";
 
-/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. The others are proposals. */
+/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. `reply`: an answer in its thread. `decision`: a review that merge rules count. The others are proposals. */
 export const markerKinds = [
   "report",
   "review",
   "finding",
+  "reply",
+  "decision",
   "comment",
   "issue",
   "pull_request",
@@ -23,9 +25,20 @@ export interface Marker {
   readonly entry: string;
   /** The leg of a matrix that wrote it. */
   readonly leg?: string;
-  /** The fingerprint of a finding, or the digest of a proposal. */
+  /** The fingerprint of a finding, also of the one that a reply is about, or the digest of a proposal. */
   readonly key?: string;
+  /** Of a finding. */
+  readonly rule?: string;
+  readonly severity?: string;
+  /** `lineDigest` of a finding. */
+  readonly text?: string;
   readonly head?: string;
+  /** The last head that a run has reviewed without leaving anything out. */
+  readonly reviewed?: string;
+  /** Of a report: the number of such heads. */
+  readonly round?: string;
+  /** Of a finding: the head at which we closed its thread. */
+  readonly closed?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
@@ -36,10 +49,25 @@ const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
-export function markerOf({ kind, job, entry, leg, key, head, fingerprints }: Marker): string {
-  const values = Object.entries({ job, entry, leg, key, head }).flatMap(([name, value]) =>
-    value === undefined ? [] : [` ${name}=${encoded(value)}`],
-  );
+const fields = [
+  "job",
+  "entry",
+  "leg",
+  "key",
+  "head",
+  "reviewed",
+  "round",
+  "closed",
+  "rule",
+  "severity",
+  "text",
+] as const;
+
+export function markerOf({ kind, fingerprints, ...marker }: Marker): string {
+  const values = fields.flatMap((name) => {
+    const value = marker[name];
+    return value === undefined ? [] : [` ${name}=${encoded(value)}`];
+  });
   if (fingerprints !== undefined) values.push(` fingerprints=${joined(fingerprints)}`);
   return `<!-- agent-jobs:${kind}${values.join("")} -->`;
 }
@@ -56,15 +84,29 @@ export function readMarker(body: string): Marker | undefined {
       return [name, value];
     }),
   );
-  const [job, entry, leg, key, head] = ["job", "entry", "leg", "key", "head"].map((name) =>
-    decoded(values.get(name)),
-  );
+  const found: Partial<Record<(typeof fields)[number], string>> = {};
+  for (const name of fields) Object.assign(found, defined({ [name]: decoded(values.get(name)) }));
+  const { job, entry, ...rest } = found;
   if (job === undefined || entry === undefined) return undefined;
   const fingerprints = values
     .get("fingerprints")
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
-  return { kind, job, entry, ...defined({ leg, key, head, fingerprints }) };
+  return { kind, job, entry, ...rest, ...defined({ fingerprints }) };
+}
+
+export type MarkerOwner = Pick<Marker, "job" | "entry"> & { readonly leg: string | undefined };
+
+/** The marker of a body, if it is of this kind, job and leg. Check the author, too. */
+export function readMarkerOf(
+  body: string,
+  kind: MarkerKind,
+  { job, entry, leg }: MarkerOwner,
+): Marker | undefined {
+  const marker = readMarker(body);
+  if (marker?.kind !== kind || marker.job !== job || marker.entry !== entry) return undefined;
+  // A marker without a leg is of a run outside of a matrix.
+  return marker.leg === undefined || marker.leg === leg ? marker : undefined;
 }
 
 function joined(fingerprints: readonly string[]): string {

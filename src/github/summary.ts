@@ -14,8 +14,9 @@ import { collectOutputs } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
+import { previousOutcomes, previousOutcomeText } from "../outputs/previous-outcomes.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
-import { changeText } from "../events/plan.ts";
+import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import { code, fenced, inline, sentence } from "../text/escape.ts";
@@ -27,6 +28,7 @@ import {
   fitting,
   fold,
   folded,
+  listSection,
   nameOf,
   resultText,
   type Section,
@@ -61,6 +63,7 @@ export interface SummaryOptions {
 const LIMIT = 1_000_000;
 const NOTE = 8_000;
 const MAX_REASON = 1000;
+const MAX_INSTRUCTIONS = 5000;
 const MAX_MISSING = 20;
 
 /** Never more than 1 MiB; empty for `off`. */
@@ -108,6 +111,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
   const result = `${statusSign(view.status)} ${resultText(view, job)}`;
   const { reason = "", advice = "", reportedDocument: document } = view;
   const verdict = verdictText(view);
+  const instructions = instructionsText(view.plan?.instructions);
   // A failure is more important than a verdict.
   const isVerdictFirst = verdict !== undefined && view.status === "succeeded" && !view.rehearsed;
   return [
@@ -121,6 +125,7 @@ function headline(view: RunView, entryFile: string): readonly string[] {
     judgementText(view),
     document === undefined ? "" : `**Reported document:** ${inline(document, MAX_REASON)}`,
     ...(view.plan?.change?.notes ?? []).map((note) => `**Change:** ${inline(note, MAX_REASON)}`),
+    instructions === "" ? "" : `**Instructions:** ${inline(instructions, MAX_INSTRUCTIONS)}`,
     `<sub>${isVerdictFirst ? `${result} · ` : ""}${factsOf(view, entryFile)}</sub>`,
   ];
 }
@@ -160,7 +165,7 @@ function sectionsOf(
 ): readonly Section[] {
   const why = [failuresSection(view), omissionsSection(view)];
   const findings = findingsSection(view);
-  if (summary === "compact") return [...why, findings, worksSection(view)];
+  if (summary === "compact") return [...why, findings, previousSection(view), worksSection(view)];
   const reports = reportSections(view);
   // If there are results, the way to them is folded away.
   const hasResults = findings.text !== "" || reports.length > 0 || verdictText(view) !== undefined;
@@ -169,6 +174,7 @@ function sectionsOf(
     ...why,
     ...reports,
     findings,
+    previousSection(view),
     memorySection(view),
     below(worksSection(view)),
     below(itemsSection(view)),
@@ -238,6 +244,20 @@ function findingsSection(view: RunView): Section {
     text: findings.length === 0 ? "" : text,
     isCut: left > omitted,
   };
+}
+
+function previousSection(view: RunView): Section {
+  const all = previousOutcomes(view);
+  const items = all.map((one) => {
+    const place = safeCell(previousOutcomeText(one), { maxLength: 400 });
+    return `- ${place}: ${safeCell(one.text, { maxLength: MAX_REASON })}\n`;
+  });
+  const counts = (["resolved", "answered", "dismissed"] as const).flatMap((kind) => {
+    const { length } = all.filter((one) => one.kind === kind);
+    return length === 0 ? [] : [`${length} ${kind}`];
+  });
+  const heading = `### ${ofScript(view)}Earlier findings: ${counts.join(", ")}`;
+  return listSection({ name: "the earlier findings", rank: 2, heading }, items);
 }
 
 function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Section {

@@ -11,7 +11,7 @@ import {
   type PreparedEntry,
   type Work,
 } from "../entry/model.ts";
-import { changeOfJob } from "../run/job-change.ts";
+import { subjectOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter } from "../events/sink.ts";
 import { createJournal } from "../journal/write.ts";
@@ -246,9 +246,9 @@ export class HostedRuns {
     const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
     const named = lent ?? start.workingDirectory;
     const place = await this.#place(work, named, session === undefined ? changes : undefined);
-    const { workingDirectory, change } = place;
+    const { workingDirectory, change, folder, ...subject } = place;
     const spec: TaskSpec = {
-      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change }),
+      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change, ...subject }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       modelOverride,
@@ -258,7 +258,7 @@ export class HostedRuns {
       session === undefined
         ? this.#rehearsal?.run(workingDirectory, change?.diffFile)
         : this.#rehearsal?.borrowed(workingDirectory, session.rawSection.sessionId);
-    return this.#run(spec, { ...watch, folder: place.folder, play });
+    return this.#run(spec, { ...watch, folder, play });
   }
 
   /** Where a run works, and its change. `changes`: tools may change the folder. Undefined: it is that of a session. */
@@ -267,7 +267,7 @@ export class HostedRuns {
     const made =
       changes === undefined ? undefined : await this.#rehearsal?.folder(resolve(named), changes);
     const path = resolve(made?.path ?? named);
-    const change = await changeOfJob({
+    const subject = await subjectOfJob({
       entry,
       work,
       place: { path, remove: async () => made?.remove() },
@@ -277,7 +277,7 @@ export class HostedRuns {
       options,
       write: asOption,
     });
-    return { workingDirectory: path, change, folder: change ?? made };
+    return { workingDirectory: path, ...subject, folder: subject.change ?? made };
   }
 
   /** Rejects if it can't be opened, or if the host is closed. */

@@ -1,9 +1,10 @@
-/** Findings are compared by what the line says, not by its number, so that a moved line stays the same finding. */
+/** Findings are compared by their rule and by what the line says, not by its number or by the words of the model. */
 import { plural } from "../text/numbers.ts";
 import { createHash } from "node:crypto";
 import { defined, isRecord } from "../text/guards.ts";
 import type { Checked } from "../engine/ports.ts";
 import { severities } from "../entry/outputs.ts";
+import { previousFindingOf, type PreviousFinding } from "../events/conversation.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import { Refused, asChecked, optionalText, requiredText, type Given } from "./refusal.ts";
 
@@ -27,15 +28,22 @@ const findingLimits = {
 } as const;
 const maxSuggestion = 20_000;
 
+/** `previous`: those that `sameAs` can name. */
 export function checkFinding(
   value: unknown,
   task: string,
   readLines: ReadLines,
+  previous: readonly PreviousFinding[] = [],
 ): Promise<Checked<Finding>> {
-  return asChecked(() => checked(value, task, readLines));
+  return asChecked(() => checked(value, task, readLines, previous));
 }
 
-async function checked(value: unknown, task: string, readLines: ReadLines): Promise<Finding> {
+async function checked(
+  value: unknown,
+  task: string,
+  readLines: ReadLines,
+  previous: readonly PreviousFinding[],
+): Promise<Finding> {
   if (!isRecord(value)) throw new Refused("The arguments must be an object.");
   const given = repositoryPath(unquoted(requiredText(value, "path", findingLimits.path)));
   const severity = severities.find((one) => one === value["severity"]);
@@ -73,6 +81,11 @@ async function checked(value: unknown, task: string, readLines: ReadLines): Prom
         "The suggestion is equal to the lines that it replaces. Change it, or omit `suggestion`.",
       );
   }
+  const same =
+    previous.length === 0 ? undefined : optionalText(value, "sameAs", findingLimits.rule);
+  const earlier = same === undefined ? undefined : previousFindingOf(previous, same);
+  if (earlier !== undefined && "refusal" in earlier)
+    throw new Refused(`\`sameAs\`: ${earlier.refusal} Omit it for a new finding.`);
   const headLine = head && mapBlock(lines, line, endLine, head);
   return {
     path,
@@ -84,7 +97,8 @@ async function checked(value: unknown, task: string, readLines: ReadLines): Prom
     ...defined({ title, suggestion }),
     message,
     task,
-    fingerprint: fingerprint(path, lines[line - 1] ?? "", message),
+    fingerprint: earlier?.found.key ?? fingerprintIn(lines, line, rule, path),
+    lineDigest: lineDigest(lines[line - 1] ?? ""),
   };
 }
 
@@ -125,13 +139,29 @@ function lineNumber(value: Given, name: string, count: number, path: string): nu
   return line;
 }
 
-/** Ignores where the line is, its indentation, and the case, spacing and numbers of the message. */
-function fingerprint(path: string, line: string, message: string): string {
-  const said = spaced(message.toLowerCase().replace(/\p{N}+/gu, "0"));
-  return createHash("sha256")
-    .update(JSON.stringify([path, spaced(line), said]))
-    .digest("hex")
-    .slice(0, 32);
+/** The words of a finding differ from run to run, and its line moves. */
+function fingerprintIn(lines: readonly string[], line: number, rule: string, path: string): string {
+  const text = spaced(lines[line - 1] ?? "");
+  const place = lines.slice(0, line - 1).filter((one) => spaced(one) === text).length;
+  return fingerprintOf(rule, path, text, place);
+}
+
+/** `place`: the number of equal lines before it. */
+export function fingerprintOf(rule: string, path: string, text: string, place: number): string {
+  return hash(JSON.stringify([spaced(rule.toLowerCase()), path, spaced(text), place]), 32);
+}
+
+export function lineDigest(line: string): string {
+  return hash(spaced(line), 16);
+}
+
+/** `digest`: a `lineDigest`. `lines`: of the file as it is now, without line ends. */
+export function hasLine(lines: readonly string[], digest: string): boolean {
+  return lines.some((line) => lineDigest(line) === digest);
+}
+
+function hash(text: string, length: number): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, length);
 }
 
 function spaced(text: string): string {

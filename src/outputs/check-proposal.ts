@@ -11,6 +11,7 @@ const proposalLimits = {
   body: 60_000,
   reason: 2_000,
   branch: 100,
+  message: 10_000,
   names: 100,
   files: 300,
   /** The encoded files of a pull request and their paths. An event holds little more, and is cut. */
@@ -28,6 +29,8 @@ export interface ChangedInTree {
 export interface ProposalPlace {
   /** The event's issue or pull request. */
   readonly number: number | undefined;
+  /** The head of the event's pull request; null if the event has none. Undefined: nothing is published. */
+  readonly head?: string | null | undefined;
   /** Returns the changes of the working tree. Rejects outside of a repository. */
   readonly changed: () => Promise<{
     readonly base: string;
@@ -84,14 +87,19 @@ async function checked(
       return { kind, ...targetOf(value, place), ...reason };
     case "issue":
       return { kind, ...reason, title: title(), body: body() };
-    case "pull_request":
-      return {
-        kind,
-        ...reason,
-        title: title(),
-        branch: branchOf(value),
-        ...(await patchOf(place, allowed.pull_request ?? {}, body())),
-      };
+    case "pull_request": {
+      const texts = { title: title(), branch: branchOf(value), body: body() };
+      const { notes, ...patch } = await patchOf(place, allowed.pull_request);
+      return { kind, ...reason, ...texts, ...patch, body: withNotes(texts.body, notes) };
+    }
+    case "push": {
+      const texts = { title: title(), body: optionalText(value, "body", proposalLimits.message) };
+      if (place.head === null) throw new Refused("This run has no pull request to push to.");
+      const { notes, ...patch } = await patchOf(place, allowed.push);
+      checkPush(patch, place);
+      const message = withNotes(texts.body ?? "", notes);
+      return { kind, ...reason, title: texts.title, ...(message && { body: message }), ...patch };
+    }
   }
 }
 
@@ -143,12 +151,38 @@ export function isBranch(name: string): boolean {
   return /^[A-Za-z0-9](?:[\w-]|[./](?![./]))*$/.test(name) && !/(?:\.lock|[./])$/.test(name);
 }
 
-/** The end of the body names what the patch lacks. */
+interface Patch {
+  readonly base: string;
+  readonly files: readonly ProposedFile[];
+}
+
+/** The merge commit of a pull request has the changes of its base, too, which a push would bring along. */
+function checkPush({ base, files }: Patch, { head }: ProposalPlace): void {
+  if (head != null && base !== head)
+    throw new Refused(
+      `The checkout is at ${base}, and the head of the pull request is ${head}, so nothing can be pushed. Don't commit changes. The workflow has to check out the head (\`ref\` of actions/checkout).`,
+    );
+  const executable = executablesIn(files);
+  if (executable.length > 0)
+    throw new Refused(
+      `A push can't make or keep files executable: ${listed(executable)}. Undo their changes, and call job_propose again.`,
+    );
+}
+
+/** GitHub's API for signed commits stores every file without its executable bit. */
+export function executablesIn(files: readonly ProposedFile[]): readonly ProposedFile[] {
+  return files.filter(({ mode, content }) => mode === "100755" && content !== null);
+}
+
+/** `notes` name what a patch lacks. */
+function withNotes(body: string, notes: readonly string[]): string {
+  return [body, ...notes.map((note) => `> ${note}`)].filter((part) => part !== "").join("\n\n");
+}
+
 async function patchOf(
   { changed, hasSecret }: ProposalPlace,
-  { paths }: NonNullable<ProposalsOutput["pull_request"]>,
-  body: string,
-): Promise<Pick<Extract<Proposal, { kind: "pull_request" }>, "base" | "body" | "files">> {
+  { paths }: { readonly paths?: readonly string[] } = {},
+): Promise<Patch & { readonly notes: readonly string[] }> {
   const { base, files, notWritable, notes, largeFiles } = await changed().catch(
     (error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
@@ -181,7 +215,7 @@ async function patchOf(
   const large = files.filter(({ path, isDeleted }) => !isDeleted && largeFiles.includes(path));
   if (large.length > 0)
     throw new Refused(
-      `Git LFS stores these files, and a pull request can't bring their content: ${listed(large)}. Undo their changes, and call job_propose again.`,
+      `Git LFS stores these files, and a proposal can't bring their content: ${listed(large)}. Undo their changes, and call job_propose again.`,
     );
   const odd = files.filter((file) => !isRegular(file));
   if (odd.length > 0)
@@ -205,7 +239,7 @@ async function patchOf(
     throw new Refused(
       `${JSON.stringify(secret.path)} contains a secret of this run. Remove it, and call job_propose again.`,
     );
-  return { base, body: [body, ...notes.map((note) => `> ${note}`)].join("\n\n"), files: proposed };
+  return { base, files: proposed, notes };
 }
 
 export function notProposable(

@@ -1,11 +1,25 @@
 import { defaultOutputs, severities, type Outputs, type Severity } from "../entry/outputs.ts";
-import type { Finding, Proposal, RefusedOutput, Verdict } from "../events/output-shapes.ts";
+import { hasReply, isDismissed } from "../events/conversation.ts";
+import type {
+  Finding,
+  GivenReply,
+  Proposal,
+  RefusedOutput,
+  ResolvedFinding,
+  Verdict,
+} from "../events/output-shapes.ts";
 import type { GivenView, RunView } from "../events/view.ts";
 
 export interface CollectedOutputs {
-  /** The worst first, each once, at most `outputs.findings.max`. */
+  /** The worst first, each once, at most `outputs.findings.max`, without dismissed ones. */
   readonly findings: readonly Finding[];
   readonly omitted: number;
+  /** Reported again, although a person had closed their thread before the run. They count nowhere else. */
+  readonly dismissed: readonly Finding[];
+  /** Earlier findings that were not reported again, and that nobody has replied to. */
+  readonly resolved: readonly ResolvedFinding[];
+  /** For each earlier finding, the last one. */
+  readonly replies: readonly GivenReply[];
   /** Nothing is missing, so an earlier finding that is no longer reported is resolved. */
   readonly complete: boolean;
   readonly verdict: Verdict | undefined;
@@ -38,10 +52,19 @@ export function collectOutputs(
   const judges = given(verdict?.from).filter(
     (one) => one.verdict ?? one.refused.some(isOf("verdict")),
   );
-  const selected = selectFindings(all, { max, minSeverity });
+  const previous = view.plan?.conversation?.findings ?? [];
+  const closed = new Set(previous.filter(isDismissed).map(({ key }) => key));
+  const { dismissed, ...selected } = selectFindings(all, { max, minSeverity, closed });
+  const reported = new Set(all.map(({ fingerprint }) => fingerprint));
+  const stays = new Set(previous.filter(hasReply).map(({ key }) => key));
   const refused = found.flatMap((one) => one.refused.filter(isOf("finding")));
   return {
     ...selected,
+    dismissed,
+    resolved: lastOfEach(found.flatMap((one) => one.resolved)).filter(
+      ({ key }) => !reported.has(key) && !stays.has(key),
+    ),
+    replies: lastOfEach(found.flatMap((one) => one.replies)),
     complete: selected.omitted === 0 && refused.length === 0 && ranWhole(view),
     verdict: judges.findLast((one) => one.verdict !== undefined)?.verdict,
     refused: [...refused, ...(judges.at(-1)?.refused.filter(isOf("verdict")).slice(-1) ?? [])],
@@ -49,6 +72,10 @@ export function collectOutputs(
       made.map((proposal) => ({ task: taskId, items, proposal })),
     ),
   };
+}
+
+function lastOfEach<Of extends { readonly key: string }>(all: readonly Of[]): readonly Of[] {
+  return [...new Map(all.map((one) => [one.key, one])).values()];
 }
 
 /** Every work that the job came to has succeeded, or has answered as a condition. Nothing was left out. */
@@ -78,14 +105,19 @@ export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>>
   return Object.keys(tasks).length === 0 ? null : tasks;
 }
 
-/** Sorts findings by severity and place, keeps the worst of equal ones, and numbers equal fingerprints. */
+/** Sorts findings by severity and place, keeps the worst of equal ones, and numbers equal fingerprints. `closed`: fingerprints of those that are dismissed. */
 export function selectFindings(
   all: readonly Finding[],
   {
     max = Infinity,
     minSeverity = "notice",
-  }: { readonly max?: number; readonly minSeverity?: Severity } = {},
-): Pick<CollectedOutputs, "findings" | "omitted"> {
+    closed = new Set(),
+  }: {
+    readonly max?: number;
+    readonly minSeverity?: Severity;
+    readonly closed?: ReadonlySet<string>;
+  } = {},
+): Pick<CollectedOutputs, "findings" | "omitted" | "dismissed"> {
   const unique = new Map<string, Finding>();
   for (const finding of all) {
     if (rank(finding) < severities.indexOf(minSeverity)) continue;
@@ -95,13 +127,23 @@ export function selectFindings(
     const other = unique.get(key);
     if (other === undefined || compare(finding, other) < 0) unique.set(key, finding);
   }
-  const counts = new Map<string, number>();
-  const ordered = [...unique.values()].sort(compare).map(({ fingerprint: key, ...finding }) => {
-    const ordinal = (counts.get(key) ?? 0) + 1;
-    counts.set(key, ordinal);
-    return { ...finding, fingerprint: ordinal === 1 ? key : `${key}-${ordinal}` };
+  const sorted = [...unique.values()].sort(compare);
+  const given = new Set(sorted.map(({ fingerprint }) => fingerprint));
+  const used = new Set<string>();
+  const ordered = sorted.map((finding) => {
+    let key = finding.fingerprint;
+    // An earlier finding may have such a key already.
+    for (let ordinal = 2; used.has(key) || (ordinal > 2 && given.has(key)); ordinal += 1)
+      key = `${finding.fingerprint}-${ordinal}`;
+    used.add(key);
+    return { ...finding, fingerprint: key };
   });
-  return { findings: ordered.slice(0, max), omitted: Math.max(0, ordered.length - max) };
+  const open = ordered.filter(({ fingerprint }) => !closed.has(fingerprint));
+  return {
+    findings: open.slice(0, max),
+    omitted: Math.max(0, open.length - max),
+    dismissed: ordered.filter(({ fingerprint }) => closed.has(fingerprint)),
+  };
 }
 
 function rank({ severity }: Finding): number {

@@ -1,4 +1,12 @@
-import { closeSync, constants, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { inRealFolder, makeDirectoryNow, realPathOf } from "./files.ts";
 import { truncate } from "../text/truncate.ts";
@@ -48,6 +56,14 @@ export class OutputFolder {
 
   remove(name: string): void {
     this.#use((at) => rmSync(join(at, name), { force: true }));
+  }
+
+  /** Removes what earlier runs have left, folders included. */
+  clear(isOurs: (name: string) => boolean): void {
+    this.#use((at) => {
+      for (const name of readdirSync(at).filter(isOurs))
+        rmSync(join(at, name), { force: true, recursive: true });
+    });
   }
 
   #put(name: string, text: string, how: number): void {

@@ -2,7 +2,7 @@
 import { oneLine } from "../text/harmless-text.ts";
 import { clockText, countText, plural, tookText } from "../text/numbers.ts";
 import type { ActionEnded, ActionEvent, EndedStatus } from "../events/action.ts";
-import { andChange, plannedWorks } from "../events/plan.ts";
+import { andChange, andInstructions, plannedWorks } from "../events/plan.ts";
 import {
   decisionText,
   decisionTraits,
@@ -31,6 +31,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Line, Tone, Verbosity } from "./paint.ts";
+import { previousPlace } from "../outputs/previous-outcomes.ts";
 import { findingLine, said, verdictGiven } from "./result-lines.ts";
 import { stepParts, stepSubject } from "./step-text.ts";
 
@@ -101,6 +102,10 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
       return [said("result", JSON.stringify(event.result))];
     case "finding.reported":
       return [findingLine(event.finding)];
+    case "finding.resolved":
+      return [said(`resolved ${previousPlace(view, event.finding).id}`, event.reason)];
+    case "reply.given":
+      return [said(`answered ${previousPlace(view, event.finding).id}`, event.message)];
     case "verdict.given":
       return [verdictGiven(event.verdict)];
     case "output.refused":
@@ -137,7 +142,7 @@ export function startOfJob(event: RunStarted, where = ""): string {
   const steps = plural(plannedWorks(event.work).length, "step");
   const mark = event.rehearsed === true ? " (rehearsal)" : "";
   const bounds = event.rehearsed === true ? "" : defaultBounds(event.limits);
-  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${bounds}`;
+  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}${bounds}`;
 }
 
 function answerOf(
@@ -247,6 +252,8 @@ function proposalText(proposal: Proposal): string {
       return `an issue, ${proposal.title}`;
     case "pull_request":
       return `a pull request, ${proposal.title}`;
+    case "push":
+      return `a commit, ${proposal.title}`;
     case "close":
       return `to close it${proposal.reason === undefined ? "" : `, ${proposal.reason}`}`;
   }

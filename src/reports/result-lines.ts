@@ -6,6 +6,7 @@ import { outcomeText } from "../events/event.ts";
 import type { Finding, Verdict } from "../events/output-shapes.ts";
 import { endText, type RunView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
+import { previousOutcomes, previousOutcomeText } from "../outputs/previous-outcomes.ts";
 import { verdictLine } from "../outputs/verdict.ts";
 import type { Line, Tone } from "./paint.ts";
 
@@ -29,6 +30,9 @@ export function resultLines(view: RunView): readonly Line[] {
     ...(cost === "" ? [] : [said("cost", cost)]),
     ...(document === undefined ? [] : [said("reported document", document)]),
     ...findings.map(findingLine),
+    ...previousOutcomes(view).map((one) =>
+      said(oneLine(previousOutcomeText(one), MAX_SAID), one.text),
+    ),
     ...(omitted > 0 ? [line("plain", `and ${plural(omitted, "more finding")}`)] : []),
   ];
 }

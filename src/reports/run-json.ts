@@ -1,6 +1,7 @@
 /** `run.json`: the result of a run for programs. `schema/run.schema.json` describes its stable shape. */
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
+import { previousOutcomes } from "../outputs/previous-outcomes.ts";
 import { endReason } from "../outputs/verdict.ts";
 import {
   elapsedMs,
@@ -47,6 +48,7 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
     userInput: plan?.userInput || null,
     inputs: plan?.inputs ?? null,
     change: changeOf(view),
+    instructions: plan?.instructions?.files ?? null,
     ...counters(view.totals),
     works: [...view.works.values()].map((work) => ({
       id: work.workId,
@@ -79,6 +81,14 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
     verdict: verdict ?? null,
     findings: findings.map(findingJson),
     omittedFindings: omitted,
+    previousFindings: previousOutcomes(view).map(({ id, kind, key, path, line, text }) => ({
+      finding: id,
+      outcome: kind,
+      path,
+      line: line ?? null,
+      text,
+      fingerprint: key,
+    })),
     proposals: proposals.map(({ task, proposal }) => ({ task, ...withoutContents(proposal) })),
   };
 }
@@ -101,7 +111,7 @@ export function findingJson(finding: Finding): object {
 }
 
 function withoutContents(proposal: Proposal): object {
-  if (proposal.kind !== "pull_request") return proposal;
+  if (!("files" in proposal)) return proposal;
   return { ...proposal, files: proposal.files.map(({ path }) => path) };
 }
 

@@ -15,7 +15,7 @@ import type { Offered } from "./offered-models.ts";
 import { ALL_MODELS, guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
-import { isWorkflowFile, promptsAround, warningChecks } from "./workflow-files.ts";
+import { isPromptFile, isWorkflowFile, promptsAround, warningChecks } from "./workflow-files.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import {
   type FoundActivity,
@@ -31,13 +31,15 @@ export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry 
   return loadFrom(text, file, { checks: warningChecks, readPrompt: promptsAround(file) });
 }
 
-/** With the workflows of its jobs; a workflow is an entry of one job. Throws `DiagnosticsError` with all problems. */
+/** With the workflows of its jobs; a workflow or a prompt is an entry of one job. Throws `DiagnosticsError` with all problems. */
 export async function readEntry(file: string, reading: FlowReading = {}): Promise<ReadEntry> {
   const text = await readText(file);
   if (isWorkflowFile(file)) {
     const { entryOfWorkflow, loadFlow } = await import("./workflow-run.ts");
     return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
   }
+  if (isPromptFile(file))
+    return (await import("./prompt-job.ts")).promptEntry({ prompt: text, file });
   const loaded = loadEntry(text, file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { flows, warnings } = await flowsOf(loaded, dirname(file), reading);

@@ -8,7 +8,7 @@ import type { FieldsOn } from "./option-table.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import type { ContinueOptions } from "./resume-job.ts";
 import { hasSecretName } from "./secrets.ts";
-import { isWorkflowFile } from "./workflow-files.ts";
+import { isPromptFile, isWorkflowFile } from "./workflow-files.ts";
 
 type Fields = FieldsOn<"run">;
 
@@ -20,14 +20,34 @@ export function readingOf(
 }
 
 export function checkEntryOptions(
-  entryFile: string,
-  options: Fields & ContinueOptions & { readonly jobName?: string },
+  options: Fields &
+    ContinueOptions & {
+      readonly entryFile?: string | undefined;
+      readonly jobName?: string | undefined;
+    },
   write: WriteName,
 ): void {
   const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
+  const { prompt, promptFile, outputs } = options;
   const isPart = options.plan === true || (options.shard ?? options.journals) !== undefined;
+  const given = options.entryFile ?? promptFile;
+  const entryFile = given ?? "";
   const isWorkflow = isWorkflowFile(entryFile);
+  const isPrompt = (prompt ?? promptFile) !== undefined || isPromptFile(entryFile);
+  const several = [options.entryFile, prompt, promptFile].filter((one) => one !== undefined);
+  const names = `${write("prompt")} and ${write("prompt-file")}`;
   const problems: readonly (readonly [applies: boolean, problem: string])[] = [
+    [several.length === 0, `There is no entry. Name its file, or use one of ${names}.`],
+    [several.length > 1, `Only one of an entry, ${names} can be used.`],
+    [
+      outputs !== undefined && !isPrompt,
+      `${write("outputs")} is only for a prompt. The entry ${entryFile} has its own \`outputs\`.`,
+    ],
+    [isPrompt && isPart, "A prompt can't be split into shards."],
+    [
+      record !== undefined && isPrompt && (given === undefined || !isPromptFile(given)),
+      `${write("record")} needs a file that the recording can name: write the prompt to a file *.prompt.md.`,
+    ],
     [isWorkflow && isPart, `${entryFile} is a workflow, which can't be split into shards.`],
     [isWorkflow && jobName !== undefined, "A workflow has no jobs. Name only the file."],
     [
@@ -51,13 +71,12 @@ export function checkEntryOptions(
 export function checkFlowOptions(
   entry: PreparedEntry,
   jobName: string,
-  { answers = {}, history }: Pick<Fields, "answers" | "history">,
+  { answers = {} }: Pick<Fields, "answers">,
   write: WriteName,
 ): void {
-  const option = Object.keys(answers).length > 0 ? "answer" : "history";
-  if ((option === "history" && history === undefined) || hasFlow(entry, jobName)) return;
+  if (Object.keys(answers).length === 0 || hasFlow(entry, jobName)) return;
   throw new UsageError(
-    `${write(option)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
+    `${write("answer")} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
   );
 }
 

@@ -39,7 +39,7 @@ export interface RunReport {
   readonly reporterFailures: readonly ReporterFailure[];
   /** Whether the verdict and the findings fail a run that succeeded. Not of a rehearsal that checks expectations. */
   readonly judgement: Judgement;
-  /** False if a requested journal, recording or HTML report is incomplete. Such a run is no success. */
+  /** False if a requested journal, recording or report is incomplete. Such a run is no success. */
   readonly complete: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function executeRun(
       transport: model,
       runtimes: options.runtimes,
       sandbox: options.sandbox,
-      kept: recordFiles(options, options.environment),
+      kept: recordFiles(prepared.recordPaths, options.environment),
     });
     host.addSecrets(reservedSecrets({ ...prepared, environment: options.environment }));
     const release = onAbort(signals.lastCall, () => host.kill());
@@ -104,7 +104,7 @@ async function requireModels(
   if (offered.length === 0) {
     const reason = await whyNoneListed(options);
     throw new UsageError(
-      `${NONE_LISTED} ${reason} Omit ${write("models")} if the model server has no list.`,
+      `${NONE_LISTED} ${reason} Omit ${write("check-models")} if the model server has no list.`,
     );
   }
   for (const [category, id] of Object.entries(models)) {
@@ -131,7 +131,8 @@ async function runOn(
   const { honorExpectations = false } = options;
   const { redactor } = host;
   const verdict = script && model && createVerdict(script, model, redactor, honorExpectations);
-  const files = await openRecords(options, { redactor, recorded: { prepared, options } });
+  const recorded = { prepared, options };
+  const files = await openRecords(prepared.recordPaths, { redactor, recorded });
   const reporters: readonly (Reporter | undefined)[] = [
     ...files,
     options.terminal && createTerminalReporter({ ...options.terminal, clock: systemClock }),

@@ -1,4 +1,4 @@
-/** Runs as one HTML file: the run under way (`--html-report`), or those of journals (`agent-jobs report`). */
+/** Runs as one HTML file: the run under way (`report.html` of `--output-dir`), or those of journals (`agent-jobs report`). */
 import { open, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Reporter } from "../events/sink.ts";

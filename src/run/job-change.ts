@@ -1,4 +1,4 @@
-/** The change of a job: found only for one that uses it, with its diff in a file outside of the checkout. */
+/** What a job is about: its change, found only for one that uses it, with its diff in a file outside of the checkout, and the instructions of the repository. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { changedFilesText, ChangeUnknown, firstFiles, type Change } from "../git/change.ts";
@@ -6,16 +6,30 @@ import type { ChangeRange } from "../git/git-change.ts";
 import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
+import type { Conversation } from "../events/conversation.ts";
+import type { FailedCheck } from "../events/failed-checks.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
+import {
+  conversationOfJob,
+  type ConversationOptions,
+  type JobConversation,
+} from "./job-conversation.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import { failedChecksOfJob, type FailedChecksOptions } from "./failed-checks.ts";
+import {
+  instructionsOfJob,
+  namedInstructions,
+  type Instructions,
+  type InstructionSource,
+} from "./instructions.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import type { WorkFolder } from "./workspace.ts";
 
-export interface ChangeOptions {
+export interface ChangeOptions extends ConversationOptions, FailedChecksOptions {
   /** Any name of a commit. The change is what `HEAD` has done since it left it. Default: the parent of `HEAD`. */
   readonly base?: string | undefined;
   /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
@@ -24,6 +38,8 @@ export interface ChangeOptions {
   readonly findChange?: ((folder: string) => Promise<Change>) | undefined;
   /** Whether the run is about a pull request, whose lines findings are shown at. Default: false. */
   readonly isPullRequest?: (() => Promise<boolean>) | undefined;
+  /** Where instructions of the repository come from. A rehearsal doesn't ask it. */
+  readonly instructionSource?: (() => Promise<InstructionSource>) | undefined;
 }
 
 export interface JobChange extends Change {
@@ -35,10 +51,13 @@ export interface JobChange extends Change {
 
 interface Wanted {
   readonly entry: PreparedEntry;
+  /** Absent: a task outside of a job. */
+  readonly jobName?: string;
+  /** That of the run which is continued. */
+  readonly resumed?: Conversation | undefined;
   readonly work: Work<number> | undefined;
   readonly outputs?: Outputs | undefined;
-  /** Called if the change is unknown and only the comments at lines need it. */
-  readonly onUnknown?: (warning: string) => undefined;
+  readonly warn?: (text: string) => void;
   /** Where it runs. It is removed with the change, or if that is unknown. */
   readonly place: WorkFolder;
   readonly environment: Environment;
@@ -48,19 +67,53 @@ interface Wanted {
   readonly write: WriteName;
 }
 
-/** Undefined: the job doesn't use it. Throws a `UsageError` if it is unknown and the work needs it. */
-export async function changeOfJob(wanted: Wanted): Promise<JobChange | undefined> {
+export interface JobSubject {
+  readonly change: JobChange | undefined;
+  readonly instructions: Instructions | undefined;
+  readonly conversation: JobConversation | undefined;
+  readonly failedChecks: readonly FailedCheck[] | undefined;
+}
+
+/** Throws a `UsageError` if a part is unknown and the work needs it. Then `place` is removed. */
+export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
+  const { place, options, script, warn = () => {} } = wanted;
+  const change = await changeOfJob(wanted, warn);
+  try {
+    const instructions = await instructionsOfJob({
+      ...wanted,
+      change,
+      folder: place.path,
+      rehearses: script !== undefined,
+      source: options.instructionSource,
+      warn,
+    });
+    const conversation = await conversationOfJob({ ...wanted, warn });
+    return { change, instructions, conversation, failedChecks: await failedChecksOfJob(wanted) };
+  } catch (error) {
+    await (change ?? place).remove();
+    throw error;
+  }
+}
+
+async function changeOfJob(
+  wanted: Wanted,
+  warn: (text: string) => void,
+): Promise<JobChange | undefined> {
   const { entry, work, place, options, script } = wanted;
   const isNeeded = work !== undefined && usesChange(entry, work);
-  // Findings stand at lines of the head, so they need the change even if no prompt does.
-  const isForReview =
-    wanted.outputs?.findings !== undefined &&
-    script === undefined &&
-    (await options.isPullRequest?.()) === true;
-  if (!isNeeded && !isForReview) return undefined;
+  // Findings stand at lines of the head, and instructions in the folders of its files, even if no prompt needs the change.
+  const uses = [
+    wanted.outputs?.findings !== undefined && "Findings get no comments at lines.",
+    namedInstructions(entry, work).size > 0 && "Nested `instructions` are not looked for.",
+  ].filter((without) => without !== false);
+  const isOfPull =
+    uses.length > 0 && script === undefined && (await options.isPullRequest?.()) === true;
+  if (!isNeeded && !isOfPull) return undefined;
   const change = await findChange(wanted).catch(async (error: unknown) => {
-    if (!isNeeded && error instanceof ChangeUnknown)
-      return wanted.onUnknown?.(`Findings get no comments at lines. ${error.message}`);
+    if (!isNeeded && error instanceof ChangeUnknown) {
+      warn(`${uses.join(" ")} ${error.message}`);
+      return undefined;
+    }
     await place.remove();
     throw error instanceof ChangeUnknown ? new UsageError(`${error.message}.`) : error;
   });

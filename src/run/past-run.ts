@@ -97,6 +97,8 @@ export class EarlierRun {
       case "report.given":
       case "result.given":
       case "finding.reported":
+      case "finding.resolved":
+      case "reply.given":
       case "verdict.given":
       case "output.refused":
       case "proposal.made":

@@ -8,6 +8,7 @@ import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
 import type { Limits } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
+import { defined } from "../text/guards.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
@@ -22,6 +23,7 @@ import {
   overrideModels,
   readEntry,
   readRehearsal,
+  readText,
   userInputWarnings,
 } from "./entry-files.ts";
 import {
@@ -32,7 +34,7 @@ import {
   readingOf,
 } from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
-import { changeOfJob, type ChangeOptions } from "./job-change.ts";
+import { subjectOfJob, type ChangeOptions } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
   ALL_MODELS,
@@ -51,18 +53,21 @@ import { lockFile } from "../platform/own-file.ts";
 import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
 import { withPrices } from "./prices.ts";
-import { checkRecords, recordFiles } from "./records.ts";
+import { checkRecords, recordFiles, recordPaths, type RecordPaths } from "./records.ts";
 import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
+import { isPromptFile } from "./workflow-files.ts";
 import { workFolder } from "./working-copy.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
 export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions, ContinueOptions {
-  readonly entryFile: string;
+  /** Absent with `prompt` or `promptFile`, which are the job themselves. */
+  readonly entryFile?: string | undefined;
   /** Names the entry in the journal and reports, if its file is only a copy. */
-  readonly entryName?: string;
-  readonly jobName?: string;
+  readonly entryName?: string | undefined;
+  /** The job of the entry. Names the one of a prompt. */
+  readonly jobName?: string | undefined;
   readonly origin?: Origin | undefined;
   /** The leg of a matrix. With `resume`, that of the journal must be the same. */
   readonly leg?: string | undefined;
@@ -196,6 +201,7 @@ export interface PreparedRun extends Run {
   /** The folder that `workingDirectory` is a copy of; else the same. */
   readonly namedDirectory: string;
   readonly script: Script | undefined;
+  readonly recordPaths: RecordPaths;
   readonly warnings: readonly Diagnostic[];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
@@ -204,11 +210,25 @@ export interface PreparedRun extends Run {
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const { write = asFlag } = options;
-  checkEntryOptions(options.entryFile, options, write);
-  const loaded = await readEntry(options.entryFile, readingOf(options, undefined));
+  checkEntryOptions(options, write);
+  const loaded = await readJob(options, write);
   const jobName = chooseJob(loaded.entry, options.jobName);
   const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
   return prepareLoaded(options, loaded, jobName, script);
+}
+
+/** One of the three is there. */
+async function readJob(options: RunOptions, write: WriteName): Promise<ReadEntry> {
+  const { entryFile, prompt, promptFile, outputs, jobName } = options;
+  const file = promptFile ?? entryFile;
+  const isPrompt = prompt !== undefined || promptFile !== undefined || isPromptFile(file ?? "");
+  if (!isPrompt) return readEntry(file ?? "", readingOf(options, undefined));
+  const { promptEntry, checkModelOfPrompt } = await import("./prompt-job.ts");
+  checkModelOfPrompt(options, write);
+  const job = { jobName, outputs, write };
+  return prompt === undefined
+    ? promptEntry({ ...job, prompt: await readText(file ?? ""), ...defined({ file }) })
+    : promptEntry({ ...job, prompt });
 }
 
 /** Like `prepareRun`, for a rehearsal that names its entry and job itself. `change` edits the entry that was read. */
@@ -230,7 +250,8 @@ async function prepareLoaded(
 ): Promise<PreparedRun> {
   const { resume, write = asFlag, env = [], environment, live = false } = options;
   const rehearses = script !== undefined && !live;
-  checkRecords([loaded.file, script?.file, resume], options);
+  const paths = recordPaths(options, hasFlow(loaded.entry, jobName));
+  checkRecords([loaded.file, script?.file, resume], paths);
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
@@ -262,12 +283,14 @@ async function prepareLoaded(
     makes: isMade,
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
-  const changeWarnings: string[] = [];
-  const change = await changeOfJob({
+  const subjectWarnings: string[] = [];
+  const subject = await subjectOfJob({
     entry,
+    jobName,
+    resumed: resumed?.conversation,
     work: entry.jobs[jobName]?.work,
     outputs: outputsOf(entry, jobName),
-    onUnknown: (warning) => void changeWarnings.push(warning),
+    warn: (warning) => void subjectWarnings.push(warning),
     place: workspace,
     environment,
     sandbox: gitSandbox(entry, permissions),
@@ -275,6 +298,7 @@ async function prepareLoaded(
     options,
     write,
   });
+  const { change, instructions } = subject;
   let release = (): void => {};
   const cleanUp = async (): Promise<void> => {
     release();
@@ -283,7 +307,7 @@ async function prepareLoaded(
   let memory: PlannedMemory | undefined;
   try {
     release = lockJournal(options);
-    resumed?.checkHead(change?.head);
+    resumed?.checkSubject(change?.head, instructions?.planned.files);
     const { remembers = true } = options;
     const isWhole = fanOut?.kind !== "part";
     const isKept = remembers && isWhole && !rehearses;
@@ -299,9 +323,10 @@ async function prepareLoaded(
     ask: options.asker,
     entryFile: options.entryName ?? loaded.file,
     isolateServers: options.isolateServers,
-    records: recordFiles(options, environment).map((path) => resolve(path)),
+    recordPaths: paths,
+    records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
-    change,
+    ...subject,
     past,
     fanOut,
     memory,
@@ -314,7 +339,7 @@ async function prepareLoaded(
     script,
     warnings: [
       ...loaded.warnings,
-      ...[...begun.notes, ...changeWarnings].map((reason): Diagnostic => ({
+      ...[...begun.notes, ...subjectWarnings].map((reason): Diagnostic => ({
         codePath: "",
         severity: "warning",
         reason,

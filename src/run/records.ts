@@ -1,4 +1,5 @@
-/** Files that a run writes about itself where the user names them: each is a row of the table. */
+/** Files that a run writes about itself: a journal and a recording where the user names them, and an output directory. */
+import { join } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
@@ -22,6 +23,26 @@ const options = [
 type RecordOption = (typeof options)[number];
 
 export type RecordPaths = { readonly [Option in RecordOption]?: string | undefined };
+
+const inOutputDirectory = {
+  journal: "journal.jsonl",
+  htmlReport: "report.html",
+  history: "steps",
+  sarif: "findings.sarif",
+  junit: "junit.xml",
+} as const satisfies RecordPaths;
+
+/** An output directory holds all records but a recording, unless another option names their files. */
+export function recordPaths(
+  { journal, record, outputDir }: Pick<RecordPaths, "journal" | "record" | "outputDir">,
+  hasFlow: boolean,
+): RecordPaths {
+  if (outputDir === undefined) return { journal, record };
+  const { history, ...others } = inOutputDirectory;
+  const inside = Object.entries({ ...others, ...(hasFlow && { history }) });
+  const paths = Object.fromEntries(inside.map(([option, name]) => [option, join(outputDir, name)]));
+  return { ...paths, ...(journal !== undefined && { journal }), record, outputDir };
+}
 
 /** Gets every event. It leaves its file as it was until the run has begun. */
 export type RunRecord = Reporter & {

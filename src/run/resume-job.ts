@@ -1,13 +1,14 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
-import type { JobFingerprints, PlannedLeaf } from "../events/plan.ts";
+import type { Conversation } from "../events/conversation.ts";
+import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
-import { jobFingerprints } from "./fingerprint.ts";
+import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import type { Flows } from "./flows.ts";
 import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./options.ts";
 import {
@@ -112,10 +113,14 @@ export interface ResumedJob {
   /** The earlier values, with those that were given again because the journal doesn't hold them. */
   readonly userInput: string;
   readonly inputs: Inputs;
+  readonly conversation: Conversation | undefined;
   /** The parameters of a workflow that is the whole job. */
   readonly params: Params | undefined;
-  /** Throws `UsageError` if the run would be about another change. */
-  readonly checkHead: (head: string | undefined) => void;
+  /** Throws `UsageError` if the run would be about another change, or would follow other instructions. */
+  readonly checkSubject: (
+    head: string | undefined,
+    instructions?: PlannedInstructions["files"],
+  ) => void;
 }
 
 type Refuse = (reason: string) => UsageError;
@@ -150,13 +155,16 @@ function resumeJob(
   return {
     past,
     isOver: begun.size > 0 && past.underWay.length === 0,
+    conversation: started.conversation,
     userInput: texts.same("user input", "user-input", started.userInput, userInput),
     inputs: texts.all("input", "input", started.inputs ?? {}, inputs),
     params: isFlow ? texts.all("parameter", "param", work.params, params) : undefined,
-    checkHead(head) {
+    checkSubject(head, instructions = []) {
       const before = started.change?.head;
       if (before !== undefined && head !== undefined && before !== head)
         throw refuse(`it is about the commit ${before}, and the change now ends at ${head}.`);
+      if (hashOf([started.instructions?.files ?? []]) !== hashOf([instructions]))
+        throw refuse("the `instructions` of the repository have changed since.");
     },
   };
 }

@@ -6,6 +6,7 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { OutputChecks, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, ProviderSettings } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
+import { failedChecksText, type FailedCheck } from "../events/failed-checks.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { version } from "../generated/version.ts";
@@ -23,6 +24,8 @@ import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow, modelLimitsOf 
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
+import { conversationOfSpec, type JobConversation } from "./job-conversation.ts";
+import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry-target.ts";
@@ -54,6 +57,9 @@ export interface Run extends FlowInputs {
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
+  readonly conversation?: JobConversation | undefined;
+  readonly instructions?: Instructions | undefined;
+  readonly failedChecks?: readonly FailedCheck[] | undefined;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly memory?: PlannedMemory | undefined;
@@ -75,6 +81,7 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
   const { outputDirectory, memory, trace } = run;
   const inputs = withDefaults(entry, run.inputs ?? {});
   const ofChange = changeOfSpec(change);
+  const ofConversation = conversationOfSpec(run.conversation);
   const { environment, clock, mark, confinement } = host;
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
   const servers = async (): Promise<McpHost | undefined> =>
@@ -114,10 +121,17 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     userInput,
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...ofChange,
+    ...ofConversation,
+    ...defined({
+      instructions: run.instructions?.planned,
+      instructionsOf: run.instructions?.of,
+    }),
     values: {
       ...ofChange.values,
+      ...ofConversation.values,
       ...inputValues(inputs),
       ...defined({ memory: memory && memoryForPrompt(memory) }),
+      "failed-checks": host.redactor.text(failedChecksText(run.failedChecks)),
     },
     resultChecks: resultChecks(entry),
     outputChecks: outputChecks(
@@ -189,12 +203,12 @@ function resultChecks({ tasks }: PreparedEntry): NonNullable<RunSpec["resultChec
 /** `writers`: what the tasks may do, if only they can have changed files. Where there is a sandbox, it sees to that already. */
 function outputChecks(
   { environment, redactor, rehearses }: SpecHost,
-  { entry, workingDirectory: folder, change, origin, records = [] }: Run,
+  { entry, workingDirectory: folder, change, origin, conversation, records = [] }: Run,
   sandbox: "off" | undefined,
   writers: readonly Permissions[] | undefined,
 ): OutputChecks {
   const proposes = [entry, ...Object.values(entry.jobs)].some(
-    ({ outputs }) => outputs?.proposals?.pull_request !== undefined,
+    ({ outputs }) => (outputs?.proposals?.pull_request ?? outputs?.proposals?.push) !== undefined,
   );
   // The repository that is there before an agent works.
   const place = { folder, environment, sandbox };
@@ -208,12 +222,20 @@ function outputChecks(
     ...(proposes && { prepare: async () => (await tree()).prepare(rehearses) }),
     async finding(value, task) {
       const { checkFinding } = await import("../outputs/check-finding.ts");
-      return checkFinding(value, task, async (path) => (await tree()).read(path));
+      const read = async (path: string) => (await tree()).read(path);
+      return checkFinding(
+        value,
+        task,
+        read,
+        conversation?.isShown ? conversation.planned.findings : [],
+      );
     },
     async proposal(value, allowed) {
       const { checkProposal } = await import("../outputs/check-proposal.ts");
       return checkProposal(value, allowed, {
         number: origin?.number,
+        // A rehearsal works in a repository of its own.
+        head: rehearses || origin === undefined ? undefined : pullRequestHead(origin),
         async changed() {
           const { root, ...changed } = await (await tree()).changed(records.map(realPathOf));
           return {
@@ -227,6 +249,10 @@ function outputChecks(
       });
     },
   };
+}
+
+function pullRequestHead({ isPullRequest, head }: Origin): string | null {
+  return isPullRequest === true ? head : null;
 }
 
 /** Why nobody may write a file; undefined if one of them may. */

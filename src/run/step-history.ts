@@ -16,7 +16,7 @@ interface Begun {
   readonly at: number;
 }
 
-/** Throws if the folder can't be used, or holds something already. */
+/** Replaces the pages of an earlier run. Throws if the folder can't be used, or holds something else. */
 export function createStepHistory(path: string, redactor: Pick<Redactor, "stream">): Reporter {
   const root = historyFolder(path);
   const folders = new Map<string, OutputFolder>();
@@ -85,6 +85,7 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
     report(event: RunEvent) {
       switch (event.type) {
         case "run.started":
+          root.clear(isPage);
           isOneFlow = event.work.kind === "Flow";
           charts = new Map(
             plannedWorks(event.work).flatMap(({ workId, chart }) =>
@@ -121,8 +122,13 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
 
 function historyFolder(path: string): OutputFolder {
   const folder = new OutputFolder(path);
-  if (readdirSync(path).length === 0) return folder;
-  throw new Error("the folder is not empty. Nothing in it is overwritten; name another folder.");
+  if (readdirSync(path).every(isPage)) return folder;
+  throw new Error("the folder holds other files. Nothing of them is overwritten; name another.");
+}
+
+/** Of a page, of a file with the output of a script, or of the folder of one of several workflows. */
+function isPage(name: string): boolean {
+  return /^\d{3,}-/.test(name);
 }
 
 /** The outputs that an event has only a part of, by the index of the script. */

@@ -22,6 +22,11 @@ export function isWorkflowFile(file: string): boolean {
   return /\.wf\.md$/i.test(file);
 }
 
+/** Such a file is an entry of one job, which sends it. */
+export function isPromptFile(file: string): boolean {
+  return /\.prompt\.md$/i.test(file);
+}
+
 /**
  * The files that a workflow may reach: those of its git repository, else of its folder, but none that may hold
  * credentials. Links count by their target; those to a prompt of an entry are refused, because GitHub's API, which reads

@@ -35,7 +35,7 @@ async function startWaiting(
     inputs: {
       entry: "entries/hello.yml",
       "user-input": "you",
-      "html-report": "out/report.html",
+      "output-dir": "out",
       journal: "out/run.jsonl",
       "provider-base-url": server.baseUrl,
     },
@@ -124,7 +124,7 @@ it("a step whose log nobody reads any more ends as one that is canceled", async 
     workspace: path,
     inputs: {
       entry: "e.json",
-      "html-report": "out/report.html",
+      "output-dir": "out",
       "provider-base-url": server.baseUrl,
     },
   });

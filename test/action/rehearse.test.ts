@@ -116,7 +116,7 @@ describe("a step that rehearses", () => {
     assert.deepEqual(others, []);
     assert.match(JSON.stringify(problem), /entries\/more\/red\.rehearsal\.yml/);
     const act = { ACT: "true", GITHUB_EVENT_NAME: "pull_request", GITHUB_EVENT_PATH: "" };
-    const bare = { entry: "", junit: "out/rehearsals.xml" };
+    const bare = { entry: "", "output-dir": "out" };
     const two = "entries/o*.rehearsal.yml\nentries/more/two.rehearsal.yml";
     const green = await step(two, bare, act);
     assert.equal(green.code, 0, green.raw);
@@ -126,10 +126,10 @@ describe("a step that rehearses", () => {
         green.summary,
         new RegExp(`^\\| entries/${name}\\.\\S+ \\| hello \\| ✓ passed \\|`, "m"),
       );
-    const junit = await workspace.read("out/rehearsals.xml");
+    const junit = await workspace.read("out/junit.xml");
     assert.match(junit, /<testsuites tests="2" failures="0" errors="0"/);
-    const unwritable = await step(two, { junit: "entries" });
-    assert.match(unwritable.outputs["reason"] ?? "", /entries.*(directory|EISDIR)/);
+    const unwritable = await step(two, { "output-dir": "entries/hello.yml" });
+    assert.match(unwritable.outputs["reason"] ?? "", /entries\/hello\.yml is not a folder/);
     const missing = await step("no.rehearsal.yml\nnor.rehearsal.yml", { entry: "" });
     assert.match(missing.outputs["reason"] ?? "", /^There is no rehearsal no\.rehearsal\.yml /);
     const none = await step("nowhere/*.yml");

@@ -96,6 +96,8 @@ export interface Tried {
   readonly modelRequests: number;
   /** The prompts that the model got. */
   readonly prompts: readonly string[];
+  /** Whole requests to the model, as JSON. */
+  readonly bodies: readonly string[];
 }
 
 /** The event, with a model and a key that are ready to be used. */
@@ -141,6 +143,7 @@ export async function tryEvent(
     tokens: api.requests.map(({ authorization }) => authorization),
     modelRequests: model.requests.length,
     prompts: model.requests.map(({ prompt }) => prompt),
+    bodies: model.requests.map(({ body }) => JSON.stringify(body)),
   };
 }
 

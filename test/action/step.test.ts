@@ -260,11 +260,10 @@ describe("a step that can't run a job", () => {
       entry: "../e.yml",
       journal: "/tmp/j",
       record: "a/../../r",
-      "html-report": "../report.html",
-      history: "../out",
+      "output-dir": "../out",
       resume: "/etc/passwd",
     });
-    assert.equal(named(result, "error").length, 6);
+    assert.equal(named(result, "error").length, 5);
   });
 
   it("keeps to the inputs about reports when another input is wrong", async (t) => {
@@ -376,21 +375,19 @@ it("a user input file is read, cleaned and cut, and may not be a link that leads
   assert.doesNotMatch(linked.raw, new RegExp((await readFile("/etc/hostname", "utf8")).trim()));
 });
 
-describe("the input html-report", () => {
-  it("is refused where a path of another input is, or no file can be", async (t) => {
-    for (const [path, reason] of [
-      ["entries/hello.yml", /HTML report entries\/hello.yml would overwrite/],
-      ["entries", /Can't write the HTML report entries/],
-    ] as const) {
-      const result = await playStep(t, { ...inputs, "html-report": path });
-      assert.deepEqual([result.code, result.outputs["result"]], [1, "failure"], result.raw);
-      assert.match(result.outputs["reason"] ?? "", reason);
-    }
+describe("the input output-dir", () => {
+  it("is refused where no folder can be", async (t) => {
+    const result = await playStep(t, { ...inputs, "output-dir": "entries/hello.yml" });
+    assert.deepEqual([result.code, result.outputs["result"]], [1, "failure"], result.raw);
+    assert.match(
+      result.outputs["reason"] ?? "",
+      /output directory entries\/hello.yml would overwrite/,
+    );
   });
 
   it("fails the step if the report is missing at the end", async (t) => {
     const command = "rm out/report.html && mkdir out/report.html";
-    const result = await playStep(t, ...running(command, { "html-report": "out/report.html" }));
+    const result = await playStep(t, ...running(command, { "output-dir": "out" }));
     assert.deepEqual([result.code, result.outputs["result"]], [1, "failure"], result.raw);
     assert.match(result.outputs["reason"] ?? "", /The HTML report is incomplete/);
   });

@@ -256,7 +256,7 @@ describe("a report", () => {
     browserTests,
     async (t) => {
       const { path: cwd } = await makeWorkspace(t, nightlyLoop);
-      const args = ["run", "e.yml", "--rehearse", "r.yml", "--html-report", "report.html"];
+      const args = ["run", "e.yml", "--rehearse", "r.yml", "--output-dir", "."];
       const { stdout } = await cliExits(1, args, { cwd });
       assert.equal(
         stdout.trimEnd().split("\n").at(-1),

@@ -27,7 +27,7 @@ async function run(
   const { path: cwd } = await makeWorkspace(t, { "e.yml": entry, "flow.wf.md": flow });
   const server = await modelServer(t, () => ({ text: "Hello!" }), { models: listed });
   const [file = "e.yml", ...more] = args;
-  const given = ["run", file, "--models", "--provider-base-url", server.baseUrl, ...more];
+  const given = ["run", file, "--check-models", "--provider-base-url", server.baseUrl, ...more];
   const result = await runCli(given, { cwd });
   return { ...result, server, files: await readdir(cwd) };
 }
@@ -120,7 +120,7 @@ describe("a server that lists no models", () => {
       for (const command of [
         ["models"],
         ["doctor"],
-        ["run", "e.yml", "--models"],
+        ["run", "e.yml", "--check-models"],
         ["validate", "e.yml"],
       ]) {
         const { code, stdout, stderr } = await runCli([...command, ...server], { cwd });
@@ -149,7 +149,7 @@ describe("a server that lists no models", () => {
   });
 });
 
-describe("a run with --models", () => {
+describe("a run with --check-models", () => {
   it("takes Ollama's name for the latest version", async (t) => {
     const { server, code, stderr } = await run(t, ["gpt-5-mini:latest", "gpt-5-mni"]);
     assert.equal(code, 0, stderr);
@@ -168,7 +168,7 @@ describe("a run with --models", () => {
         "--provider-type",
         "anthropic",
       ];
-      const { stdout } = await runCli(["run", "e.yml", "--models", ...given], { cwd });
+      const { stdout } = await runCli(["run", "e.yml", "--check-models", ...given], { cwd });
       assert.match(stdout, /answered 404 to POST \/v1\/messages for model "gpt-5-mini"/);
       assert.deepEqual(
         server.requests.map(({ path }) => path),
@@ -206,11 +206,14 @@ describe("a run with --models", () => {
   it("doesn't start if there is nothing to check against, or nothing to check", async (t) => {
     const none = await run(t, []);
     assert.equal(none.code, 2);
-    assert.match(none.stderr, /none are listed.*Omit --models if the model server has no list/);
+    assert.match(
+      none.stderr,
+      /none are listed.*Omit --check-models if the model server has no list/,
+    );
     assert.equal(none.server.requests.length, 0);
     const rehearsed = await run(t, [], "e.yml", "--rehearse", "r.yml");
     assert.equal(rehearsed.code, 2);
-    assert.match(rehearsed.stderr, /'--models' cannot be used with option '--rehearse/);
+    assert.match(rehearsed.stderr, /'--check-models' cannot be used with option '--rehearse/);
   });
 });
 

@@ -28,7 +28,7 @@ const args = ["run", "review.yml", "--rehearse", "review.rehearsal.yml"];
 describe("findings, a verdict and proposals, on the real runtime", () => {
   it("are checked at once, and are in run.json, SARIF and JUnit", async (t) => {
     const { path: cwd } = await folder(t);
-    const files = ["--sarif", "out/a.sarif", "--junit", "out/a.xml", "--journal", "out/a.jsonl"];
+    const files = ["--output-dir", "out"];
     const run = await runCli([...args, "--format", "json", ...files], { cwd });
     // The verdict is as bad as the entry says, and nothing else is wrong.
     assert.equal(run.code, 1, run.stderr);
@@ -61,7 +61,7 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
         ["src/a.ts", 2, 2, "review"],
       ],
     );
-    const sarif: Log = JSON.parse(await readFile(join(cwd, "out/a.sarif"), "utf8"));
+    const sarif: Log = JSON.parse(await readFile(join(cwd, "out/findings.sarif"), "utf8"));
     assert.deepEqual(
       sarif.runs[0]?.results?.map(({ ruleId, level }) => [ruleId, level]),
       [
@@ -88,16 +88,16 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
         [{ deletedRegion: { startLine: 2, endLine: 2 }, insertedContent: { text: "2" } }],
       ],
     );
-    const report = await cliExits(0, ["report", "out/a.jsonl", "-o", "-"], { cwd });
+    const report = await cliExits(0, ["report", "out/journal.jsonl", "-o", "-"], { cwd });
     assert.match(report.stdout, /<title>review: succeeded \(rehearsal\) – /);
     const env = { GITHUB_REPOSITORY: "o/r", GITHUB_RUN_ID: "1", GITHUB_EVENT_NAME: "push" };
-    const delivered = await runCli(["deliver", "out/a.jsonl", "--entry", "review.yml"], {
+    const delivered = await runCli(["deliver", "out/journal.jsonl", "--entry", "review.yml"], {
       cwd,
       env: { ...env, GITHUB_TOKEN: "ghs_0123456789abcdef" },
     });
     assert.equal(delivered.code, 1, delivered.stderr);
-    assert.match(delivered.stderr, /a\.jsonl is of a rehearsal: a script played the model/);
-    const junit = await readFile(join(cwd, "out/a.xml"), "utf8");
+    assert.match(delivered.stderr, /journal\.jsonl is of a rehearsal: a script played the model/);
+    const junit = await readFile(join(cwd, "out/junit.xml"), "utf8");
     assert.match(
       junit,
       /<testsuite name="review \(rehearsal\)" timestamp="\d{4}-\d\d-\d\dT[\d:.]+Z" tests="4" failures="1" errors="0" skipped="0" time="[\d.]+"><properties><property name="tokens" value="\d+"\/><property name="cost" /,
@@ -175,7 +175,11 @@ describe("data between tasks, on the real runtime", () => {
     assert.deepEqual((await readdir(join(cwd, "out"))).toSorted(), [
       "check-a.ts.md",
       "check-b-c.md",
+      "findings.sarif",
       "index.md",
+      "journal.jsonl",
+      "junit.xml",
+      "report.html",
       "report.md",
       "run.json",
       "summary.md",

@@ -33,7 +33,7 @@ async function attack(
     return call === undefined ? { text: "The end." } : { toolCalls: [call] };
   });
   const { stdout, stderr } = await runCli(
-    `run entry.json job --provider-base-url ${server.baseUrl} --journal out/run.jsonl --record out/run.rehearsal.yml --html-report out/run.html`.split(
+    `run entry.json job --provider-base-url ${server.baseUrl} --output-dir out --journal out/run.jsonl --record out/run.rehearsal.yml`.split(
       " ",
     ),
     { cwd: workspace.path, env: { GITHUB_STEP_SUMMARY: `${workspace.path}/out/summary.md` } },
@@ -51,12 +51,12 @@ test("file tools write to no record of their run", async (t) => {
     patch(`*** Delete File: ${path}/out/run.jsonl`),
     patch(`*** Delete File: ./out/../out/run.rehearsal.yml`),
     patch(`*** Add File: out/summary.md\n+# All passed`),
-    patch(`*** Add File: out/run.html\n+<h1>All passed</h1>`),
-    patch(`*** Add File: out/notes.md\n+fine`),
+    patch(`*** Add File: out/report.html\n+<h1>All passed</h1>`),
+    patch(`*** Add File: notes.md\n+fine`),
   ]);
   for (const result of results.slice(0, 5)) assert.match(result, /Denied: write|ailed|rror/);
   assert.doesNotMatch(results[5] ?? "", /Denied/);
-  assert.equal(await workspace.read("out/notes.md"), "fine\n");
+  assert.equal(await workspace.read("notes.md"), "fine\n");
   assert.equal(await workspace.read("out/summary.md"), "");
   const journal = parseJournal(await workspace.read("out/run.jsonl"));
   assert.deepEqual(journal.problems, []);
@@ -65,7 +65,7 @@ test("file tools write to no record of their run", async (t) => {
   );
   assert.ok(denied.length >= 2, said);
   assert.match(await workspace.read("out/run.rehearsal.yml"), /summary\.md/);
-  const report = readReport(await workspace.read("out/run.html"));
+  const report = readReport(await workspace.read("out/report.html"));
   assert.deepEqual(report.events, journal.events);
   assert.doesNotMatch(said, /don't rely/);
 });
@@ -108,7 +108,10 @@ test("a run that is refused leaves the files of an earlier run as they were", as
   const access = ["run", "entry.json", "--provider-base-url", "http://127.0.0.1:9"];
   for (const [args, why] of [
     [["--journal", "old.jsonl", "--record", "folder"], /Can't write the recording folder/],
-    [["--journal", "old.jsonl", "--html-report", "folder"], /Can't write the HTML report folder/],
+    [
+      ["--journal", "old.jsonl", "--output-dir", "folder/file"],
+      /Can't write the HTML report folder\/file/,
+    ],
     [["--journal", "folder", "--record", "old.rehearsal.yml"], /Can't write the journal folder/],
   ] as const) {
     const { stderr } = await cliExits(2, [...access, ...args], { cwd: workspace.path });

@@ -144,17 +144,17 @@ test("report on a full disk suggests another file, not another TMPDIR", async (t
   assert.doesNotMatch(stderr, /TMPDIR/);
 });
 
-test("run --html-report has the events of the journal", async (t) => {
+test("run --output-dir has a report with the events of the journal", async (t) => {
   const entry = {
     models: { driving: "m" },
     tasks: {},
     jobs: { j: { work: { kind: "Run", run: "echo done" } } },
   };
   const workspace = await makeWorkspace(t, { "e.json": JSON.stringify(entry), "out/.keep": "" });
-  const files = "--journal out/run.jsonl --html-report out/run.html".split(" ");
+  const files = ["--output-dir", "out"];
   await cliExits(0, ["run", "e.json", ...files], { cwd: workspace.path });
-  const { events } = parseJournal(await workspace.read("out/run.jsonl"));
-  const report = readReport(await workspace.read("out/run.html"));
+  const { events } = parseJournal(await workspace.read("out/journal.jsonl"));
+  const report = readReport(await workspace.read("out/report.html"));
   assert.deepEqual(report.events, events);
   assert.deepEqual(
     report.boot.runs.map(({ status }) => status),

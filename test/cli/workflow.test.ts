@@ -74,7 +74,7 @@ describe("the command line with workflows", () => {
     const { path: cwd } = workspace;
     const { stdout } = await cliExits(
       0,
-      "run flow.wf.md --rehearse r.yml --history history --journal run.jsonl".split(" "),
+      "run flow.wf.md --rehearse r.yml --output-dir out --journal run.jsonl".split(" "),
       { cwd },
     );
     for (const line of ["2 PROMPT_A: said: Hello.", "3 EXECUTE_B: seq 1 100, exit code 0"])
@@ -88,19 +88,28 @@ describe("the command line with workflows", () => {
     const real = ["--resume", "run.jsonl", "--provider-base-url", "http://127.0.0.1:9/v1"];
     const resumed = await cliExits(2, ["run", "flow.wf.md", ...real], { cwd });
     assert.match(resumed.stderr, /can't resume run\.jsonl: it is of a rehearsal/);
-    assert.match(await workspace.read("history/002-PROMPT_A.md"), /## Prompt\n\n```text\nHi\n```/);
-    assert.match(await workspace.read("history/006-SET_X.md"), /## Variables\n\n```text\nX=1\n```/);
+    assert.match(
+      await workspace.read("out/steps/002-PROMPT_A.md"),
+      /## Prompt\n\n```text\nHi\n```/,
+    );
+    assert.match(
+      await workspace.read("out/steps/006-SET_X.md"),
+      /## Variables\n\n```text\nX=1\n```/,
+    );
     const chart = await runCli(["chart", "--journal", "run.jsonl"], { cwd });
     assert.match(chart.stdout, /subgraph f1\["c.wf.md"\]/);
     assert.match(chart.stdout, /"SET_X#58; X#61;1<br\/>✓ 6 · last"/);
-    const again = await cliExits(
-      2,
-      "run flow.wf.md --rehearse r.yml --history history".split(" "),
-      {
-        cwd,
-      },
+    await workspace.write("out/steps/107-OLD.md", "of an earlier run");
+    const again = "run flow.wf.md --rehearse r.yml --output-dir out".split(" ");
+    await cliExits(0, again, { cwd });
+    assert.match(await workspace.read("out/steps/002-PROMPT_A.md"), /## Prompt/);
+    await assert.rejects(workspace.read("out/steps/107-OLD.md"));
+    await workspace.write("out/steps/notes.txt", "mine");
+    const refused = await cliExits(2, again, { cwd });
+    assert.match(
+      refused.stderr,
+      /Can't write the history out\/steps: the folder holds other files/,
     );
-    assert.match(again.stderr, /the folder is not empty/);
   });
 });
 
@@ -136,7 +145,6 @@ describe("the options of workflows at the command line", () => {
       ["e.yml", "--answer", "ASK_A=1"],
       /--answer is only for workflows, and the job "one" has none\./,
     ],
-    [["e.yml", "--history", "h"], /--history is only for workflows/],
   ] as const) {
     it(`refuses run ${args.join(" ")}`, async (t) => {
       const { code, stderr } = await tried(t, ...args);

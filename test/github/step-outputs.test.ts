@@ -61,6 +61,8 @@ test("what has no room in the outputs is told, with the place that has it", () =
     findings: [],
     refused: [],
     proposals: [],
+    resolved: [],
+    replies: [],
     report: undefined,
     verdict: undefined,
   };

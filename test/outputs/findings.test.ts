@@ -5,13 +5,14 @@ import type { Log } from "sarif";
 import { severities } from "../../src/entry/outputs.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
 import type { Finding, RefusedOutput } from "../../src/events/output-shapes.ts";
-import { checkFinding, mapBlock } from "../../src/outputs/check-finding.ts";
+import { checkFinding, hasLine, mapBlock } from "../../src/outputs/check-finding.ts";
 import { collectOutputs, selectFindings } from "../../src/outputs/collect.ts";
 import { lineAddress } from "../../src/outputs/line-address.ts";
 import { sarifLog } from "../../src/outputs/sarif.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { testSuiteOf } from "../../src/outputs/junit.ts";
 import { judge, verdictLine } from "../../src/outputs/verdict.ts";
+import { previousFinding } from "../rig/conversation.ts";
 import { plannedTasks } from "../rig/plan.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 
@@ -53,16 +54,39 @@ test("a finding has the task as rule by default", async () => {
   assert.equal((await accepted(call)).rule, "review");
 });
 
-test("a finding stays the same when its line moves and the message's numbers change", async () => {
+test("a finding stays the same when its line moves, whatever its words are", async () => {
   const before = await accepted(call);
-  const after = await accepted({ ...call, line: 3, message: "item 13  is wrong." }, [
-    "new",
-    ...lines.map((one) => `  ${one}`),
-  ]);
+  const moved = ["new", ...lines.map((one) => `  ${one}`)];
+  const after = await accepted({ ...call, line: 3, message: "In other words." }, moved);
   assert.equal(after.fingerprint, before.fingerprint);
-  const other = await accepted({ ...call, line: 3 });
-  assert.notEqual(other.fingerprint, before.fingerprint);
+  assert.equal(after.lineDigest, before.lineDigest);
+  for (const [fields, seen] of [
+    [{ line: 3 }, lines],
+    [{ rule: "tests" }, lines],
+    [{ line: 3 }, ["one", "two", "two"]],
+  ] as const)
+    assert.notEqual((await accepted({ ...call, ...fields }, seen)).fingerprint, before.fingerprint);
 });
+
+test("a digest finds its line wherever it is, and no other", async () => {
+  const { lineDigest: digest = "" } = await accepted(call);
+  assert.equal(hasLine(["x", "\ttwo  ", "y"], digest), true);
+  assert.equal(hasLine(["x", "twofold"], digest), false);
+});
+
+const previous = [previousFinding("F1"), previousFinding("F2")];
+const again = (sameAs: unknown) => checkFinding({ ...call, sameAs }, "review", read, previous);
+
+test("a finding with `sameAs` is the earlier one", async () => {
+  const found = await again("F2");
+  assert.equal(found.kind === "accepted" && found.value.fingerprint, "key-of-F2");
+});
+
+for (const id of ["F3", "key-of-F2", "f2", 2])
+  test(`\`sameAs: ${JSON.stringify(id)}\` is refused with the ids that there are`, async () => {
+    const found = await again(id);
+    assert.match(found.kind === "refused" ? found.reason : "", id === 2 ? /string/ : /F1, F2\./);
+  });
 
 const findings = fc.array(
   fc.record({
@@ -100,7 +124,7 @@ test("the selection doesn't depend on the order, has no finding twice, and keeps
   );
 });
 
-test("findings that differ in their line or in a number are two, and one that is reported twice is one", async () => {
+test("findings that differ in their line or in their words are two, and one that is reported twice is one", async () => {
   const text = ["}", "x", "}"];
   const at = (line: number, message: string): Promise<Finding> =>
     accepted({ ...call, line, message, severity: "error" }, text);
@@ -122,7 +146,7 @@ test("findings that differ in their line or in a number are two, and one that is
   const [{ fingerprint } = { fingerprint: "" }] = all;
   assert.deepEqual(
     kept.map((one) => one.fingerprint),
-    [fingerprint, `${fingerprint}-2`, `${fingerprint}-3`],
+    [fingerprint, `${fingerprint}-2`, all[2]?.fingerprint],
   );
   assert.deepEqual(selectFindings(kept).findings, kept);
 });
@@ -131,7 +155,16 @@ test("findings below the minimum severity are dropped", async () => {
   assert.deepEqual(selectFindings([await accepted(call)], { minSeverity: "error" }), {
     findings: [],
     omitted: 0,
+    dismissed: [],
   });
+});
+
+test("an ordinal never takes the key of an earlier finding", async () => {
+  const one = { ...(await accepted(call)), fingerprint: "k" };
+  const all = ["a", "b", "c"].map((message) => ({ ...one, message }));
+  const earlier = { ...one, message: "d", fingerprint: "k-2" };
+  const keys = selectFindings([...all, earlier]).findings.map((found) => found.fingerprint);
+  assert.deepEqual(keys, ["k", "k-3", "k-4", "k-2"]);
 });
 
 test("a line is mapped by its text and its neighbors, and not guessed", () => {
@@ -178,6 +211,8 @@ function sarifOf(found: readonly Finding[], view: RunView = createRunView()): Lo
     items: [],
     refused: [],
     proposals: [],
+    resolved: [],
+    replies: [],
   };
   view.given.set("review", { ...given, ...none, findings: [...found] });
   return sarifLog("1.0.0", view);

@@ -16,6 +16,7 @@ const allowed: ProposalsOutput = {
   reviewers: {},
   issue: {},
   pull_request: { paths: ["src/**"] },
+  push: { paths: ["src/**"] },
 };
 const file = (path: string, more: Partial<ChangedInTree> = {}): ChangedInTree => ({
   path,
@@ -30,6 +31,8 @@ const place = (...files: readonly ChangedInTree[]): ProposalPlace => ({
   hasSecret: (text) => text.includes("hunter2"),
 });
 const pull = { kind: "pull_request", title: "Fix", body: "It is fixed.", branch: "fix" };
+
+const push = { kind: "push", title: "Fix" };
 
 async function refusal(value: object, ...files: readonly ChangedInTree[]): Promise<string> {
   const checked = await checkProposal(value, allowed, place(...files));
@@ -85,6 +88,50 @@ describe("job_propose", () => {
       assert.match(await refusal(pull, file("src/a.ts"), odd), reason);
     });
   }
+
+  for (const [name, odd, reason] of hostile) {
+    it(`refuses a push with ${name}, whole`, async () => {
+      assert.match(await refusal(push, file("src/a.ts"), odd), reason);
+    });
+  }
+
+  const heads: readonly (readonly [string, Partial<ProposalPlace>, RegExp])[] = [
+    ["is its base", { head: "b".repeat(40) }, /^accepted$/],
+    ["is unknown, outside of GitHub", {}, /^accepted$/],
+    [
+      "is another commit",
+      { head: "c".repeat(40) },
+      /checkout is at b{40}.*head .* is c{40}.*`ref`/,
+    ],
+    ["isn't there", { head: null }, /no pull request to push to/],
+  ];
+  for (const [name, more, reason] of heads) {
+    it(`takes or refuses a push if the head of the pull request ${name}`, async () => {
+      const checked = await checkProposal(push, allowed, { ...place(file("src/a.ts")), ...more });
+      assert.match(checked.kind === "refused" ? checked.reason : checked.kind, reason);
+    });
+  }
+
+  it("takes a push without a body, and names what it lacks; one that makes a file executable is refused", async () => {
+    const changes = place(file("src/a.ts"));
+    const checked = await checkProposal(push, allowed, {
+      ...changes,
+      changed: async () => ({ ...(await changes.changed()), notes: ["Left out: x."] }),
+    });
+    assert.ok(checked.kind === "accepted" && checked.value.kind === "push");
+    assert.equal(checked.value.body, "> Left out: x.");
+    assert.deepEqual(
+      checked.value.files.map(({ path }) => path),
+      ["src/a.ts"],
+    );
+    const executable = file("src/run.sh", { mode: "100755" });
+    assert.match(
+      await refusal(push, executable),
+      /can't make or keep .* executable: "src\/run\.sh"/,
+    );
+    const gone = file("src/run.sh", { mode: "100755", content: undefined, isDeleted: true });
+    assert.equal(await refusal(push, gone), "accepted");
+  });
 
   it("refuses a pull request with a file that no task may write", async () => {
     const checked = await checkProposal(pull, allowed, {

@@ -147,18 +147,19 @@ describe("a template", { timeout: 300_000 }, () => {
       return { ...(await pullRequestEvent(change)), ...event };
     });
     assert.ok(result !== undefined && github !== undefined);
-    const [comment, review, ...others] = callsOf(github);
+    const [review, comment, ...others] = callsOf(github);
     assert.deepEqual(
-      [comment?.path, review?.path, others],
-      ["POST /issues/7/comments", "POST /pulls/7/reviews", []],
+      [review?.path, comment?.path, others],
+      ["POST /pulls/7/reviews", "POST /issues/7/comments", []],
     );
     assert.match(
       String(comment?.body["body"]),
       /Needs\swork\s·\s`review`\n\nIt is wrong\.\n\n```diff\n[^]*Findings: 1\serror, 1\swarning/,
     );
     assert.equal(review?.body["event"], "COMMENT");
+    assert.equal(review.body["body"], undefined);
     assert.match(
-      String(review.body["body"]),
+      String(comment?.body["body"]),
       /Not in the lines of the diff:[^]*docs\/price\.md[^]*`second-review`\s\|\sRounded how\?/,
     );
     const [finding, ...more] = list(review.body["comments"]).map(fields);

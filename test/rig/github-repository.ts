@@ -3,6 +3,10 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
+import { GithubBranch, type BranchOptions } from "./github-branch.ts";
+import { GithubChecks, type Refusal } from "./github-checks.ts";
+import type { GithubRuns } from "./github-runs.ts";
+import { GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
 interface Comment {
@@ -11,15 +15,6 @@ interface Comment {
   /** Default: the owner of the token. */
   readonly author: string;
   isMinimized: boolean;
-}
-
-interface Thread {
-  readonly id: string;
-  readonly path: string;
-  readonly line: number;
-  readonly body: string;
-  readonly author: string;
-  isResolved: boolean;
 }
 
 interface Item {
@@ -32,30 +27,46 @@ interface Item {
   readonly isDraft?: boolean;
 }
 
+interface Review {
+  readonly id: number;
+  readonly body: string;
+  readonly author: string;
+  readonly head: string;
+  /** As GraphQL names it. */
+  state: "COMMENTED" | "CHANGES_REQUESTED" | "APPROVED" | "DISMISSED";
+}
+
 export interface Call {
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-type Permission = "contents" | "issues" | "pull-requests";
+type Permission = "checks" | "contents" | "issues" | "pull-requests";
 
 const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
-  [/resolveReviewThread/, [["contents", "pull-requests"]]],
+  [/resolveReviewThread/i, [["contents", "pull-requests"]]],
+  [/createCommitOnBranch/, [["contents"]]],
   [/minimizeComment/, [["issues"], ["pull-requests"]]],
+  [/ \/repos\/octo\/shop\/check-runs/, [["checks"]]],
   [/ \/repos\/octo\/shop\/git\//, [["contents"]]],
   [/ \/repos\/octo\/shop\/pulls/, [["pull-requests"]]],
   [/^POST \/repos\/octo\/shop\/issues$/, [["issues"]]],
   [/ \/repos\/octo\/shop\/issues\//, [["issues"], ["pull-requests"]]],
 ];
 
-export interface RepositoryOptions {
+export interface RepositoryOptions extends BranchOptions {
+  /** Its workflow runs. Default: none is known. */
+  readonly runs?: GithubRuns;
   readonly head: string;
   /** Default: 1001, that of the repository itself. */
   readonly headRepository?: number;
   readonly diff?: Readonly<Record<string, string>>;
   /** `REF:PATH`, in another repository `OWNER/REPO@REF:PATH`, → content. */
   readonly files?: Readonly<Record<string, string>>;
+  /** More fields of the pull request, and its commits. */
+  readonly pull?: object;
+  readonly commits?: readonly object[];
   /** Scopes that the token may write, named as in a job's `permissions`. Default: all. */
   readonly writes?: readonly Permission[];
   /** Default: true. */
@@ -75,14 +86,15 @@ export interface RepositoryOptions {
 export class GithubRepository {
   readonly me = "github-actions[bot]";
   readonly comments: Comment[] = [];
-  readonly reviews: { readonly body: string; readonly author: string }[] = [];
-  readonly threads: Thread[] = [];
+  readonly reviews: Review[] = [];
   readonly items: Item[] = [];
   readonly labels: string[] = [];
   readonly reviewers: string[] = [];
   readonly closed: number[] = [];
   /** Branch → path → text or bytes of what was committed. */
   readonly branches = new Map<string, Readonly<Record<string, Buffer | null>>>();
+  /** That of the pull request. */
+  readonly branch: GithubBranch;
   readonly tokens = new Set<unknown>();
   /** The path of every request. */
   readonly asked: string[] = [];
@@ -94,10 +106,14 @@ export class GithubRepository {
   readonly #trees = new Map<string, Readonly<Record<string, Buffer | null>>>();
   readonly #commits = new Map<string, string>();
   #ids = 100;
+  readonly conversation = new GithubThreads(this.me, () => (this.#ids += 1));
+  readonly threads = this.conversation.all;
+  readonly checks = new GithubChecks(this.me.replace("[bot]", ""), () => (this.#ids += 1));
 
   private constructor(options: RepositoryOptions) {
     this.#options = options;
     this.head = options.head;
+    this.branch = new GithubBranch(options);
   }
 
   static async start(
@@ -144,9 +160,12 @@ export class GithubRepository {
     const broken = this.#options.breaks?.(call);
     if (broken?.isDone === true) this.#do(call);
     if (broken !== undefined) return { answer: { message: "scripted" }, ...broken };
+    const ofRuns = this.#options.runs?.answer(call.path);
+    if (ofRuns !== undefined) return ofRuns;
     const answer = this.#do(call);
     if (answer === "exists")
       return { status: 422, answer: { message: "Reference already exists" } };
+    if (isRefusal(answer)) return { status: answer.refused, answer };
     return answer === undefined
       ? { status: 404, answer: { message: "Not Found" } }
       : { status: call.method === "POST" ? 201 : 200, answer };
@@ -164,13 +183,22 @@ export class GithubRepository {
         ? { status: 200, answer: { data: {}, errors } }
         : { status: 403, answer: { message } };
     }
-    if (mayProposePulls || request !== "POST /repos/octo/shop/pulls") return undefined;
+    const isApproval = body["event"] === "APPROVE";
+    if (mayProposePulls || (request !== "POST /repos/octo/shop/pulls" && !isApproval))
+      return undefined;
     const message = "GitHub Actions is not permitted to create or approve pull requests.";
     return { status: 403, answer: { message } };
   }
 
   #do({ method, path, body }: Call): unknown {
+    if (path === "/graphql" && String(body["query"]).includes("createCommitOnBranch")) {
+      const { answer, head } = this.branch.commit(body["variables"], this.head);
+      this.head = head;
+      return answer;
+    }
     if (path === "/graphql") return { data: this.#graphql(body) };
+    const ofCheck = this.checks.answer({ method, path, body });
+    if (ofCheck !== undefined) return ofCheck;
     const found = /^\/repos\/octo\/shop(?<rest>.*)$/.exec(path);
     const rest = found?.groups?.["rest"] ?? "none";
     const { files = {}, diff = {}, headRepository = 1001 } = this.#options;
@@ -182,7 +210,14 @@ export class GithubRepository {
       case "GET ":
         return { default_branch: "main" };
       case "GET /pulls/N":
-        return { number: 7, head: { sha: this.head, repo: { id: headRepository } } };
+        return {
+          number: 7,
+          head: { sha: this.head, ref: this.branch.name, repo: { id: headRepository } },
+          base: { repo: { id: 1001, default_branch: "main" } },
+          ...this.#options.pull,
+        };
+      case "GET /pulls/N/commits":
+        return this.#options.commits ?? [];
       case "GET /pulls/N/files":
         return Object.entries(diff).map(([filename, patch]) => ({ filename, patch }));
       case "POST /issues/N/comments":
@@ -196,6 +231,15 @@ export class GithubRepository {
       }
       case "POST /pulls/N/reviews":
         return this.#review(body, made);
+      case "PUT /pulls/N/reviews/N/dismissals": {
+        const review = this.reviews.find(({ id }) => rest.includes(`/reviews/${id}/`));
+        if (review !== undefined) review.state = "DISMISSED";
+        return review && made;
+      }
+      case "POST /pulls/N/comments/N/replies":
+        return this.conversation.reply(rest, text("body")) && made;
+      case "PATCH /pulls/comments/N":
+        return this.conversation.update(rest, text("body")) && made;
       case "POST /issues/N/labels":
         this.labels.push(
           ...[...Object(body["labels"])].filter((label) => !this.labels.includes(label)),
@@ -271,7 +315,7 @@ export class GithubRepository {
     if (/^\/commits\/\w+\/pulls$/.test(rest))
       return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
     if (method === "GET" && rest.startsWith("/git/commits/"))
-      return { tree: { sha: "e".repeat(40) } };
+      return { tree: { sha: "e".repeat(40) }, message: this.branch.messageOf(rest.slice(13)) };
     const [, repo, file, ref] =
       /^\/repos\/([^/]+\/[^/]+)\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
     const content = files[`${repo === "octo/shop" ? "" : `${repo}@`}${ref}:${file}`];
@@ -285,18 +329,21 @@ export class GithubRepository {
   }
 
   #review(body: Readonly<Record<string, unknown>>, made: object): object {
-    this.reviews.push({ body: String(body["body"]), author: this.me });
-    const comments: readonly Readonly<Record<string, unknown>>[] = Object(body["comments"]);
-    for (const one of comments) {
-      this.threads.push({
-        id: `T${(this.#ids += 1)}`,
-        path: String(one["path"]),
-        line: Number(one["line"]),
-        body: String(one["body"]),
-        author: this.me,
-        isResolved: false,
-      });
-    }
+    const states = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED" } as const;
+    const state = Object.entries(states).find(([event]) => event === body["event"])?.[1];
+    const comments = Object(body["comments"] ?? []);
+    const text = typeof body["body"] === "string" ? body["body"] : "";
+    // GitHub takes a review without a text only if it approves, or has comments and asks for nothing.
+    if (text === "" && state !== "APPROVED" && (state !== undefined || comments.length === 0))
+      return { refused: 422, message: "body is required" } satisfies Refusal;
+    this.reviews.push({
+      id: (this.#ids += 1),
+      body: text,
+      author: this.me,
+      head: String(body["commit_id"]),
+      state: state ?? "COMMENTED",
+    });
+    this.conversation.add(comments);
     return made;
   }
 
@@ -305,13 +352,11 @@ export class GithubRepository {
     const { id, before } = Object(variables);
     if (asked.startsWith("mutation")) {
       const comment = this.comments.find((one) => `C${one.id}` === id);
-      const thread = this.threads.find((one) => one.id === id);
       if (asked.includes("minimizeComment")) {
         if (comment !== undefined) comment.isMinimized = true;
         return { minimizeComment: { minimizedComment: comment ?? null } };
       }
-      if (thread !== undefined) thread.isResolved = true;
-      return { resolveReviewThread: { thread: thread ?? null } };
+      return this.conversation.mutate(asked, String(id));
     }
     const viewer = (author: string): object => ({ viewerDidAuthor: author === this.me });
     const page = (nodes: readonly object[]): object => {
@@ -331,14 +376,12 @@ export class GithubRepository {
         ...viewer(author),
       })),
     );
-    const reviews = page(this.reviews.map(({ body, author }) => ({ body, ...viewer(author) })));
-    const reviewThreads = page(
-      this.threads.map(({ id: node, isResolved, body, author }) => ({
-        id: node,
-        isResolved,
-        comments: { nodes: [{ body, ...viewer(author) }] },
-      })),
+    const reviews = page(
+      this.reviews.map(({ id: databaseId, body, author, state, head: oid }) => {
+        return { databaseId, body, state, commit: { oid }, ...viewer(author) };
+      }),
     );
+    const reviewThreads = page(this.conversation.nodes());
     const items = (isPullRequest: boolean): object =>
       page(
         this.items
@@ -351,6 +394,7 @@ export class GithubRepository {
           })),
       );
     return {
+      viewer: { login: this.me },
       repository: {
         issueOrPullRequest: { comments },
         pullRequest: { reviews, reviewThreads },
@@ -359,4 +403,8 @@ export class GithubRepository {
       },
     };
   }
+}
+
+function isRefusal(answer: unknown): answer is Refusal {
+  return typeof answer === "object" && answer !== null && "refused" in answer;
 }

@@ -27,7 +27,7 @@ test("if one record of a run can't be written, the others are left as they were"
       { journal: at("journal.jsonl"), htmlReport: at("report.html"), history: at("history") },
       { redactor: createRedactor([]) },
     ),
-    /^UsageError: .*history/,
+    /^UsageError: .*history.*holds other files/,
   );
   assert.equal(await workspace.read("journal.jsonl"), "earlier");
   assert.deepEqual((await readdir(workspace.path)).sort(), ["history", "journal.jsonl"]);
@@ -42,13 +42,12 @@ const entries = join(import.meta.dirname, "../../../entries");
 
 test("a report can be saved before the run has ended, with the events so far", async (t) => {
   const { path } = await makeWorkspace(t);
-  const htmlReport = join(path, "report.html");
   let save: (() => Promise<void>) | undefined;
   let saved: Promise<void> | undefined;
   const options = {
     entryFile: join(entries, "hello.yml"),
     rehearse: join(entries, "hello.rehearsal.yml"),
-    htmlReport,
+    outputDir: path,
     environment: process.env,
     reporters: [
       { report: ({ type }) => void (type === "turn.ended" ? (saved ??= save?.()) : undefined) },
@@ -59,7 +58,7 @@ test("a report can be saved before the run has ended, with the events so far", a
   assert.deepEqual([outcome.kind, complete], ["succeeded", true]);
   assert.ok(saved !== undefined);
   await saved;
-  const { boot, events } = readReport(await readFile(htmlReport, "utf8"));
+  const { boot, events } = readReport(await readFile(join(path, "report.html"), "utf8"));
   assert.equal(boot.runs.map(({ status }) => status).join(), "running");
   assert.equal(events.at(-1)?.type, "turn.ended");
 });

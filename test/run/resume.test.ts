@@ -192,11 +192,11 @@ describe("a run that is resumed", () => {
     const { outcome, view } = await run({
       resume: path("1.jsonl"),
       journal: path("2.jsonl"),
-      history: path("steps"),
+      outputDir: path("out"),
     });
     assert.equal(outcome.kind, "succeeded");
     assert.equal([...view.works.values()][0]?.flow?.stepCount, 7);
-    assert.equal((await readdir(path("steps"))).length, 7);
+    assert.equal((await readdir(path("out/steps"))).length, 7);
     const { events } = parseJournal(await workspace.read("2.jsonl"));
     const ended = events.filter((event) => event.type === "step.ended");
     assert.equal(

@@ -100,6 +100,8 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "report.given":
     case "result.given":
     case "finding.reported":
+    case "finding.resolved":
+    case "reply.given":
     case "verdict.given":
     case "output.refused":
     case "proposal.made":

@@ -1,5 +1,5 @@
 /** The head of a run: its name, its outcome, its figures and its plan. */
-import { changeText, type RunPlan } from "../../src/events/plan.ts";
+import { changeText, instructionsText, type RunPlan } from "../../src/events/plan.ts";
 import { costWords } from "../../src/text/numbers.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -230,6 +230,7 @@ function Fact({
 
 function Plan({ plan }: { plan: RunPlan }) {
   const { userInput, models, limits, permissions, version, entryFingerprint } = plan;
+  const instructions = instructionsText(plan.instructions);
   return (
     <div class="run-plan row wrap">
       {userInput === "" ? null : (
@@ -248,6 +249,11 @@ function Plan({ plan }: { plan: RunPlan }) {
                 {entryFingerprint.slice(0, 12)}
               </span>
             </p>
+            {instructions === "" ? null : (
+              <p class="small muted">
+                Instructions: <span class="mono">{instructions}</span>
+              </p>
+            )}
           </div>
           <div>
             <h2>Limits</h2>

@@ -3,6 +3,34 @@ import * as kind from "../option-kinds.ts";
 import type { Rows } from "./row.ts";
 
 export const inputOptions = {
+  prompt: {
+    kind: kind.filled,
+    help: "A prompt, in place of an entry: a job of one task, which only reads.",
+    input:
+      "A prompt, in place of `entry`: a job of one task, which only reads. `job` names it (default: the id of the workflow's job).",
+    risk: "text of an event that is inserted with `${{ }}` becomes an instruction. Insert `$user-input`, and pass such text as `user-input`.",
+    group: "Input",
+    page: "cli.md#a-prompt",
+    flag: "--prompt <text>",
+    conflicts: "promptFile",
+    on: ["run", "action"],
+  },
+  promptFile: {
+    kind: kind.filled,
+    help: "The file of such a prompt.",
+    input: "The file of such a prompt. It is read as `entry` is.",
+    group: "Input",
+    flag: "--prompt-file <path>",
+    on: ["run", "action"],
+  },
+  outputs: {
+    kind: kind.filled,
+    help: "What a prompt publishes: `outputs` as in an entry, in YAML or JSON.",
+    group: "Input",
+    page: "outputs.md",
+    flag: "--outputs <yaml>",
+    on: ["run", "action"],
+  },
   userInput: {
     kind: kind.text,
     help: "The text of `$user-input` in the prompts.",
@@ -91,10 +119,7 @@ export const inputOptions = {
   history: {
     kind: kind.filled,
     help: "The folder for a Markdown file of each step of a workflow.",
-    risk: "the files contain what the agent and the commands read.",
-    group: "Workflows",
-    flag: "--history <dir>",
-    on: ["run", "action", "workflow"],
+    on: ["workflow"],
   },
   resume: {
     kind: kind.filled,

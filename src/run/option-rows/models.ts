@@ -11,13 +11,15 @@ export const modelOptions = {
       "Another model for everything, or models for categories of the entry, one `category=id` per line.",
     group: "Models",
     flag: "--model <[category=]id>",
+    env: "AGENT_JOBS_MODEL",
+    mayBeEmpty: true,
     on: ["run", "serve", "action", "host"],
   },
   checkModels: {
     kind: kind.flag,
     help: "Checks first that the model server, or GitHub, offers the models of the entry.",
     group: "Models",
-    flag: "--models",
+    flag: "--check-models",
     conflicts: "rehearse",
     on: ["run"],
   },
@@ -26,6 +28,8 @@ export const modelOptions = {
     help: "The type of your own model server. Default: `openai`.",
     group: "Models",
     flag: "--provider-type <type>",
+    env: "AGENT_JOBS_PROVIDER_TYPE",
+    mayBeEmpty: true,
     on: ["run", "serve", "access", "action"],
   },
   providerBaseUrl: {
@@ -34,6 +38,8 @@ export const modelOptions = {
     risk: "the server sees everything that the agent reads.",
     group: "Models",
     flag: "--provider-base-url <url>",
+    env: "AGENT_JOBS_PROVIDER_BASE_URL",
+    mayBeEmpty: true,
     on: ["run", "serve", "access", "action"],
   },
   providerApiKey: {
@@ -43,6 +49,7 @@ export const modelOptions = {
     group: "Models",
     flag: "--provider-api-key <key>",
     env: "AGENT_JOBS_PROVIDER_API_KEY",
+    mayBeEmpty: true,
     on: ["run", "serve", "access", "action"],
   },
   providerWireApi: {
@@ -50,6 +57,8 @@ export const modelOptions = {
     help: "The API of the model server. Default: `completions`.",
     group: "Models",
     flag: "--provider-wire-api <api>",
+    env: "AGENT_JOBS_PROVIDER_WIRE_API",
+    mayBeEmpty: true,
     on: ["run", "serve", "access", "action"],
   },
   runtimePath: {

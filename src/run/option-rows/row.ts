@@ -18,6 +18,8 @@ export interface Option<T = unknown> {
   readonly flag?: string;
   /** The variable of the environment that replaces the flag. */
   readonly env?: string;
+  /** An empty value counts as none: a variable of a CI system that isn't set is empty. */
+  readonly mayBeEmpty?: true;
   /** The option that can't be used beside it. */
   readonly conflicts?: string;
   readonly implies?: Readonly<Record<string, unknown>>;

@@ -1,0 +1,117 @@
+/** What tasks hand in with tools: of the last run of each, by task and items. */
+import type { EventOf } from "./event.ts";
+import type { Finding, RefusedOutput } from "./output-shapes.ts";
+import { itemsIn, type WorkRef } from "./plan.ts";
+import { KEPT_ITEMS, type GivenView, type RunView } from "./view-model.ts";
+
+type HandedIn = EventOf<
+  | "result.given"
+  | "verdict.given"
+  | "finding.reported"
+  | "finding.resolved"
+  | "reply.given"
+  | "output.refused"
+  | "proposal.made"
+>;
+
+export function applyHandedIn(view: RunView, event: HandedIn): void {
+  switch (event.type) {
+    case "result.given":
+      return give(view, event.work, { result: { value: event.result } });
+    case "verdict.given":
+      give(view, event.work, { verdict: event.verdict });
+      return keepRefused(view, event.work, ({ kind }) => kind !== "verdict");
+    case "finding.reported": {
+      const { finding, first } = event;
+      add(givenOf(view, event.work)?.findings, finding, first);
+      return keepRefused(
+        view,
+        event.work,
+        (one) => one.kind === "verdict" || (!first && !isReportedAs(one, finding)),
+      );
+    }
+    case "output.refused": {
+      const { refused, first } = event;
+      if (first) givenOf(view, event.work)?.findings.splice(0);
+      return keepRefused(view, event.work, ({ kind }) => !first || kind === "verdict", refused);
+    }
+    case "finding.resolved": {
+      const { finding: key, reason, first } = event;
+      return add(givenOf(view, event.work)?.resolved, { key, reason }, first);
+    }
+    case "reply.given": {
+      const { finding: key, message, first } = event;
+      return add(givenOf(view, event.work)?.replies, { key, message }, first);
+    }
+    case "proposal.made":
+      return add(givenOf(view, event.work)?.proposals, event.proposal, event.first);
+  }
+}
+
+/** In `RunView.given`. */
+export function keyOfGiven(ref: WorkRef): string {
+  return JSON.stringify([ref.taskId, itemsIn(ref)]);
+}
+
+export function give(
+  view: RunView,
+  ref: WorkRef,
+  given: Partial<Pick<GivenView, "report" | "result" | "verdict">>,
+): void {
+  Object.assign(givenOf(view, ref) ?? {}, given);
+}
+
+function keepRefused(
+  view: RunView,
+  ref: WorkRef,
+  isKept: (one: RefusedOutput) => boolean,
+  ...added: readonly RefusedOutput[]
+): void {
+  const given = givenOf(view, ref);
+  if (given !== undefined) given.refused = [...given.refused.filter(isKept), ...added];
+}
+
+/** In the same words, or for its file if its severity was at fault. */
+function isReportedAs({ severity, path, message }: RefusedOutput, finding: Finding): boolean {
+  return message === finding.message || (severity === undefined && path === finding.path);
+}
+
+function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
+  if (isFirst) list?.splice(0);
+  list?.push(item);
+}
+
+export function isOfRun(
+  given: GivenView | undefined,
+  { workId, iteration }: WorkRef,
+): given is GivenView {
+  return given?.workId === workId && given.iteration === iteration;
+}
+
+/** Undefined for what comes after the first `KEPT_ITEMS`. */
+function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
+  const { workId, taskId, iteration } = ref;
+  const key = keyOfGiven(ref);
+  const known = view.given.get(key);
+  if (known === undefined && view.given.size >= KEPT_ITEMS) return undefined;
+  const given = isOfRun(known, ref)
+    ? known
+    : {
+        workId,
+        taskId,
+        iteration,
+        items: itemsIn(ref),
+        report: undefined,
+        result: undefined,
+        findings: [],
+        verdict: undefined,
+        refused: [],
+        proposals: [],
+        resolved: [],
+        replies: [],
+      };
+  // Sorted by the time of the last output.
+  view.given.delete(key);
+  view.given.set(key, given);
+  return given;
+}

@@ -1,0 +1,137 @@
+/** Threads of reviews: their state, and what is written to them. Whether a thread is ours is for the caller to judge. */
+import { isList } from "../text/guards.ts";
+import type { Graphql } from "./graphql.ts";
+import { at, textAt } from "./webhook-event.ts";
+
+export interface ThreadComment {
+  readonly id: number;
+  readonly body: string;
+  /** Without `[bot]`. Undefined: the account is deleted. */
+  readonly author: string | undefined;
+  readonly isBot: boolean;
+  /** Whether the owner of the token wrote it. */
+  readonly isOurs: boolean;
+}
+
+export interface ReviewThread {
+  readonly nodeId: string;
+  readonly path: string;
+  /** In the head of the pull request. Undefined: the line is no longer in the diff. */
+  readonly line: number | undefined;
+  /** GitHub says that the lines around it have changed. */
+  readonly isOutdated: boolean;
+  readonly isResolved: boolean;
+  /** Undefined: nobody, or GitHub doesn't say who. */
+  readonly resolvedBy: Resolver | undefined;
+  readonly first: ThreadComment;
+  /** The latest ones, the oldest first. */
+  readonly replies: readonly ThreadComment[];
+}
+
+interface Resolver {
+  /** Without `[bot]`. */
+  readonly login: string;
+  readonly isBot: boolean;
+  /** Whether it is the owner of the token. */
+  readonly isUs: boolean;
+}
+
+const replies = 50;
+
+interface Calls {
+  readonly graphql: Graphql;
+  readonly write: (
+    route: string,
+    values: object,
+    times?: "once",
+  ) => Promise<{ readonly url?: string | undefined }>;
+  readonly redact: (text: string) => string;
+}
+
+const commentFields = "databaseId body viewerDidAuthor author { login __typename }";
+
+/** All threads of a pull request, the newest first. */
+export async function threadsOf(
+  graphql: Graphql,
+  number: number,
+): Promise<readonly ReviewThread[]> {
+  const fields = `id path line isOutdated isResolved resolvedBy { login isViewer } comments(first: 1) { nodes { ${commentFields} } } latest: comments(last: ${replies}) { nodes { ${commentFields} } }`;
+  const all = await graphql.nodes({ kind: "pullRequest", number }, "reviewThreads", fields);
+  return all.flatMap((thread) => threadOf(thread) ?? []);
+}
+
+/** The comments below a pull request, the newest first. */
+export async function commentsOf(
+  graphql: Graphql,
+  number: number,
+): Promise<readonly ThreadComment[]> {
+  return commentsIn(
+    await graphql.nodes({ kind: "issueOrPullRequest", number }, "comments", commentFields),
+  );
+}
+
+export function createThreadCalls({ write, graphql, redact }: Calls) {
+  return {
+    threads: (number: number) => threadsOf(graphql, number),
+    resolveThread: (id: string) =>
+      graphql.mutate("resolveReviewThread", "threadId: $id", ["thread", "isResolved", true], id),
+    reopenThread: (id: string) =>
+      graphql.mutate("unresolveReviewThread", "threadId: $id", ["thread", "isResolved", false], id),
+    /** Is not repeated if it may have been done: see `GithubFailure.isUncertain`. */
+    reply: (pull_number: number, comment_id: number, body: string) =>
+      write(
+        "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
+        { pull_number, comment_id, body: redact(body) },
+        "once",
+      ),
+    updateReviewComment: (comment_id: number, body: string) =>
+      write("PATCH /repos/{owner}/{repo}/pulls/comments/{comment_id}", {
+        comment_id,
+        body: redact(body),
+      }),
+  };
+}
+
+function threadOf(thread: unknown): ReviewThread | undefined {
+  const [first] = commentsIn(at(thread, "comments", "nodes"));
+  if (first === undefined) return undefined;
+  const line = at(thread, "line");
+  return {
+    nodeId: textAt(thread, "id") ?? "",
+    path: textAt(thread, "path") ?? "",
+    line: typeof line === "number" ? line : undefined,
+    isOutdated: at(thread, "isOutdated") === true,
+    isResolved: at(thread, "isResolved") === true,
+    resolvedBy: resolverOf(at(thread, "resolvedBy"), first),
+    first,
+    replies: commentsIn(at(thread, "latest", "nodes")).filter(({ id }) => id !== first.id),
+  };
+}
+
+/** The field is of the type User, which has `isViewer`, also for an App, whose login it may give with `[bot]`. */
+function resolverOf(user: unknown, first: ThreadComment): Resolver | undefined {
+  const given = textAt(user, "login");
+  if (given === undefined) return undefined;
+  const login = withoutSuffix(given);
+  const isUs = at(user, "isViewer") === true || (first.isOurs && login === first.author);
+  return { login, isBot: login !== given, isUs };
+}
+
+function commentsIn(nodes: unknown): readonly ThreadComment[] {
+  if (!isList(nodes)) return [];
+  return nodes.map((one) => {
+    const login = textAt(at(one, "author"), "login");
+    return {
+      id: Number(at(one, "databaseId")),
+      body: textAt(one, "body") ?? "",
+      author: login && withoutSuffix(login),
+      isBot: at(one, "author", "__typename") === "Bot" || login?.endsWith("[bot]") === true,
+      isOurs: at(one, "viewerDidAuthor") === true,
+    };
+  });
+}
+
+/** GraphQL names the author of a comment without it, REST and events with it. */
+function withoutSuffix(login: string): string {
+  return login.replace(/\[bot\]$/, "");
+}
