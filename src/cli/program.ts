@@ -110,7 +110,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
   command("init")
     .addArgument(
       new Argument("[template]", "what to write")
-        .choices(["review", "nightly", "triage", "release-notes"])
+        .choices(["review", "fix-ci", "nightly", "triage", "release-notes"])
         .default("review"),
     )
     .description("write an entry and its rehearsal for this repository, and rehearse it")
