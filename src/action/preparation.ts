@@ -349,7 +349,7 @@ export function runOptions(
     environment,
     write,
     telemetry: telemetryTarget(environment),
-    findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
     findConversation: async (jobName) => {
       const { readConversation } = await import("../github/conversation.ts");
       const origin = await originOf(environment, github);

@@ -118,7 +118,7 @@ Examples:
   command("init")
     .addArgument(
       new Argument("[template]", "what to write")
-        .choices(["review", "nightly", "triage", "release-notes"])
+        .choices(["review", "fix-ci", "nightly", "triage", "release-notes"])
         .default("review"),
     )
     .description("write an entry and its rehearsal for this repository, and rehearse it")

@@ -78,6 +78,11 @@ const findings = object(
       description:
         "A review of the pull request, with a comment at each line. request-changes: it also asks for changes while findings from failOn on (never: errors) are open.",
     },
+    since: {
+      const: "last-review",
+      description:
+        "The change is what is new since the head that the last run reviewed. Default: all of the pull request.",
+    },
     quietAfter: object(
       {
         rounds: { type: "integer", minimum: 1, description: "The number of reviewed heads." },

@@ -5,7 +5,7 @@ import type { RunView } from "../events/view.ts";
 import { blobs, lineAddress, type LinkTarget } from "../outputs/line-address.ts";
 import { verdictTitle } from "../outputs/verdict.ts";
 import { oneLine, withoutInstructions } from "../text/harmless-text.ts";
-import { costText, countText, durationText, plural, unbroken } from "../text/numbers.ts";
+import { costWords, countText, durationText, plural, unbroken } from "../text/numbers.ts";
 import { defined } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { codeText, linkText, safeCell, safeMarkdown } from "./markdown.ts";
@@ -199,7 +199,7 @@ function footer({ totals, durationMs, origin }: ReportComment): string {
   const facts = [
     plural(totals.modelCalls, "model call"),
     `${countText(totals.inputTokens)} tokens in, ${countText(totals.outputTokens)} out`,
-    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    ...costWords(totals, (modelId) => codeText(modelId, MAX_NAME)),
     durationText(durationMs),
     `commit ${codeText(origin.head.slice(0, 12), 12)}`,
     runLink(origin, "run"),

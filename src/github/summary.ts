@@ -23,7 +23,7 @@ import { code, fenced, inline, sentence } from "../text/escape.ts";
 import {
   amountText,
   chartDetail,
-  costText,
+  costWords,
   durationText,
   fitting,
   fold,
@@ -145,7 +145,7 @@ function factsOf(view: RunView, entryFile: string): string {
     plural(totals.modelCalls, "model call"),
     `${amountText(totals.inputTokens)} tokens in (${amountText(totals.cacheReadTokens)} cached)`,
     `${amountText(totals.outputTokens)} out`,
-    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    ...costWords(totals, (modelId) => code(modelId, 200)),
     ...(failedCommandCount > 0 ? [plural(failedCommandCount, "failed command")] : []),
   ].join(" · ");
 }

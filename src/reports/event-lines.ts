@@ -10,6 +10,7 @@ import {
   type DecisionTraits,
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
+import { defaultBounds } from "../events/exceeded-limit.ts";
 import type { RunEvent, RunStarted, WorkRef, WorkStarted } from "../events/event.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
@@ -140,7 +141,8 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
 export function startOfJob(event: RunStarted, where = ""): string {
   const steps = plural(plannedWorks(event.work).length, "step");
   const mark = event.rehearsed === true ? " (rehearsal)" : "";
-  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}`;
+  const bounds = event.rehearsed === true ? "" : defaultBounds(event.limits);
+  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}${bounds}`;
 }
 
 function answerOf(

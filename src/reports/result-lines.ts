@@ -1,6 +1,6 @@
 /** The findings of a run, and its last line. */
 import { oneLine } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
+import { costWords, plural } from "../text/numbers.ts";
 import { sentence } from "../text/truncate.ts";
 import { outcomeText } from "../events/event.ts";
 import type { Finding, Verdict } from "../events/output-shapes.ts";
@@ -25,7 +25,9 @@ const tones: Readonly<Record<Finding["severity"] | Verdict["verdict"], Tone>> = 
 export function resultLines(view: RunView): readonly Line[] {
   const { findings, omitted } = collectOutputs(view);
   const { reportedDocument: document } = view;
+  const cost = costWords(view.totals).join(", ");
   return [
+    ...(cost === "" ? [] : [said("cost", cost)]),
     ...(document === undefined ? [] : [said("reported document", document)]),
     ...findings.map(findingLine),
     ...previousOutcomes(view).map((one) =>

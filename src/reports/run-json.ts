@@ -6,6 +6,7 @@ import { endReason } from "../outputs/verdict.ts";
 import {
   elapsedMs,
   itemsOf,
+  knownCost,
   type Counters,
   type GivenView,
   type RunView,
@@ -129,8 +130,9 @@ function itemsIn(work: WorkView): object[] {
 }
 
 function counters({ attempts, retries, crashes, modelCalls, ...rest }: Counters): object {
-  const { inputTokens, outputTokens, cost } = rest;
-  return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost };
+  const { inputTokens, outputTokens, unpriced } = rest;
+  const cost = knownCost(rest) ?? null;
+  return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost, unpriced };
 }
 
 /** Returns the reports of the tasks that the entry names, or else the last report. `whole`: reports that the view has cut, by key. */

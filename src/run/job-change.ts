@@ -34,8 +34,8 @@ export interface ChangeOptions extends ConversationOptions, FailedChecksOptions 
   readonly base?: string | undefined;
   /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
   readonly uncommitted?: boolean | undefined;
-  /** Finds it in place of git. Rejects with a `ChangeUnknown`. A rehearsal doesn't ask it. */
-  readonly findChange?: ((folder: string) => Promise<Change>) | undefined;
+  /** Finds it in place of git. `since`: a commit that was reviewed, after which the change begins if that is possible. Rejects with a `ChangeUnknown`. A rehearsal doesn't ask it. */
+  readonly findChange?: ((folder: string, since?: string) => Promise<Change>) | undefined;
   /** Whether the run is about a pull request, whose lines findings are shown at. Default: false. */
   readonly isPullRequest?: (() => Promise<boolean>) | undefined;
   /** Where instructions of the repository come from. A rehearsal doesn't ask it. */
@@ -76,9 +76,13 @@ export interface JobSubject {
 
 /** Throws a `UsageError` if a part is unknown and the work needs it. Then `place` is removed. */
 export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
-  const { place, options, script, warn = () => {} } = wanted;
-  const change = await changeOfJob(wanted, warn);
+  const { place, options, script, outputs, warn = () => {} } = wanted;
+  let change: JobChange | undefined;
   try {
+    const conversation = await conversationOfJob({ ...wanted, warn });
+    const isNarrow = outputs?.findings?.since !== undefined;
+    const since = isNarrow ? conversation?.planned.lastReviewedHead : undefined;
+    change = await changeOfJob(wanted, warn, since);
     const instructions = await instructionsOfJob({
       ...wanted,
       change,
@@ -87,7 +91,6 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
       source: options.instructionSource,
       warn,
     });
-    const conversation = await conversationOfJob({ ...wanted, warn });
     return { change, instructions, conversation, failedChecks: await failedChecksOfJob(wanted) };
   } catch (error) {
     await (change ?? place).remove();
@@ -98,6 +101,7 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
 async function changeOfJob(
   wanted: Wanted,
   warn: (text: string) => void,
+  since: string | undefined,
 ): Promise<JobChange | undefined> {
   const { entry, work, place, options, script } = wanted;
   const isNeeded = work !== undefined && usesChange(entry, work);
@@ -109,12 +113,11 @@ async function changeOfJob(
   const isOfPull =
     uses.length > 0 && script === undefined && (await options.isPullRequest?.()) === true;
   if (!isNeeded && !isOfPull) return undefined;
-  const change = await findChange(wanted).catch(async (error: unknown) => {
+  const change = await findChange(wanted, since).catch((error: unknown) => {
     if (!isNeeded && error instanceof ChangeUnknown) {
       warn(`${uses.join(" ")} ${error.message}`);
       return undefined;
     }
-    await place.remove();
     throw error instanceof ChangeUnknown ? new UsageError(`${error.message}.`) : error;
   });
   if (change === undefined) return undefined;
@@ -132,14 +135,10 @@ async function changeOfJob(
   return { ...change, folder, diffFile, remove };
 }
 
-function findChange({
-  place: { path: folder },
-  environment,
-  sandbox,
-  script,
-  options,
-  write,
-}: Wanted): Promise<Change> {
+function findChange(
+  { place: { path: folder }, environment, sandbox, script, options, write }: Wanted,
+  since: string | undefined,
+): Promise<Change> {
   const { base, uncommitted } = options;
   const fromGit = async (range: ChangeRange): Promise<Change> => {
     const { changeFromGit } = await import("../git/git-change.ts");
@@ -147,7 +146,7 @@ function findChange({
   };
   if (script !== undefined && base === undefined && uncommitted !== true)
     return ofScript(script, fromGit, write);
-  if (options.findChange !== undefined) return options.findChange(folder);
+  if (options.findChange !== undefined) return options.findChange(folder, since);
   return fromGit(defined({ base, uncommitted }));
 }
 
