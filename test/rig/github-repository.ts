@@ -316,7 +316,13 @@ export class GithubRepository {
       return { status: "ahead", merge_base_commit: sha, base_commit: sha, files: changed };
     }
     if (/^\/commits\/\w+\/pulls$/.test(rest))
-      return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
+      return [
+        {
+          number: 7,
+          head: { sha: this.head, repo: { id: headRepository } },
+          base: { sha: "b".repeat(40) },
+        },
+      ];
     if (method === "GET" && rest.startsWith("/git/commits/"))
       return { tree: { sha: "e".repeat(40) }, message: this.branch.messageOf(rest.slice(13)) };
     const [, repo, file, ref] =
