@@ -40,6 +40,8 @@ export interface Call {
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+  /** The header. */
+  readonly authorization?: string | undefined;
 }
 
 type Permission = "checks" | "contents" | "issues" | "pull-requests";
@@ -129,7 +131,8 @@ export class GithubRepository {
         const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
         const path = decodeURIComponent(incoming.url ?? "");
         repository.tokens.add(incoming.headers.authorization);
-        const call = { method: incoming.method ?? "", path, body };
+        const { authorization } = incoming.headers;
+        const call = { method: incoming.method ?? "", path, body, authorization };
         const { status, answer, headers } = repository.#answer(call);
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(JSON.stringify(answer));
@@ -313,7 +316,13 @@ export class GithubRepository {
       return { status: "ahead", merge_base_commit: sha, base_commit: sha, files: changed };
     }
     if (/^\/commits\/\w+\/pulls$/.test(rest))
-      return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
+      return [
+        {
+          number: 7,
+          head: { sha: this.head, repo: { id: headRepository } },
+          base: { sha: "b".repeat(40) },
+        },
+      ];
     if (method === "GET" && rest.startsWith("/git/commits/"))
       return { tree: { sha: "e".repeat(40) }, message: this.branch.messageOf(rest.slice(13)) };
     const [, repo, file, ref] =
