@@ -1,4 +1,5 @@
 /** The inputs of the action. This is the only file of the room that reads the environment. */
+import { tmpdir } from "node:os";
 import {
   choice,
   count,
@@ -16,6 +17,7 @@ import {
 import { kebab, optionsOn, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
+import { isText } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
@@ -243,8 +245,12 @@ function readInput(
 
 function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
+  const { providerTokenCommand: tokenCommand } = raw;
   const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
-  const { provider, problems: wrong } = readProvider({ baseUrl, apiKey, type, wireApi }, asInput);
+  const given = { baseUrl, apiKey, tokenCommand, type, wireApi };
+  // A relative path in the command names no file of the checkout.
+  const place = { folder: environment["RUNNER_TEMP"] || tmpdir(), environment };
+  const { provider, problems: wrong } = readProvider(given, asInput, place);
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
@@ -291,7 +297,9 @@ export function modelAccess(
 ): string {
   if (rehearse !== undefined) return "played by the rehearsal, without a token";
   if (provider !== undefined) {
-    const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";
+    const { apiKey } = provider;
+    const input = asInput(`provider-${isText(apiKey) ? "api-key" : "token-command"}`);
+    const key = apiKey === undefined ? "without a key" : `with ${input}`;
     const where = new URL(provider.baseUrl).origin;
     return `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`;
   }
