@@ -14,7 +14,7 @@ import {
   type Kind,
   type Repeated,
 } from "../run/option-kinds.ts";
-import { kebab, optionsOn, type Option, type Value } from "../run/option-table.ts";
+import { kebab, optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
 import { isText } from "../text/guards.ts";
@@ -167,7 +167,6 @@ export function readInputs(environment: Environment): ReadInputs {
     void (isWrong && problems.push(problem));
   const { mode, shard: part, shards, journals, journal, resume, central, record } = inputs;
   const isLeg = part !== undefined;
-  need(inputs.entry === "" && inputs.rehearsals.length === 0, "The input `entry` is required.");
   need(
     inputs.userInput !== undefined && inputs.userInputFile !== undefined,
     "`user-input` and `user-input-file` can't be used together.",
@@ -206,9 +205,11 @@ function rawInputs(
 ): Readonly<Record<string, unknown>> {
   const rows: Readonly<Record<string, Option>> = inputTable;
   return Object.fromEntries(
-    Object.entries(rows).map(([field, { kind, preset }]) => {
+    Object.entries(rows).map(([field, { kind, preset, env = "" }]) => {
       const name = kebab(field);
-      const given = present(environment[inputVariable(name)]) ?? present(preset);
+      const given = [environment[inputVariable(name)], environment[env], preset]
+        .map(present)
+        .find((one) => one !== undefined);
       const { value, wrong } = readInput(kind, given);
       problems.push(...wrong.map((problem) => `${asInput(name)}${problem}.`));
       return [field, value ?? (preset && readInput(kind, preset).value)];
@@ -245,24 +246,50 @@ function readInput(
 
 function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
-  const { providerTokenCommand: tokenCommand } = raw;
+  const { providerTokenCommand } = raw;
   const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
-  const given = { baseUrl, apiKey, tokenCommand, type, wireApi };
-  // A relative path in the command names no file of the checkout.
-  const place = { folder: environment["RUNNER_TEMP"] || tmpdir(), environment };
-  const { provider, problems: wrong } = readProvider(given, asInput, place);
+  const given = (name: string): string | undefined => present(environment[inputVariable(name)]);
+  // A key of the environment may be there for other steps.
+  const hasServer = baseUrl !== undefined;
+  const { provider, problems: wrong } = readProvider(
+    {
+      baseUrl,
+      apiKey: hasServer ? apiKey : given("provider-api-key"),
+      tokenCommand: hasServer ? providerTokenCommand : given("provider-token-command"),
+      type,
+      wireApi,
+    },
+    asInput,
+    // A relative path in the command names no file of the checkout.
+    { folder: environment["RUNNER_TEMP"] || tmpdir(), environment },
+  );
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);
+  const jobs = [raw.entry, raw.prompt, raw.promptFile].filter((one) => one !== undefined);
+  const isPrompt = (raw.prompt ?? raw.promptFile) !== undefined;
+  const { rehearsals, ...rehearsal } = rehearsalsIn(rehearse);
+  if (jobs.length === 0 && rehearsals.length === 0)
+    problems.push("One of `entry`, `prompt` and `prompt-file` is required.");
+  if (jobs.length > 1)
+    problems.push("Only one of `entry`, `prompt` and `prompt-file` can be used.");
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
   return {
     ...others,
-    ...rehearsalsIn(rehearse),
-    entry: raw.entry ?? "",
+    ...rehearsal,
+    rehearsals,
+    /** For a prompt that is no file, only a name: the workflow that has it. */
+    entry: raw.entry ?? raw.promptFile ?? (raw.prompt === undefined ? "" : workflowOf(environment)),
+    job: raw.job ?? (isPrompt ? present(environment["GITHUB_JOB"]) : undefined),
     /** The entry, if it is one of another repository. */
     central: central?.kind === "value" ? central.value : undefined,
     provider,
     gitHubToken: raw.githubToken ?? present(environment["GITHUB_TOKEN"]),
   };
+}
+
+/** `GITHUB_WORKFLOW_REF` is `owner/repo/.github/workflows/review.yml@ref`. */
+function workflowOf({ GITHUB_WORKFLOW_REF: ref = "" }: Environment): string {
+  return /^[^/]+\/[^/]+\/(.+?)@/.exec(ref)?.[1] ?? "prompt";
 }
 
 /** One file plays the model of a run; several, or a glob, are run as tests. */
@@ -280,7 +307,7 @@ function rehearsalsIn(given: string): {
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
   const inputs = ["github-token", "entry-token", "provider-api-key"];
-  return [...inputs.map(inputVariable), "GITHUB_TOKEN"]
+  return [...inputs.map(inputVariable), "GITHUB_TOKEN", optionTable.providerApiKey.env]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
 }

@@ -105,8 +105,9 @@ export function journalArtifact(
 
 /** All parts of a job have it, and no other step of the workflow run that is given something else. */
 function artifactPrefix(environment: Environment, inputs: Inputs): string {
-  const { entry, job, userInput, userInputFile, base } = inputs;
-  const asked = [legOf(environment, inputs), entry, job, userInput, userInputFile, base];
+  const { entry, prompt, job, userInput, userInputFile, base } = inputs;
+  const named = [entry, prompt, job];
+  const asked = [legOf(environment, inputs), ...named, userInput, userInputFile, base];
   const texts = [inputs.inputs, inputs.params, inputs.answers];
   return `agent-jobs-${digestOf([...asked, ...texts]).slice(0, 8)}`;
 }

@@ -10,6 +10,7 @@ import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
+import { failedChecksOfStep } from "../github/failed-checks.ts";
 import { originOf } from "../github/origin.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
@@ -66,8 +67,8 @@ export async function checkPaths({ inputs, workspace }: Setting, fallback = ""):
     problems.push(checked.problem);
     return "";
   };
-  const entry =
-    inputs.central === undefined ? await check("entry", inputs.entry || fallback) : inputs.entry;
+  const isFile = inputs.central === undefined && inputs.prompt === undefined;
+  const entry = isFile ? await check("entry", inputs.entry || fallback) : inputs.entry;
   const paths: { [Field in PathField]?: string } = {};
   for (const [field, name] of pathInputs) {
     const value = inputs[field];
@@ -87,7 +88,8 @@ export type WorkTree =
 
 export interface Sources {
   readonly workTree: WorkTree;
-  readonly entryFile: string;
+  /** Undefined: there is only a prompt. */
+  readonly entryFile: string | undefined;
   readonly rehearse: string | undefined;
   /** Holds copies of files that the API was asked for. */
   readonly copies: string | undefined;
@@ -171,7 +173,8 @@ export async function trustedSources(
   const distrust = decision.kind === "limited" ? decision.reason : undefined;
   const central = centralFiles(setting);
   const none = inputs.entry === "" ? "There is no rehearsal" : "There is no entry";
-  const missing = central ? undefined : await missingFile(setting.workspace, none, paths.entry);
+  const isFile = central === undefined && inputs.prompt === undefined;
+  const missing = isFile ? await missingFile(setting.workspace, none, paths.entry) : undefined;
   // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
@@ -215,7 +218,9 @@ async function copied(
 ): Promise<Pick<Sources, "entryFile" | "rehearse" | "copies">> {
   const { environment, inputs } = setting;
   const source = central ?? base;
-  if (source === undefined) return { entryFile: entry, rehearse, copies: undefined };
+  const isPrompt = inputs.prompt !== undefined;
+  if (source === undefined || (isPrompt && rehearse === undefined))
+    return { entryFile: isPrompt ? undefined : entry, rehearse, copies: undefined };
   const temporary = environment["RUNNER_TEMP"] || tmpdir();
   const copies = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
   const { api, say } = apiOf(setting);
@@ -224,10 +229,12 @@ async function copied(
     path,
     name: await nameInRepository(setting, api, path),
   });
-  const entryFile = await copyEntry(
-    { ...copying, files: source },
-    central === undefined ? await named(entry) : { path: central.name, name: central.path },
-  );
+  const entryFile = isPrompt
+    ? undefined
+    : await copyEntry(
+        { ...copying, files: source },
+        central === undefined ? await named(entry) : { path: central.name, name: central.path },
+      );
   const script =
     rehearse === undefined || base === undefined
       ? rehearse
@@ -288,13 +295,14 @@ async function checkedOut(
   const { workspace, inputs } = setting;
   const { entry, rehearse, resume } = paths;
   const work = await commitsOf(setting, await workFolders(setting, paths));
-  const isCentral = inputs.central !== undefined;
-  const named = [isCentral ? undefined : entry, rehearse, resume, ...deciding]
+  // No file of the checkout is the entry.
+  const isElsewhere = inputs.central !== undefined || inputs.prompt !== undefined;
+  const named = [isElsewhere ? undefined : entry, rehearse, resume, ...deciding]
     .filter((file) => file !== undefined)
     .map((file) => resolve(workspace, file));
   const files = [...work, ...(await commitsOf(setting, await foldersOf(named)))];
   // With several commits, the files are not believed, and nothing needs to be read in them.
-  if (isCentral || new Set(files).size > 1) return { work, files };
+  if (isElsewhere || new Set(files).size > 1) return { work, files };
   const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
   return { work, files: [...files, ...(await commitsOf(setting, await foldersOf(found)))] };
 }
@@ -325,7 +333,7 @@ export function runOptions(
   userInput: string | undefined,
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
-  const { job, base, provider, gitHubToken } = inputs;
+  const { job, base, provider, gitHubToken, promptFile } = inputs;
   const leg = legOf(environment, inputs);
   const { api: github, say } = apiOf(setting);
   const { userInputFile: _, entry: _entry, ...files } = paths;
@@ -337,12 +345,12 @@ export function runOptions(
     ...valuesOn("run", inputs),
     ...files,
     resume: paths.resume,
-    entryFile,
+    ...(promptFile === undefined ? { entryFile } : { promptFile: entryFile }),
     entryName: paths.entry,
     environment,
     write,
     telemetry: telemetryTarget(environment),
-    findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
     findConversation: async (jobName) => {
       const { readConversation } = await import("../github/conversation.ts");
       const origin = await originOf(environment, github);
@@ -358,6 +366,7 @@ export function runOptions(
       ),
       read: (path, commit) => readIfThere(github, path, commit),
     }),
+    findFailedChecks: () => failedChecksOfStep(environment, github.get),
     isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
     ...namedTexts(setting),

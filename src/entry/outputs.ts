@@ -78,6 +78,19 @@ const findings = object(
       description:
         "A review of the pull request, with a comment at each line. request-changes: it also asks for changes while findings from failOn on (never: errors) are open.",
     },
+    since: {
+      const: "last-review",
+      description:
+        "The change is what is new since the head that the last run reviewed. Default: all of the pull request.",
+    },
+    quietAfter: object(
+      {
+        rounds: { type: "integer", minimum: 1, description: "The number of reviewed heads." },
+        severity: choice(severities, "error", "New findings below it are only counted."),
+      },
+      ["rounds"],
+      { description: "From then on, comments are made for severe new findings only." },
+    ),
     approve: flag(
       "Approves the pull request of a person if the verdict is pass and no finding is open.",
       false,

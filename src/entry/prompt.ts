@@ -225,6 +225,7 @@ const ofJob = [
   "item",
   "item-index",
   "memory",
+  "failed-checks",
   "previous-findings",
 ] as const;
 

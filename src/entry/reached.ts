@@ -28,6 +28,10 @@ export function usesPreviousFindings(entry: PreparedEntry, work: Work<number>): 
   return usesVariable(entry, work, (name) => name === "previous-findings");
 }
 
+export function usesFailedChecks(entry: PreparedEntry, work: Work<number>): boolean {
+  return usesVariable(entry, work, (name) => name === "failed-checks");
+}
+
 function usesVariable(
   entry: PreparedEntry,
   work: Work<number>,

@@ -57,10 +57,13 @@ async function conversationOf(
     if (marker?.key === undefined) continue;
     threads.set(marker.key, { thread, key: marker.key, marker });
     if (marker.head !== undefined) heads.add(marker.head);
-    lastReviewedHead = marker.reviewed ?? lastReviewedHead;
+    if (thread.first.isOurs) lastReviewedHead = marker.reviewed ?? lastReviewedHead;
   }
   // Every run updates the report, also one that finds nothing.
-  const [report] = (await commentsOf(graphql, number)).flatMap((one) => ours(one, "report") ?? []);
+  const [report] = (await commentsOf(graphql, number)).flatMap((one) =>
+    // What it calls reviewed is not shown again, so only the owner of the token is believed.
+    one.isOurs ? (ours(one, "report") ?? []) : [],
+  );
   lastReviewedHead = report?.reviewed ?? lastReviewedHead;
   if (report?.reviewed !== undefined) heads.add(report.reviewed);
   const all = [...threads.values()].map((one, index) => ({ ...one, id: `F${index + 1}` }));
@@ -80,7 +83,7 @@ async function conversationOf(
   return {
     findings,
     ...defined({ lastReviewedHead }),
-    round: heads.size,
+    round: Math.max(heads.size, Number(report?.round ?? 0) || 0),
     ...(notes.length > 0 && { notes }),
   };
 }

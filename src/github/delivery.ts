@@ -130,11 +130,11 @@ export function reasonOf({ message, status }: GithubFailure, needs: string): str
 }
 
 /** Logs a refusal and continues with the next delivery. */
-export async function attempt(
+export async function attempt<Done>(
   { options, deadline }: Delivering,
   { what, needs }: Writing,
-  deliver: () => Promise<Delivery>,
-): Promise<Delivery> {
+  deliver: () => Promise<Done>,
+): Promise<Done | Delivery> {
   if (options.clock.now() > deadline)
     return refused(what, `delivery has taken ${longestMinutes} minutes already`);
   try {

@@ -7,6 +7,7 @@ import { createGraphql } from "./graphql.ts";
 import { createPushPort, offlinePushPort } from "./push-port.ts";
 import { createDecisionCalls } from "./decision-port.ts";
 import { createThreadCalls } from "./review-threads.ts";
+import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 import { at, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {
@@ -30,6 +31,7 @@ export interface DiffFile {
 
 export interface NewReview {
   readonly head: string;
+  /** May be empty if there are comments. */
   readonly body: string;
   readonly comments: readonly {
     readonly path: string;
@@ -76,6 +78,7 @@ export function createGithubPort(
     url: textAt(await api.write(route, { ...values }, times), "html_url"),
   });
   const graphql = createGraphql(api, repository);
+  let facts: ThreadFacts | undefined;
 
   const own = (all: readonly unknown[]): unknown[] =>
     all.filter((one) => at(one, "viewerDidAuthor") === true);
@@ -147,6 +150,8 @@ export function createGithubPort(
         ...(typeof repositoryId === "number" && { repositoryId }),
       };
     },
+    /** What is asked about threads. Everything is asked for once. */
+    facts: (head: string) => (facts ??= createThreadFacts(api, head)),
     /** Comments of the owner of the token, the newest first. */
     async ownComments(number: number): Promise<readonly OwnComment[]> {
       const fields = "id databaseId body isMinimized viewerDidAuthor";
@@ -208,7 +213,7 @@ export function createGithubPort(
           pull_number,
           commit_id: head,
           event: "COMMENT",
-          body: redact(body),
+          ...(body !== "" && { body: redact(body) }),
           comments: comments.map(({ path, line, startLine, body: text }) => ({
             path,
             line,
@@ -274,6 +279,11 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
     Promise.reject(new GithubFailure("a rehearsal writes nothing"));
   return {
     threads: none,
+    facts: () => ({
+      canWrite: () => Promise.resolve(false),
+      isClosedByPerson: () => Promise.resolve(false),
+      isGone: () => Promise.resolve(false),
+    }),
     resolveThread: never,
     reopenThread: never,
     reply: never,

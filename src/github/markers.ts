@@ -35,6 +35,10 @@ export interface Marker {
   readonly head?: string;
   /** The last head that a run has reviewed without leaving anything out. */
   readonly reviewed?: string;
+  /** Of a report: the number of such heads. */
+  readonly round?: string;
+  /** Of a finding: the head at which we closed its thread. */
+  readonly closed?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
@@ -52,6 +56,8 @@ const fields = [
   "key",
   "head",
   "reviewed",
+  "round",
+  "closed",
   "rule",
   "severity",
   "text",
@@ -78,19 +84,15 @@ export function readMarker(body: string): Marker | undefined {
       return [name, value];
     }),
   );
-  const [job, entry, ...others] = fields.map((name) => decoded(values.get(name)));
-  const [leg, key, head, reviewed, rule, severity, text] = others;
+  const found: Partial<Record<(typeof fields)[number], string>> = {};
+  for (const name of fields) Object.assign(found, defined({ [name]: decoded(values.get(name)) }));
+  const { job, entry, ...rest } = found;
   if (job === undefined || entry === undefined) return undefined;
   const fingerprints = values
     .get("fingerprints")
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
-  return {
-    kind,
-    job,
-    entry,
-    ...defined({ leg, key, head, reviewed, rule, severity, text, fingerprints }),
-  };
+  return { kind, job, entry, ...rest, ...defined({ fingerprints }) };
 }
 
 export type MarkerOwner = Pick<Marker, "job" | "entry"> & { readonly leg: string | undefined };

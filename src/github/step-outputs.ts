@@ -1,5 +1,12 @@
 /** The outputs of the step. Later steps read them through `env`, in which Linux allows no variable of 128 kB. */
-import { createRunView, elapsedMs, endText, isFailure, type RunView } from "../events/view.ts";
+import {
+  createRunView,
+  elapsedMs,
+  endText,
+  isFailure,
+  knownCost,
+  type RunView,
+} from "../events/view.ts";
 import type { Delivery } from "./delivery.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import { findingJson, jobReport } from "../reports/run-json.ts";
@@ -59,7 +66,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Outputs 
     "model-calls": String(totals.modelCalls),
     "input-tokens": String(totals.inputTokens),
     "output-tokens": String(totals.outputTokens),
-    cost: String(Math.round(totals.cost * 1e6) / 1e6),
+    cost: String(knownCost(totals) ?? ""),
     "duration-seconds": String(Math.round(durationMs(view) / 100) / 10),
   };
 }

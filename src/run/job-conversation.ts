@@ -43,7 +43,8 @@ const none: Conversation = { findings: [], round: 0 };
 export async function conversationOfJob(wanted: Wanted): Promise<JobConversation | undefined> {
   const { entry, jobName = "", work, outputs, resumed, script, options, warn } = wanted;
   const isShown = work !== undefined && usesPreviousFindings(entry, work);
-  if (!isShown && outputs?.findings?.review === undefined) return undefined;
+  const { review, since } = outputs?.findings ?? {};
+  if (!isShown && (review ?? since) === undefined) return undefined;
   if (resumed !== undefined) return { planned: resumed, isShown };
   if (script !== undefined) return { planned: script.conversation ?? none, isShown };
   try {

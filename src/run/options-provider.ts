@@ -6,7 +6,9 @@ import {
   type ProviderOptions,
 } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
-import type { WriteName } from "./options.ts";
+import { modelOptions } from "./option-rows/models.ts";
+import type { Option } from "./option-rows/row.ts";
+import { type Models, UsageError, type WriteName } from "./options.ts";
 import { keyFromCommand, type TokenCommand } from "./provider-token.ts";
 
 export { providerTypes, wireApis, type ProviderOptions } from "../sessions/provider.ts";
@@ -65,6 +67,39 @@ export function readProvider(
     problems.push(`${write(optionOf.apiKey)} and ${option} can't be used together.`);
   const apiKey = command === undefined ? given : keyFromCommand({ ...place, command, option });
   return { provider: withDefaults({ baseUrl, apiKey, ...more }), problems };
+}
+
+/** What the variables of the environment say, in place of options. Throws a `UsageError`. */
+export function modelsOfEnvironment(environment: ModelAccess["environment"]): {
+  readonly provider?: ProviderOptions | undefined;
+  readonly models?: Models | undefined;
+} {
+  const problems: string[] = [];
+  const read = <T>({ kind, env }: Option<T> & { readonly env: string }): T | undefined => {
+    const given = environment[env]?.trim() ?? "";
+    const value = given === "" ? undefined : kind.parse(given);
+    if (value?.kind === "wrong") problems.push(`${env} ${value.problem}.`);
+    return value?.kind === "value" ? value.value : undefined;
+  };
+  const { models, providerBaseUrl, providerApiKey, providerType, providerWireApi } = modelOptions;
+  const { providerTokenCommand } = modelOptions;
+  const baseUrl = read(providerBaseUrl);
+  const hasServer = baseUrl !== undefined;
+  const { provider, problems: wrong } = readProvider(
+    {
+      baseUrl,
+      apiKey: hasServer ? read(providerApiKey) : undefined,
+      tokenCommand: hasServer ? read(providerTokenCommand) : undefined,
+      type: read(providerType),
+      wireApi: read(providerWireApi),
+    },
+    (option) => `AGENT_JOBS_${option.toUpperCase().replaceAll("-", "_")}`,
+    { folder: ".", environment },
+  );
+  const named = read(models);
+  problems.push(...wrong);
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  return { provider, models: named };
 }
 
 /** Describes the problem of a model server's address, as a phrase that follows its name. Never quotes it, because it may contain a key. */

@@ -6,6 +6,7 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { OutputChecks, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, ProviderSettings } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
+import { failedChecksText, type FailedCheck } from "../events/failed-checks.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { version } from "../generated/version.ts";
@@ -58,6 +59,7 @@ export interface Run extends FlowInputs {
   readonly change?: JobChange | undefined;
   readonly conversation?: JobConversation | undefined;
   readonly instructions?: Instructions | undefined;
+  readonly failedChecks?: readonly FailedCheck[] | undefined;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly memory?: PlannedMemory | undefined;
@@ -129,6 +131,7 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
       ...ofConversation.values,
       ...inputValues(inputs),
       ...defined({ memory: memory && memoryForPrompt(memory) }),
+      "failed-checks": host.redactor.text(failedChecksText(run.failedChecks)),
     },
     resultChecks: resultChecks(entry),
     outputChecks: outputChecks(

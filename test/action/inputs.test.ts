@@ -138,7 +138,7 @@ describe("the inputs", () => {
         "allowed-bots": "*[bot]",
       }).toSorted(),
       [
-        "The input `entry` is required.",
+        "One of `entry`, `prompt` and `prompt-file` is required.",
         "`user-input` and `user-input-file` can't be used together.",
         '`models`: the line "driving=" must be the id of a model, or category=id, for example driving=gpt-5-mini.',
         '`models`: the line "x=2" names the category "x" twice.',

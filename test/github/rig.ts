@@ -8,6 +8,7 @@ import { createGithubApi } from "../../src/github/github-api.ts";
 import { createGithubPort } from "../../src/github/github-port.ts";
 import { deliver } from "../../src/github/deliver.ts";
 import type { Delivery } from "../../src/github/delivery.ts";
+import { lineDigest } from "../../src/outputs/check-finding.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
 
 export const head = "a".repeat(40);
@@ -42,12 +43,17 @@ export const finding = (name: string, line: number): Finding => ({
   message: `${name} is wrong.`,
   task: "review",
   fingerprint: name,
+  lineDigest: lineDigest(name),
 });
 export const one = finding("one", 2);
 const diff = { "src/a.ts": "@@ -1,2 +1,4 @@\n one\n+two\n+three\n four" };
 
 export interface Run {
   readonly findings?: readonly Finding[];
+  /** Key → reason. */
+  readonly resolved?: Readonly<Record<string, string>>;
+  /** Key → message. */
+  readonly replies?: Readonly<Record<string, string>>;
   readonly proposals?: readonly Proposal[];
   readonly outcome?: RunOutcome;
   readonly origin?: Partial<Origin>;
@@ -84,6 +90,12 @@ export async function delivered(
   const view = createRunView();
   const events: readonly RunEventBody[] = [
     ...findings.map((finding) => ({ type: "finding.reported", work, finding }) as const),
+    ...Object.entries(run.resolved ?? {}).map(
+      ([key, reason]) => ({ type: "finding.resolved", work, finding: key, reason }) as const,
+    ),
+    ...Object.entries(run.replies ?? {}).map(
+      ([key, message]) => ({ type: "reply.given", work, finding: key, message }) as const,
+    ),
     ...(run.verdict ? [{ type: "verdict.given", work, verdict: run.verdict } as const] : []),
     ...(run.refused ?? []).map((reason) => {
       const refused = { kind: "finding", reason } as const;

@@ -5,7 +5,7 @@ import { parseDocument } from "yaml";
 
 export const root = new URL("../../../", import.meta.url);
 
-export const templates = ["review", "nightly", "triage", "release-notes"] as const;
+export const templates = ["review", "fix-ci", "nightly", "triage", "release-notes"] as const;
 
 export interface Recipe {
   /** The page, and the name of the workflow or else its place on the page. */

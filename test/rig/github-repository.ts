@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { GithubBranch, type BranchOptions } from "./github-branch.ts";
 import { GithubChecks, type Refusal } from "./github-checks.ts";
+import type { GithubRuns } from "./github-runs.ts";
 import { GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
@@ -55,6 +56,8 @@ const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Per
 ];
 
 export interface RepositoryOptions extends BranchOptions {
+  /** Its workflow runs. Default: none is known. */
+  readonly runs?: GithubRuns;
   readonly head: string;
   /** Default: 1001, that of the repository itself. */
   readonly headRepository?: number;
@@ -157,6 +160,8 @@ export class GithubRepository {
     const broken = this.#options.breaks?.(call);
     if (broken?.isDone === true) this.#do(call);
     if (broken !== undefined) return { answer: { message: "scripted" }, ...broken };
+    const ofRuns = this.#options.runs?.answer(call.path);
+    if (ofRuns !== undefined) return ofRuns;
     const answer = this.#do(call);
     if (answer === "exists")
       return { status: 422, answer: { message: "Reference already exists" } };
@@ -326,16 +331,19 @@ export class GithubRepository {
   #review(body: Readonly<Record<string, unknown>>, made: object): object {
     const states = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED" } as const;
     const state = Object.entries(states).find(([event]) => event === body["event"])?.[1];
-    if (state !== undefined && String(body["body"]) === "")
+    const comments = Object(body["comments"] ?? []);
+    const text = typeof body["body"] === "string" ? body["body"] : "";
+    // GitHub takes a review without a text only if it approves, or has comments and asks for nothing.
+    if (text === "" && state !== "APPROVED" && (state !== undefined || comments.length === 0))
       return { refused: 422, message: "body is required" } satisfies Refusal;
     this.reviews.push({
       id: (this.#ids += 1),
-      body: String(body["body"]),
+      body: text,
       author: this.me,
       head: String(body["commit_id"]),
       state: state ?? "COMMENTED",
     });
-    this.conversation.add(Object(body["comments"] ?? []));
+    this.conversation.add(comments);
     return made;
   }
 

@@ -6,18 +6,22 @@ export const inputOptions = {
   prompt: {
     kind: kind.filled,
     help: "A prompt, in place of an entry: a job of one task, which only reads.",
+    input:
+      "A prompt, in place of `entry`: a job of one task, which only reads. `job` names it (default: the id of the workflow's job).",
+    risk: "text of an event that is inserted with `${{ }}` becomes an instruction. Insert `$user-input`, and pass such text as `user-input`.",
     group: "Input",
     page: "cli.md#a-prompt",
     flag: "--prompt <text>",
     conflicts: "promptFile",
-    on: ["run"],
+    on: ["run", "action"],
   },
   promptFile: {
     kind: kind.filled,
     help: "The file of such a prompt.",
+    input: "The file of such a prompt. It is read as `entry` is.",
     group: "Input",
     flag: "--prompt-file <path>",
-    on: ["run"],
+    on: ["run", "action"],
   },
   outputs: {
     kind: kind.filled,
@@ -25,7 +29,7 @@ export const inputOptions = {
     group: "Input",
     page: "outputs.md",
     flag: "--outputs <yaml>",
-    on: ["run"],
+    on: ["run", "action"],
   },
   userInput: {
     kind: kind.text,
