@@ -20,7 +20,7 @@ import { deliveriesText, outputsOf as outputsOfRun } from "../github/step-output
 import { sayLine, type Outputs } from "./github.ts";
 import { legOf } from "./leg.ts";
 import { outputsOfPlan } from "./journals.ts";
-import { apiOf, centralFiles, type Paths, type Setting } from "./preparation.ts";
+import { apiOf, centralFiles, deliveryApiOf, type Paths, type Setting } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 
 /** Where the run belongs. The API is only asked if the job publishes something there, and never by a rehearsal. */
@@ -73,7 +73,7 @@ async function deliveriesOf(
   const staged = rehearse !== undefined || setting.inputs.staged;
   const port =
     rehearse === undefined
-      ? createGithubPort(apiOf(setting).api, origin.repository, redact)
+      ? createGithubPort(deliveryApiOf(setting), origin.repository, redact)
       : offlinePort(origin);
   return deliver(about, port, { staged, clock: systemClock });
 }
@@ -95,6 +95,7 @@ export async function deliverFromJournal(
       staged: inputs.staged,
       environment,
       api,
+      deliveryApi: deliveryApiOf(setting),
       redact,
     });
     const outputs = outputsOfRun(view, { result: "success", reason: "", deliveries });

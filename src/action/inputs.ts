@@ -51,6 +51,10 @@ export const inputTable = {
     kind: text,
     help: "Reads an entry of another repository: `contents: read` there. Default: the step's token.",
   },
+  deliveryToken: {
+    kind: text,
+    help: "Writes on GitHub what the job publishes, and does nothing else: the token of a GitHub App, so that checks start on what is pushed or opened. Default: the step's token.",
+  },
   job: {
     kind: text,
     help: "The job to run. May be omitted if the entry has only one.",
@@ -122,7 +126,7 @@ export const inputTable = {
   },
   onCommand: {
     kind: word,
-    help: "On `issue_comment`: runs only for a new comment whose first word is this command, such as `/review`, by a user who may start an agent. The rest of its line is `$user-input`, unless that is empty. The comment gets 👀, which needs `issues: write` or `pull-requests: write`. Any other comment is skipped. Other events run as always.",
+    help: "On `issue_comment`: runs only for this command, such as `/review`. The rest of its line, if there is one, is `$user-input`. The comment gets 👀, which needs `issues: write` or `pull-requests: write`.",
   },
   onRefused: {
     kind: choice(["fail", "skip"]),
@@ -306,8 +310,9 @@ function rehearsalsIn(given: string): {
 
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
-  const inputs = ["github-token", "entry-token", "provider-api-key"];
-  return [...inputs.map(inputVariable), "GITHUB_TOKEN", optionTable.providerApiKey.env]
+  const inputs = Object.keys(inputTable).map(kebab);
+  const secrets = inputs.filter((name) => /-(?:token|key)$/.test(name)).map(inputVariable);
+  return [...secrets, "GITHUB_TOKEN", optionTable.providerApiKey.env]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
 }

@@ -105,6 +105,11 @@ export function centralFiles(setting: Setting): CentralFiles | undefined {
   return central && filesOfCentral(apiOf(setting, entryToken).api, central, asInput("entry-token"));
 }
 
+/** With the token that writes on GitHub. What it has written, only it finds again. */
+export function deliveryApiOf(setting: Setting) {
+  return apiOf(setting, setting.inputs.deliveryToken).api;
+}
+
 export function apiOf({ environment, inputs, core, signal }: Setting, other?: string) {
   // A token for models may lack the permission to look up users.
   const builtIn = environment["GITHUB_TOKEN"];

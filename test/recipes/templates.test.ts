@@ -41,7 +41,7 @@ async function write(name: Template): Promise<Record<string, string>> {
   const { stdout } = await cliExits(0, ["init", name, "--workflow"], { cwd });
   assert.match(
     stdout,
-    /^1 passed, 0 failed\nNext:\n {2}npx agent-jobs rehearse .*\n.+\n {2}git add \.github && git commit -m .*\n$/m,
+    /^[13] passed, 0 failed\nNext:\n {2}npx agent-jobs rehearse .*\n.+\n {2}git add \.github && git commit -m .*\n$/m,
   );
   const folder = join(cwd, ".github");
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -376,6 +376,8 @@ describe("a template", { timeout: 300_000 }, () => {
     assert.deepEqual(Object.keys(others).toSorted(), [
       ".github/agent-jobs/prompts/merge.md",
       ".github/agent-jobs/prompts/review.md",
+      ".github/agent-jobs/review-2.rehearsal.yml",
+      ".github/agent-jobs/review-3.rehearsal.yml",
       ".github/agent-jobs/review.rehearsal.yml",
       ".github/agent-jobs/review.yml",
     ]);

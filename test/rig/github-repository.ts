@@ -40,6 +40,8 @@ export interface Call {
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+  /** The header. */
+  readonly authorization?: string | undefined;
 }
 
 type Permission = "checks" | "contents" | "issues" | "pull-requests";
@@ -129,7 +131,8 @@ export class GithubRepository {
         const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
         const path = decodeURIComponent(incoming.url ?? "");
         repository.tokens.add(incoming.headers.authorization);
-        const call = { method: incoming.method ?? "", path, body };
+        const { authorization } = incoming.headers;
+        const call = { method: incoming.method ?? "", path, body, authorization };
         const { status, answer, headers } = repository.#answer(call);
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(JSON.stringify(answer));

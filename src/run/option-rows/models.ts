@@ -54,10 +54,10 @@ export const modelOptions = {
   },
   providerTokenCommand: {
     kind: kind.filled,
-    help: "A command for bash that prints the key of the model server. It runs again before the key expires.",
+    help: "A command for bash that prints the key, also when it expires.",
     input:
-      "A command for bash that prints the key of the model server, such as an exchange of an OIDC token. It runs with the environment of the step, outside of any sandbox, and again before the key expires.",
-    risk: "it must not run files of the checkout.",
+      "A command for bash that prints the key of the model server, with the environment of the step, such as the exchange of an OIDC token. It runs again before the key expires.",
+    risk: "it runs outside of any sandbox.",
     group: "Models",
     flag: "--provider-token-command <command>",
     env: "AGENT_JOBS_PROVIDER_TOKEN_COMMAND",
