@@ -55,6 +55,9 @@ async function conversationOf(
   for (const thread of (await threadsOf(graphql, number)).toReversed()) {
     const marker = ours(thread.first, "finding");
     if (marker?.key === undefined) continue;
+    // Of several with the same, an open one counts, or else the newest.
+    const other = threads.get(marker.key)?.thread;
+    if (other?.isResolved === false && thread.isResolved) continue;
     threads.set(marker.key, { thread, key: marker.key, marker });
     if (marker.head !== undefined) heads.add(marker.head);
     if (thread.first.isOurs) lastReviewedHead = marker.reviewed ?? lastReviewedHead;
