@@ -41,6 +41,21 @@ describe("findings.review: request-changes", () => {
       assert.deepEqual(decisions(repository), expected);
     });
 
+  it("asks for nothing because of a finding that is dismissed or held back", async (t) => {
+    const repository = await start(t);
+    const quietAfter = { rounds: 1, severity: "error" } as const;
+    const outputs: Outputs = { findings: { ...asks.findings, quietAfter, failOn: "warning" } };
+    await delivered(repository, {
+      outputs: { findings: { review: "comment" } },
+      findings: [error],
+    });
+    repository.conversation.close(repository.threads[0], "maintainer");
+    repository.head = "b".repeat(40);
+    const origin = { ...next, head: repository.head };
+    await delivered(repository, { outputs, findings: [error, warning], origin });
+    assert.deepEqual(decisions(repository), []);
+  });
+
   it("asks once while findings are open, and withdraws when they are closed", async (t) => {
     const repository = await start(t);
     await delivered(repository, { outputs: asks, findings: [error] });
