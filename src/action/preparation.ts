@@ -28,6 +28,7 @@ import { legOf } from "./leg.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "../github/trust.ts";
+import { withKeysTold } from "../run/options-provider.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 
 export interface Setting {
@@ -381,7 +382,7 @@ export function runOptions(
     leg,
     isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
-    provider,
+    ...withKeysTold({ provider }, (key) => setting.core.setSecret(key)),
     honorExpectations: rehearse !== undefined,
     gitHubToken: provider === undefined ? gitHubToken : undefined,
   };
