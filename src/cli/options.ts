@@ -154,6 +154,22 @@ export const options = {
       "report.html",
     ),
   },
+  history: {
+    workflow: row(
+      "--workflow <file>",
+      "Reads the journals that the latest runs of this GitHub workflow left as artifacts.",
+      text,
+    ),
+    repository: row("--repository <owner/name>", "With `--workflow`: its repository.", text, {
+      env: "GITHUB_REPOSITORY",
+    }),
+    runs: row("--runs <n>", "With `--workflow`: how many runs, at most 100.", count, {
+      without: { cli: "30" },
+    }),
+    compare: row("--compare <a..b>", "Compares two runs, by the beginning of their ids.", text),
+    html: row("--html <file>", "Also writes the runs as an HTML report.", text),
+    ...forPrograms,
+  },
   rehearse: {
     test: row(
       "-t, --test <pattern>",

@@ -163,6 +163,15 @@ Examples:
       end(await (await import("./report.ts")).report(journals, given, io)),
     );
 
+  command("history")
+    .argument("[journal...]", "journals, and folders of journals (*.jsonl)")
+    .description(
+      "show what earlier runs cost and took, which tasks are flaky, what became of findings",
+    )
+    .action(async (journals: string[], given: OptionsOf<"history">) =>
+      end(await (await import("./history.ts")).history(journals, given, io)),
+    );
+
   command("rehearse")
     .argument(
       "[rehearsal...]",
