@@ -159,13 +159,13 @@ export async function trustedSources(
       sayLine(core, `Event: trusted, ${decision.reason}.`);
       break;
     case "skipped":
-      throw new Stop("skipped", [decision.reason]);
+      throw new Stop("skipped", [decision.reason], true);
     case "refused": {
       // Anybody may write a command, and a failed run would be visible for everybody.
       const isVain = setting.command !== undefined && decision.onlyStrangers === true;
       const { unattended } = decision;
       const onRefused = isVain ? "skip" : (inputs.onRefused ?? (unattended ? "skip" : "fail"));
-      throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason]);
+      throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason], true);
     }
     case "limited":
       sayLine(core, "Event: not trusted. The job runs only if it can do no harm.");

@@ -142,9 +142,17 @@ class EntryChecker {
     }
   }
 
-  /** A finding that is dropped can't fail the step. */
-  #checkSeverities({ findings }: Salvaged<Outputs> = {}, path: Path): void {
-    const { minSeverity, failOn } = findings ?? {};
+  /** A finding that is dropped can't fail the step, and a comment that there is none of shows no progress. */
+  #checkOutputs({ findings, report }: Salvaged<Outputs> = {}, path: Path): void {
+    if (report?.progress === true && report.comment === undefined)
+      this.#problems.add([...path, "outputs", "report", "progress"], "Needs `comment: sticky`.");
+    const { minSeverity, failOn, review } = findings ?? {};
+    for (const name of ["since", "quietAfter"] as const)
+      if (findings?.[name] !== undefined && review === undefined && report?.comment === undefined)
+        this.#problems.add(
+          [...path, "outputs", "findings", name],
+          "Needs `findings.review` or `report.comment`, which remember what was reviewed.",
+        );
     if (minSeverity === undefined || failOn === undefined || failOn === "never") return;
     if (severities.indexOf(minSeverity) <= severities.indexOf(failOn)) return;
     const reason = `Must not be above failOn, which is ${JSON.stringify(failOn)}: findings below minSeverity are dropped, and never fail the step.`;
@@ -153,9 +161,9 @@ class EntryChecker {
 
   /** After the places, which say what a job needs. */
   checkJobs(): void {
-    this.#checkSeverities(this.#entry.outputs, []);
+    this.#checkOutputs(this.#entry.outputs, []);
     for (const [name, job] of Object.entries(this.#entry.jobs ?? {})) {
-      this.#checkSeverities(job?.outputs, ["jobs", name]);
+      this.#checkOutputs(job?.outputs, ["jobs", name]);
       const path = ["jobs", name, "requireUserInput"];
       const need = this.#needs.get(name);
       if (job?.requireUserInput === false && need !== undefined)
