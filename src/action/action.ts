@@ -245,7 +245,7 @@ class Step {
         this.#warn(judgement.warning);
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
       const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
-      await live?.end(liveEnd(end.outputs));
+      await live?.end(liveEnd(end.outputs, deliveries));
       sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
       return ending;
     } finally {

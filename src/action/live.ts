@@ -7,6 +7,7 @@ import { origin as originShape, outputs as outputsShape } from "../events/output
 import type { Origin } from "../events/output-shapes.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Conclusion } from "../github/check-port.ts";
+import type { Delivery } from "../github/delivery.ts";
 import { filesOfBase } from "../github/commit-files.ts";
 import { at, payloadOf, sameRepository, sha } from "../github/webhook-event.ts";
 import { createGithubApi } from "../github/github-api.ts";
@@ -96,11 +97,16 @@ export class Live {
   }
 }
 
-/** By the result of the step, or by why it fails although its job succeeded. */
-export function liveEnd({ result, reason }: Pick<Outputs, "result" | "reason">): End {
+/** By the result of the step, or by why it fails although its job succeeded. Else the reason is why nothing was delivered. */
+export function liveEnd(
+  { result, reason }: Pick<Outputs, "result" | "reason">,
+  deliveries: readonly Delivery[] = [],
+): End {
   const conclusion = conclusions[result] ?? "failure";
-  const isRejected = conclusion === "success" && reason !== "";
-  return { conclusion: isRejected ? "failure" : conclusion, reason };
+  if (reason !== "")
+    return { conclusion: conclusion === "success" ? "failure" : conclusion, reason };
+  const undelivered = deliveries.find(({ what }) => what === "everything");
+  return { conclusion, reason: undelivered?.reason ?? "" };
 }
 
 const conclusions: Readonly<Record<string, Conclusion>> = {

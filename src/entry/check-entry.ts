@@ -153,7 +153,13 @@ class EntryChecker {
   #checkOutputs({ findings, report }: Salvaged<Outputs> = {}, path: Path): void {
     if (report?.progress === true && report.comment === undefined)
       this.#problems.add([...path, "outputs", "report", "progress"], "Needs `comment: sticky`.");
-    const { minSeverity, failOn } = findings ?? {};
+    const { minSeverity, failOn, review } = findings ?? {};
+    for (const name of ["since", "quietAfter"] as const)
+      if (findings?.[name] !== undefined && review === undefined && report?.comment === undefined)
+        this.#problems.add(
+          [...path, "outputs", "findings", name],
+          "Needs `findings.review` or `report.comment`, which remember what was reviewed.",
+        );
     if (minSeverity === undefined || failOn === undefined || failOn === "never") return;
     if (severities.indexOf(minSeverity) <= severities.indexOf(failOn)) return;
     const reason = `Must not be above failOn, which is ${JSON.stringify(failOn)}: findings below minSeverity are dropped, and never fail the step.`;
