@@ -6,10 +6,12 @@ import type { RunView } from "../events/view.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { originOf } from "../github/origin.ts";
+import type { GithubApi } from "../github/github-api.ts";
 import { createGithubPort } from "../github/github-port.ts";
 import { asksForDelivery, deliver } from "../github/deliver.ts";
-import { skipped, type Delivery } from "../github/delivery.ts";
+import { skipped, type Delivery, type DeliveryOptions } from "../github/delivery.ts";
 import { offlinePort } from "../github/github-port.ts";
+import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { annotate, reasonAnnotations } from "../github/annotations.ts";
 import { deliveryLine, refusedOf } from "../github/deliveries.ts";
@@ -18,7 +20,7 @@ import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import { deliveriesText, outputsOf as outputsOfRun } from "../github/step-outputs.ts";
 import { sayLine, type Outputs } from "./github.ts";
-import { legOf } from "./leg.ts";
+import { legNameOf, legOf } from "./leg.ts";
 import { outputsOfPlan } from "./journals.ts";
 import { apiOf, centralFiles, deliveryApiOf, type Paths, type Setting } from "./preparation.ts";
 import { Stop } from "./stop.ts";
@@ -28,10 +30,22 @@ export async function originOfRun(
   setting: Setting,
   { entry, jobName }: PreparedRun,
 ): Promise<Origin | undefined> {
-  const { inputs, environment } = setting;
-  const asks = inputs.rehearse === undefined && asksForDelivery(outputsOf(entry, jobName) ?? {});
-  const origin = await originOf(environment, asks ? apiOf(setting).api : undefined);
-  return origin && { ...origin, leg: legOf(environment, inputs) };
+  const asks = setting.inputs.rehearse === undefined;
+  const publishes = asksForDelivery(outputsOf(entry, jobName) ?? {});
+  return originOfStep(setting, asks && publishes ? apiOf(setting).api : undefined);
+}
+
+export async function originOfStep(
+  { environment, inputs }: Setting,
+  api?: GithubApi,
+): Promise<Origin | undefined> {
+  const origin = await originOf(environment, api);
+  const legName = legNameOf(inputs);
+  return origin && { ...origin, leg: legOf(environment, inputs), ...defined({ legName }) };
+}
+
+interface Handing extends Pick<DeliveryOptions, "checkId" | "faults"> {
+  readonly redact: (text: string) => string;
 }
 
 /** Publishes a run. A plan and a shard never get as far as GitHub, whatever they ran: their merge delivers for them. */
@@ -40,7 +54,7 @@ export async function handOn(
   paths: Paths,
   prepared: PreparedRun,
   report: RunReport,
-  redact: (text: string) => string,
+  handing: Handing,
 ): Promise<{ readonly handedOn: Partial<Outputs>; readonly deliveries: readonly Delivery[] }> {
   const { journal } = paths;
   const { mode, shard } = setting.inputs;
@@ -52,7 +66,7 @@ export async function handOn(
     return { handedOn: { ...outputs, ...more }, deliveries: [] };
   }
   if (shard !== undefined) return { handedOn: outputs, deliveries: [] };
-  const deliveries = await deliveriesOf(setting, paths, prepared, report.view, redact);
+  const deliveries = await deliveriesOf(setting, paths, prepared, report.view, handing);
   return { handedOn: { ...outputs, deliveries: deliveriesText(deliveries) }, deliveries };
 }
 
@@ -61,7 +75,7 @@ async function deliveriesOf(
   { entry: path, rehearse }: Paths,
   { entry: loaded, jobName: job }: PreparedRun,
   view: RunView,
-  redact: (text: string) => string,
+  { redact, checkId, faults }: Handing,
 ): Promise<readonly Delivery[]> {
   const outputs = outputsOf(loaded, job) ?? {};
   const origin = view.plan?.origin;
@@ -75,7 +89,7 @@ async function deliveriesOf(
     rehearse === undefined
       ? createGithubPort(deliveryApiOf(setting), origin.repository, redact)
       : offlinePort(origin);
-  return deliver(about, port, { staged, clock: systemClock });
+  return deliver(about, port, { staged, checkId, faults, clock: systemClock });
 }
 
 export async function deliverFromJournal(

@@ -1,4 +1,5 @@
 /** The inputs of the action. This is the only file of the room that reads the environment. */
+import { tmpdir } from "node:os";
 import {
   choice,
   count,
@@ -16,6 +17,7 @@ import {
 import { kebab, optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
+import { isText } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
@@ -124,7 +126,7 @@ export const inputTable = {
   },
   onCommand: {
     kind: word,
-    help: "On `issue_comment`: runs only for a new comment whose first word is this command, such as `/review`, by a user who may start an agent. The rest of its line is `$user-input`, unless that is empty. The comment gets 👀, which needs `issues: write` or `pull-requests: write`. Any other comment is skipped. Other events run as always.",
+    help: "On `issue_comment`: runs only for this command, such as `/review`. The rest of its line, if there is one, is `$user-input`. The comment gets 👀, which needs `issues: write` or `pull-requests: write`.",
   },
   onRefused: {
     kind: choice(["fail", "skip"]),
@@ -248,12 +250,22 @@ function readInput(
 
 function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
-  const given = present(environment[inputVariable("provider-api-key")]);
+  const { providerTokenCommand } = raw;
   const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
+  const given = (name: string): string | undefined => present(environment[inputVariable(name)]);
+  // A key of the environment may be there for other steps.
+  const hasServer = baseUrl !== undefined;
   const { provider, problems: wrong } = readProvider(
-    // A key of the environment may be there for other steps.
-    { baseUrl, apiKey: baseUrl === undefined ? given : apiKey, type, wireApi },
+    {
+      baseUrl,
+      apiKey: hasServer ? apiKey : given("provider-api-key"),
+      tokenCommand: hasServer ? providerTokenCommand : given("provider-token-command"),
+      type,
+      wireApi,
+    },
     asInput,
+    // A relative path in the command names no file of the checkout.
+    { folder: environment["RUNNER_TEMP"] || tmpdir(), environment },
   );
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);
@@ -317,7 +329,9 @@ export function modelAccess(
 ): string {
   if (rehearse !== undefined) return "played by the rehearsal, without a token";
   if (provider !== undefined) {
-    const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";
+    const { apiKey } = provider;
+    const input = asInput(`provider-${isText(apiKey) ? "api-key" : "token-command"}`);
+    const key = apiKey === undefined ? "without a key" : `with ${input}`;
     const where = new URL(provider.baseUrl).origin;
     return `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`;
   }

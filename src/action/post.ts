@@ -1,7 +1,8 @@
 /** The `post` step of `action.yml`: runs after every main step, also after one that was killed. */
 import { endMarkedProcesses, processesMarked } from "../platform/processes.ts";
 import { reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
-import { isMark, MARK_STATE, runnerCore } from "./runner-core.ts";
+import { processEnvironment } from "../platform/environment.ts";
+import { isMark, LIVE_STATE, MARK_STATE, runnerCore } from "./runner-core.ts";
 
 // Processes that the run has left are ended, whether or not anyone reads about it.
 process.stdout.on("error", () => {});
@@ -16,4 +17,8 @@ if (isMark(mark)) {
       ? "The run left no processes."
       : `Ended ${left.length} processes that the run left behind.`,
   );
+}
+if (runnerCore.getState(LIVE_STATE) !== "") {
+  const { endKilled } = await import("./live.ts");
+  await endKilled(runnerCore, processEnvironment());
 }

@@ -19,6 +19,8 @@ import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 const mostFindings = 100;
 /** In a thread, the latest ones. */
 const mostReplies = 10;
+/** Whoever comments costs a request. */
+const mostAuthors = 50;
 const longestText = 2_000;
 /** Characters of all texts together. */
 const longestConversation = 60_000;
@@ -81,7 +83,9 @@ async function conversationOf(
   const left = all.length - chosen.length;
   const notes = [
     left === 0 ? "" : `${plural(left, "earlier finding")} of ${all.length} are not listed.`,
-    reading.isCut ? "Long texts are shortened, and of long threads only the end is listed." : "",
+    reading.isCut
+      ? "Long texts are shortened, and of long conversations only a part is listed."
+      : "",
   ].filter((note) => note !== "");
   return {
     findings,
@@ -105,6 +109,7 @@ interface OwnThread {
 class Reading {
   readonly #facts: ThreadFacts;
   readonly #ours: Ours;
+  readonly #authors = new Set<string>();
   #room = longestConversation;
   isCut = false;
 
@@ -146,7 +151,7 @@ class Reading {
     for (const reply of replies) {
       const { author, isBot, isOurs } = reply;
       const isPerson = author !== undefined && !isBot && !isOurs;
-      if (isOwn(reply) || (isPerson && (await this.#facts.canWrite(author)))) found.push(reply);
+      if (isOwn(reply) || (isPerson && (await this.#canWrite(author)))) found.push(reply);
     }
     if (found.length > mostReplies) this.isCut = true;
     return found.slice(-mostReplies).map((reply) => ({
@@ -155,6 +160,15 @@ class Reading {
         ? { text: this.#fitting(contentOf(reply.body)), own: true }
         : { text: this.#fitting(reply.body) }),
     }));
+  }
+
+  async #canWrite(author: string): Promise<boolean> {
+    if (!this.#authors.has(author) && this.#authors.size >= mostAuthors) {
+      this.isCut = true;
+      return false;
+    }
+    this.#authors.add(author);
+    return this.#facts.canWrite(author);
   }
 
   #fitting(text: string): string {

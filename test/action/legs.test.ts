@@ -114,7 +114,7 @@ const untried = [
 const ofParts = ["mode", "shards", "shard", "journals", "on-missing"];
 /** Limits, keys, trust, and what is done with the results. */
 const others =
-  "outputs on-command staged from-journal journal-digest env output-dir resume rerun max-parallel github-token entry-token delivery-token provider-api-key runtime-path in-place record journal summary annotations fail-on allowed-bots allowed-users on-refused allow-untrusted timeout-minutes".split(
+  "outputs on-command staged from-journal journal-digest env output-dir resume rerun max-parallel github-token entry-token delivery-token provider-api-key provider-token-command runtime-path in-place record journal summary annotations fail-on allowed-bots allowed-users on-refused allow-untrusted timeout-minutes".split(
     " ",
   );
 

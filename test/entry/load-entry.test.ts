@@ -59,6 +59,25 @@ describe("loadEntry", () => {
     ]);
   });
 
+  it("takes no progress of a report without the comment that shows it", () => {
+    const of = (report: object): string[] =>
+      linesOf(JSON.stringify(entryWith({ outputs: { report } })), "a.json");
+    assert.deepEqual(of({ comment: "sticky", progress: true }), []);
+    assert.match(
+      of({ progress: true }).join(),
+      /outputs\.report\.progress: Needs `comment: sticky`\.$/,
+    );
+  });
+
+  it("takes no option about later pushes without anything that remembers the earlier ones", () => {
+    const of = (outputs: object): string =>
+      linesOf(JSON.stringify(entryWith({ outputs })), "a.json").join("\n");
+    const findings = { since: "last-review", quietAfter: { rounds: 2 } };
+    assert.equal(of({ findings: { ...findings, review: "comment" } }), "");
+    assert.equal(of({ findings, report: { comment: "sticky" } }), "");
+    assert.match(of({ findings }), /findings\.since: Needs [^]*findings\.quietAfter: Needs /);
+  });
+
   it("reports an unknown field at its name, also if its value is a block below it", () => {
     const text = yaml
       .replace("jobs:", "jbos:\n  - a\njobs:")

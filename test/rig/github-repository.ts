@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { GithubBranch, type BranchOptions } from "./github-branch.ts";
 import { GithubChecks, type Refusal } from "./github-checks.ts";
 import type { GithubRuns } from "./github-runs.ts";
-import { GithubThreads } from "./github-threads.ts";
+import { authorOf, GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
 interface Comment {
@@ -383,6 +383,7 @@ export class GithubRepository {
         body,
         isMinimized,
         ...viewer(author),
+        author: authorOf(author),
       })),
     );
     const reviews = page(
