@@ -67,9 +67,13 @@ import { errorMessage, systemFault } from "../platform/system-error.ts";
 
 export async function runAction(cancellation: Cancellation): Promise<Ending> {
   const environment = readEnvironment();
-  const core = runnerCore;
-  for (const secret of secretInputs(environment)) core.setSecret(secret);
-  const redactor = createRedactor([...knownSecrets({ environment }), ...secretInputs(environment)]);
+  const redactor = createRedactor(knownSecrets({ environment }));
+  const setSecret = (secret: string): void => {
+    runnerCore.setSecret(secret);
+    redactor.addSecret(secret);
+  };
+  const core = { ...runnerCore, setSecret };
+  for (const secret of secretInputs(environment)) setSecret(secret);
   const step = new Step(environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
   // Node would print it without escaping it.
