@@ -74,7 +74,9 @@ jobs: { j: { work: { kind: Ref, taskId: a, modelOverride: { category: other } } 
   async function check(t: TestContext, listed: readonly string[]): Promise<CliResult> {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": named });
     const server = await modelServer(t, () => ({ text: "" }), { models: listed });
-    return runCli(["validate", "e.yml", "--provider-base-url", server.baseUrl], { cwd });
+    return runCli(["validate", "e.yml", "--check-models", "--provider-base-url", server.baseUrl], {
+      cwd,
+    });
   }
 
   it("reports the models that it doesn't offer", async (t) => {
