@@ -200,13 +200,12 @@ const files: readonly (readonly [string, string])[] = [
     entry(`{ kind: Loop, body: ${a}, preCondition: [a] }`),
     "Must have at least 2 elements. (write [true, …] or [false, …]: the outcome that goes on)",
   ],
-  [entry("{ kind: Seq, works: [a, x.wf.md] }"), `not the text "a". (write ${a})`],
   [
     entry("{ kind: Seq, works: [x.wf.md] }"),
-    'not the text "x.wf.md". (write { kind: Flow, file: x.wf.md })',
+    'There is no task "x.wf.md". (write { kind: Flow, file: x.wf.md })',
   ],
   [entry("{ kind: Par, works: a }"), 'not the text "a". (write ["a"])'],
-  [entry("[a, a]"), "not a list. (write { kind: Seq, works: […] })"],
+  [entry("[a, []]"), "Must have at least one element."],
   [
     entry("{ Seq: [a] }"),
     "This field is required. (write Ref, Flow, Run, Seq, Par, Loop, Alt or Each)",
