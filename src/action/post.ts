@@ -19,6 +19,6 @@ if (isMark(mark)) {
   );
 }
 if (runnerCore.getState(LIVE_STATE) !== "") {
-  const { endKilled } = await import("./live.ts");
+  const { endKilled } = await import("./shown-job.ts");
   await endKilled(runnerCore, processEnvironment());
 }
