@@ -30,7 +30,11 @@ const bundles = {
     const post = await bundleByNcc("src/action/post.js");
     const texts = licensesOf(await packagesInTexts());
     main.set("licenses.txt", `${main.get("licenses.txt")}\n\n${texts}`);
-    return new Map([...main, ...[...post].map(([name, text]) => [`post/${name}`, text])]);
+    return new Map([
+      ...main,
+      ...mainsOfFamily(),
+      ...[...post].map(([name, text]) => [`post/${name}`, text]),
+    ]);
   },
   // The command line and the library share most of their code, so they share its files.
   cli: async () => {
@@ -57,6 +61,18 @@ for (const name of positionals.length === 0 ? ["action", "cli", "web"] : positio
   const folder = join(values.out, "dist", name);
   if (values.check) check(name, files, folder);
   else publish(files, folder);
+}
+
+/** The main files of the actions: they share the bundle, and each says which action it starts. */
+function mainsOfFamily() {
+  const folder = join(compiled, "src/action/mains");
+  return fs
+    .readdirSync(folder)
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => {
+      const text = fs.readFileSync(join(folder, name), "utf8");
+      return [name, text.replace("../main.js", "./index.js").replace(/\n\/\/# source.*/, "")];
+    });
 }
 
 /** An entry point of the action, with a chunk for each module that is imported on demand. */

@@ -1,9 +1,10 @@
-/** The inputs of the action. This is the only file of the room that reads the environment. */
+/** The inputs of the actions. This is the only file of the room that reads the environment. */
+import { named, type Named } from "../run/option-assignments.ts";
 import {
   choice,
   count,
   flag,
-  linesOf,
+  limits,
   logins,
   paths,
   shard,
@@ -12,14 +13,28 @@ import {
   type Kind,
   type Repeated,
 } from "../run/option-kinds.ts";
-import { kebab, optionsOn, type Option, type Value } from "../run/option-table.ts";
+import { kebab, optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
+import { isWorkflowFile } from "../run/workflow-files.ts";
 import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { Stop } from "./stop.ts";
 
-export const asInput: WriteName = (name) => `\`${name}\``;
+/** Options of a run that are other inputs here, or variables of the environment. */
+const otherNames: Readonly<Record<string, string>> = {
+  answer: "inputs",
+  input: "inputs",
+  param: "inputs",
+  "provider-type": "AGENT_JOBS_PROVIDER_TYPE",
+  "provider-wire-api": "AGENT_JOBS_PROVIDER_WIRE_API",
+  "runtime-path": "AGENT_JOBS_RUNTIME_PATH",
+};
+
+export const asInput: WriteName = (name) =>
+  `\`${Object.hasOwn(otherNames, name) ? otherNames[name] : name}\``;
+
+type Rows = Readonly<Record<string, Option>>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -34,112 +49,163 @@ export function isAct({ ACT }: Environment): boolean {
   return ACT === "true";
 }
 
-export const inputTable = {
-  mode: {
-    kind: choice(["run", "plan", "merge", "deliver"]),
-    help: "`run` runs the job, or a `shard` of it. `plan` splits it for a matrix, and `merge` combines the shards into one run. `deliver` starts no agent: it publishes what the journal of an earlier job contains, as far as `outputs` of the entry of the base allows.",
-    preset: "run",
-  },
+/** Options of a run that are no inputs: few workflows need them. */
+const { providerType, providerWireApi, runtimePath } = optionTable;
+const variables = { providerType, providerWireApi, runtimePath };
+
+const runInputs = {
   entry: {
     kind: text,
-    help: "The entry file, or a workflow (`*.wf.md`). It is read from the commit of the event, with every file that a workflow calls, includes or names with `file:`. Or `owner/repo/path@SHA`: one of another repository, at a full commit SHA. Required, unless `rehearse` names several rehearsals.",
-  },
-  entryToken: {
-    kind: text,
-    help: "Reads an entry of another repository: `contents: read` there. Default: the step's token.",
+    help: "The entry file, or a workflow (`*.wf.md`). It is read from the commit of the event, with every file that it names. Or `owner/repo/path@SHA`: one of another repository, at a full commit SHA.",
   },
   job: {
     kind: text,
     help: "The job to run. May be omitted if the entry has only one.",
   },
-  shards: {
-    kind: count,
-    help: "With `mode: plan`: the number of shards, at most 256. There are never more shards than items.",
+  ...optionsOn("action"),
+  limits: {
+    kind: limits,
+    help: "`limits` as in an entry, as YAML or JSON, such as `{ jobMinutes: 20 }`. They override those of the entry.",
   },
   shard: {
     kind: shard,
-    help: "The part of the job to run, such as `1/3`. `journals` must name the journal of the plan.",
-  },
-  journals: {
-    kind: paths,
-    help: "Journals, or folders with `*.jsonl` files, one per line. With `mode: merge`: the plan and its shards. With `shard`: the plan.",
-    risk: "they decide what counts as done.",
-  },
-  onMissing: {
-    kind: choice(["fail", "continue"]),
-    help: "With `mode: merge`, if a shard is missing or unfinished: `fail`, or `continue` without its items.",
-    preset: "fail",
-  },
-  staged: {
-    kind: flag,
-    help: "`true` shows everything that would be written on GitHub, but writes nothing; `false` publishes it.",
-  },
-  fromJournal: {
-    kind: text,
-    help: "With `mode: deliver`: the journal to deliver.",
-  },
-  journalDigest: {
-    kind: text,
-    help: "With `mode: deliver`: the output `journal-digest` of the job that wrote the journal. Required within one workflow run.",
+    help: "The part of the job to run, such as `1/3`. `resume` must name the journal of the plan.",
   },
   leg: {
     kind: text,
     help: "The name of this leg of a matrix. Default: a digest of the matrix, the runner, and the inputs that configure the run.",
     expression: "${{ toJSON(matrix) }}",
   },
+  allowedUsers: {
+    kind: logins(/^(?:\*|[A-Za-z0-9][A-Za-z0-9_-]*(?:\[bot\])?)$/, "octocat or dependabot[bot]"),
+    help: "Who may start an agent besides users with write access, one login per line: users, bots (`dependabot[bot]`), or `*` for everybody, including authors of pull requests from forks.",
+    risk: "a listed bot acts for whoever can make it act, and anybody can register a login that was given up. With `*`, strangers spend your tokens and instruct an agent that runs in your job.",
+  },
   githubToken: {
     kind: text,
-    help: "Pays for the models, and is used to check who triggered the event; with `mode: deliver`, writes on GitHub. The built-in token requires `permissions: copilot-requests: write`. A fine-grained personal token requires “Copilot Requests”, and the built-in token in the environment variable `GITHUB_TOKEN`.",
+    help: "Pays for the models, and is used to check who triggered the event and to write on GitHub. The built-in token requires `permissions: copilot-requests: write` for models. A fine-grained personal token requires “Copilot Requests”, and the built-in token in the environment variable `GITHUB_TOKEN`.",
     expression: "${{ github.token }}",
+  },
+  entryToken: {
+    kind: text,
+    help: "Reads an entry of another repository: `contents: read` there. Default: the step's token.",
+  },
+  staged: {
+    kind: flag,
+    help: "`true` shows everything that would be written on GitHub, but writes nothing; `false` publishes it.",
   },
   summary: {
     kind: choice(["full", "compact", "off"]),
     help: "The job summary.",
     preset: "full",
   },
-  annotations: {
-    kind: choice(["all", "errors", "off"]),
-    help: "The annotations.",
-    preset: "all",
-  },
   failOn: {
     kind: choice(["failure", "refused", "never"]),
     help: "`failure`: the step fails if the job fails, or if its verdict or a finding reaches `failOn` of the entry's `outputs`. `refused`: also if a delivery is refused. `never`: only wrong inputs and an invalid entry fail the step.",
     preset: "failure",
   },
-  allowedBots: {
-    kind: logins(/^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/, "dependabot[bot]"),
-    help: "Bots that may start an agent, one login per line, such as `dependabot[bot]`.",
-    risk: "whoever can make such a bot act can start the agent.",
-  },
-  allowedUsers: {
-    kind: logins(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
-    help: "Users without write access who may start an agent, one login per line.",
-    risk: "if a user gives up a login, somebody else can register it.",
-  },
-  onRefused: {
-    kind: choice(["fail", "skip"]),
-    help: "What happens if an event is refused: `fail`, or `skip` (a notice, and `result: skipped`). Default: `fail` if a user started the job by hand or with a comment, or if trust can't be verified; else `skip`. Pull requests from forks are always skipped.",
-  },
-  allowUntrusted: {
-    kind: flag,
-    help: "`true`: users without write access, forks and unlisted bots may start an agent; `false`: they may not.",
-    risk: "strangers spend your tokens and instruct an agent that runs in your job.",
-  },
-  ...optionsOn("action"),
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies Rows;
 
-type Rows = typeof inputTable;
+const sisterInputs = {
+  shards: {
+    kind: count,
+    help: "The number of shards, at most 256. There are never more shards than items.",
+  },
+  journals: {
+    kind: paths,
+    help: "The journals of the plan and its shards, or folders with `*.jsonl` files, one per line.",
+    risk: "they decide what counts as done.",
+  },
+  onMissing: {
+    kind: choice(["fail", "continue"]),
+    help: "If a shard is missing or unfinished: `fail`, or `continue` without its items.",
+    preset: "fail",
+  },
+  journal: {
+    kind: text,
+    help: "The journal to deliver, or a folder with it.",
+  },
+  journalDigest: {
+    kind: text,
+    help: "The output `journal-digest` of the job that wrote the journal. Required within one workflow run.",
+  },
+  files: {
+    kind: paths,
+    help: "Rehearsals, folders or globs, one per line. A single file shows its run as that of a job. Default: all `*.rehearsal.yml` that git doesn't ignore.",
+  },
+} as const satisfies Rows;
 
-type RawInputs = {
-  readonly [Name in keyof Rows]: Rows[Name] extends { readonly kind: Flag }
-    ? boolean
-    : Rows[Name] extends { readonly kind: Repeated<infer T> }
-      ? T
-      : Rows[Name] extends { readonly preset: string }
-        ? Value<Rows[Name]>
-        : Value<Rows[Name]> | undefined;
-};
+export const inputTable = { ...runInputs, ...sisterInputs } as const;
+
+type Field = keyof typeof inputTable;
+
+/** The actions, with their inputs. */
+export const inputsOf = {
+  run: Object.keys(runInputs),
+  plan: [
+    "shards",
+    "entry",
+    "job",
+    "inputs",
+    "userInput",
+    "workingDirectory",
+    "base",
+    "env",
+    "models",
+    "permissions",
+    "limits",
+    "leg",
+    "allowedUsers",
+    "githubToken",
+    "entryToken",
+  ],
+  merge: [
+    "journals",
+    "onMissing",
+    "entry",
+    "inputs",
+    "userInput",
+    "workingDirectory",
+    "base",
+    "env",
+    "models",
+    "permissions",
+    "limits",
+    "leg",
+    "allowedUsers",
+    "githubToken",
+    "entryToken",
+  ],
+  deliver: [
+    "journal",
+    "journalDigest",
+    "entry",
+    "job",
+    "staged",
+    "githubToken",
+    "entryToken",
+    "summary",
+    "failOn",
+  ],
+  rehearse: ["files", "workingDirectory", "env", "sandbox", "outputDir", "summary", "failOn"],
+} as const satisfies Readonly<Record<string, readonly Field[] | readonly string[]>>;
+
+export type Mode = keyof typeof inputsOf;
+
+type Table = typeof inputTable & typeof variables;
+
+type RawInputs = Omit<
+  {
+    readonly [Name in keyof Table]: Table[Name] extends { readonly kind: Flag }
+      ? boolean
+      : Table[Name] extends { readonly kind: Repeated<infer T> }
+        ? T
+        : Table[Name] extends { readonly preset: string }
+          ? Value<Table[Name]>
+          : Value<Table[Name]> | undefined;
+  },
+  "inputs"
+> & { readonly inputs: Named };
 
 export function inputVariable(name: string): string {
   return `INPUT_${name.replaceAll(" ", "_").toUpperCase()}`;
@@ -153,58 +219,57 @@ export interface ReadInputs {
   readonly problems: readonly string[];
 }
 
-export function readInputs(environment: Environment): ReadInputs {
+export function readInputs(mode: Mode, environment: Environment): ReadInputs {
   const problems: string[] = [];
-  const inputs = settled(rawInputs(environment, problems), environment, problems);
+  const inputs = settled(mode, rawInputs(mode, environment, problems), environment, problems);
   const need = (isWrong: boolean, problem: string): void =>
     void (isWrong && problems.push(problem));
-  const { mode, shard: part, shards, journals, journal, resume, central, record } = inputs;
-  const isLeg = part !== undefined;
-  need(inputs.entry === "" && inputs.rehearsals.length === 0, "The input `entry` is required.");
+  const { entry, prompt, promptFile, userInput, userInputFile, resume } = inputs;
+  const isRun = mode === "run";
+  const jobs = [entry === "" ? undefined : entry, prompt, promptFile];
+  const given = jobs.filter((one) => one !== undefined).length;
+  const ways = isRun
+    ? "One of the inputs `entry`, `prompt` and `prompt-file`"
+    : "The input `entry`";
+  need(mode !== "rehearse" && given === 0, `${ways} is required.`);
+  need(given > 1, "Only one of `entry`, `prompt` and `prompt-file` can be used.");
   need(
-    inputs.userInput !== undefined && inputs.userInputFile !== undefined,
+    userInput !== undefined && userInputFile !== undefined,
     "`user-input` and `user-input-file` can't be used together.",
   );
   need(
-    (mode === "deliver") !== (inputs.fromJournal !== undefined),
-    "`mode: deliver` and `from-journal` need each other.",
+    isRun && inputs.shard !== undefined && (resume === undefined || resume === AUTO),
+    "`shard` requires `resume` with the journal of the plan.",
   );
-  need(
-    central !== undefined && record !== undefined,
-    "`record` can't be used with an entry of another repository: a recording names the file of its entry. Record the run in a checkout of that repository.",
-  );
-  need((mode === "plan") !== (shards !== undefined), "`mode: plan` and `shards` need each other.");
-  need(mode === "plan" && journal === undefined, "`mode: plan` requires `journal`.");
-  need(isLeg && mode !== "run", "`shard` can only be used with `mode: run`.");
-  need(
-    (isLeg || mode === "merge") && journals.length === 0,
-    "`shard` and `mode: merge` require `journals`.",
-  );
-  need(
-    !isLeg && mode !== "merge" && journals.length > 0,
-    "`journals` can only be used with `shard` or `mode: merge`.",
-  );
-  need(mode === "merge" && resume !== undefined, "`mode: merge` can't be used with `resume`.");
-  need(
-    isLeg && resume !== undefined && resume !== AUTO,
-    "With `shard`, `resume` can only be `auto`: `journals` names the plan.",
-  );
+  need(mode === "plan" && inputs.shards === undefined, "The input `shards` is required.");
+  need(mode === "merge" && inputs.journals.length === 0, "The input `journals` is required.");
+  need(mode === "deliver" && inputs.journal === undefined, "The input `journal` is required.");
   return { inputs, problems };
 }
 
-function rawInputs(environment: Environment, problems: string[]): RawInputs;
+/** `model` for `models`: an input has one value, or a line for each. */
+export function inputName(field: string, { name = field }: Pick<Option, "name"> = {}): string {
+  return kebab(name);
+}
+
+function rawInputs(mode: Mode, environment: Environment, problems: string[]): RawInputs;
 function rawInputs(
+  mode: Mode,
   environment: Environment,
   problems: string[],
 ): Readonly<Record<string, unknown>> {
-  const rows: Readonly<Record<string, Option>> = inputTable;
+  const rows: Rows = { ...inputTable, ...variables };
+  const declared: readonly string[] = inputsOf[mode];
+  const isWorkflow = isWorkflowFile((environment["INPUT_ENTRY"] ?? "").trim().replace(/@\w+$/, ""));
   return Object.fromEntries(
-    Object.entries(rows).map(([field, { kind, preset }]) => {
-      const name = kebab(field);
-      const given = present(environment[inputVariable(name)]) ?? present(preset);
+    Object.entries(rows).map(([field, row]) => {
+      const name = inputName(field, row);
+      const kind = field === "inputs" ? named(isWorkflow) : row.kind;
+      const input = declared.includes(field) ? environment[inputVariable(name)] : undefined;
+      const given = present(input) ?? present(environment[row.env ?? ""]) ?? present(row.preset);
       const { value, wrong } = readInput(kind, given);
       problems.push(...wrong.map((problem) => `${asInput(name)}${problem}.`));
-      return [field, value ?? (preset && readInput(kind, preset).value)];
+      return [field, value ?? (row.preset && readInput(kind, row.preset).value)];
     }),
   );
 }
@@ -212,7 +277,14 @@ function rawInputs(
 /** A line may be the text of an event. */
 const MAX_QUOTED = 100;
 
-const yesOrNo = choice(["false", "true"]);
+/** Those of `getBooleanInput` of the toolkit. */
+const booleans: ReadonlyMap<string, boolean> = new Map(
+  [true, false].flatMap((value) =>
+    [String(value), value ? "True" : "False", String(value).toUpperCase()].map(
+      (word) => [word, value] as const,
+    ),
+  ),
+);
 
 function readInput(
   kind: Kind<unknown>,
@@ -229,23 +301,28 @@ function readInput(
     }
     return { value, wrong };
   }
-  const isFlag = kind.isFlag === true;
-  const read = given === undefined ? undefined : (isFlag ? yesOrNo : kind).parse(given);
+  if (kind.isFlag === true) {
+    const value = booleans.get(given ?? "false");
+    return value === undefined
+      ? { value: false, wrong: [` must be true or false, not ${JSON.stringify(given)}`] }
+      : { value, wrong };
+  }
+  const read = given === undefined ? undefined : kind.parse(given);
   if (read?.kind === "wrong") wrong.push(` ${read.problem}`);
-  const value = read?.kind === "value" ? read.value : undefined;
-  return { value: isFlag ? value === "true" : value, wrong };
+  return { value: read?.kind === "value" ? read.value : undefined, wrong };
 }
 
-function settled(raw: RawInputs, environment: Environment, problems: string[]) {
+function settled(mode: Mode, raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
-  const { providerType: type, providerWireApi: wireApi, rehearse = "", ...others } = raw;
+  const { providerType: type, providerWireApi: wireApi, inputs: given, ...others } = raw;
   const { provider, problems: wrong } = readProvider({ baseUrl, apiKey, type, wireApi }, asInput);
   const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
   problems.push(...wrong);
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
   return {
     ...others,
-    ...rehearsalsIn(rehearse),
+    ...given,
+    mode,
     entry: raw.entry ?? "",
     /** The entry, if it is one of another repository. */
     central: central?.kind === "value" ? central.value : undefined,
@@ -254,22 +331,10 @@ function settled(raw: RawInputs, environment: Environment, problems: string[]) {
   };
 }
 
-/** One file plays the model of a run; several, or a glob, are run as tests. */
-function rehearsalsIn(given: string): {
-  readonly rehearse: string | undefined;
-  readonly rehearsals: readonly string[];
-} {
-  const lines = linesOf(given);
-  const [first, ...others] = lines;
-  return first === undefined || (others.length === 0 && !/[*?[{]/.test(first))
-    ? { rehearse: first, rehearsals: [] }
-    : { rehearse: undefined, rehearsals: lines };
-}
-
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
   const inputs = ["github-token", "entry-token", "provider-api-key"];
-  return [...inputs.map(inputVariable), "GITHUB_TOKEN"]
+  return [...inputs.map(inputVariable), "GITHUB_TOKEN", "AGENT_JOBS_PROVIDER_API_KEY"]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
 }
@@ -281,10 +346,10 @@ function present(value: string | undefined): string | undefined {
 
 /** How the models are reached, without any part of the key. Throws a `Stop` if there is no key for them. */
 export function modelAccess(
-  { rehearse, provider, gitHubToken }: Pick<Inputs, "rehearse" | "provider" | "gitHubToken">,
+  { mode, provider, gitHubToken }: Pick<Inputs, "mode" | "provider" | "gitHubToken">,
   environment: Environment,
 ): string {
-  if (rehearse !== undefined) return "played by the rehearsal, without a token";
+  if (mode === "rehearse") return "played by the rehearsal, without a token";
   if (provider !== undefined) {
     const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";
     const where = new URL(provider.baseUrl).origin;
@@ -304,7 +369,7 @@ export function modelAccess(
 /** The built-in token is the default, and on GitHub it is never empty. */
 function withoutToken(environment: Environment): string {
   return isAct(environment)
-    ? "There is no token for the models: act has no built-in one. Pass a token with the permission “Copilot Requests” (`act -s GITHUB_TOKEN=…`), use your own model server (`provider-base-url`), or set `rehearse`."
+    ? "There is no token for the models: act has no built-in one. Pass a token with the permission “Copilot Requests” (`act -s GITHUB_TOKEN=…`), use your own model server (`provider-base-url`), or rehearse the job (`org/agent-jobs/rehearse`)."
     : `There is no token for the models: \`github-token\` is empty, because its secret isn't set or isn't passed to this event. Set the secret, ${otherWays}.`;
 }
 

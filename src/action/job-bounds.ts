@@ -12,20 +12,15 @@ import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
 import { permissionScopes, type Caller } from "../run/callers.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import type { Inputs } from "./inputs.ts";
 import type { Sources, WorkTree } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 
 /** Throws a `Stop` if the event is not trusted and the job may do more. */
-export function checkHarmless(
-  { distrust }: Sources,
-  { onRefused = "skip" }: Inputs,
-  job: PreparedJob,
-): void {
+export function checkHarmless({ distrust }: Sources, job: PreparedJob): void {
   if (distrust === undefined) return;
   const harms = harmsOf(job);
   if (harms.length === 0) return;
-  throw new Stop(onRefused === "skip" ? "skipped" : "failure", [
+  throw new Stop("skipped", [
     `${distrust} An issue of anybody may start a job that only reads the checkout and adds labels from a list; this one does not qualify, since ${harms.join(", ")}.`,
   ]);
 }

@@ -80,7 +80,7 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
         model: reviewers,
         world: () => ({ actor: "dependabot[bot]" }),
       });
-      const everybody = recipe.text.includes('allow-untrusted: "true"');
+      const everybody = recipe.text.includes('allowed-users: "*"');
       for (const { jobs, requests } of everybody ? [draft] : [draft, bot]) {
         assert.deepEqual(requests, []);
         for (const { result } of Object.values(jobs)) assert.equal(result, "skipped");

@@ -46,8 +46,8 @@ describe("the workflows that people copy", () => {
   for (const recipe of all) {
     describe(recipe.title, () => {
       it("names an entry, and a rehearsal, that is in examples/ to copy", () => {
-        const named = agentSteps(recipe).flatMap(({ entry, rehearse = "" }) =>
-          [entry, rehearse].flatMap(
+        const named = agentSteps(recipe).flatMap(({ entry, files = "" }) =>
+          [entry, files].flatMap(
             (value) => String(value).match(/[\w./-]+\.(?:ya?ml|wf\.md)/g) ?? [],
           ),
         );
