@@ -43,6 +43,12 @@ details { margin: 8px 0; } sub { color: #59636e; font-size: 12px; vertical-align
 mark { background: #d73a4a; border-radius: 12px; color: #fff; padding: 2px 10px; }
 `;
 
+const eventOf: Readonly<Record<string, string>> = {
+  review: "pull_request",
+  "fix-ci": "workflow_run",
+  triage: "issue_comment",
+};
+
 const browser = await launchChromium();
 try {
   for (const name of templates) await take(browser, name);
@@ -100,9 +106,9 @@ async function delivered(view: RunView, job: string, outputs: Outputs): Promise<
   const origin = {
     repository: "octo/shop",
     server: "https://github.com",
-    event: job === "review" ? "pull_request" : job === "triage" ? "issue_comment" : "push",
+    event: eventOf[job] ?? "push",
     number: 7,
-    ...(job === "review" ? { isPullRequest: true as const } : {}),
+    ...(job === "review" || job === "fix-ci" ? { isPullRequest: true as const } : {}),
     head,
     workflowRun: "1",
     attempt: 1,
@@ -123,6 +129,8 @@ async function delivered(view: RunView, job: string, outputs: Outputs): Promise<
     },
     addLabels: (_number, labels) =>
       show("Label of the issue", labels.map((label) => `<mark>${label}</mark>`).join(" ")),
+    commitOnBranch: ({ headline, body }) =>
+      show("Commit on the branch of the pull request", `## ${headline}\n\n${body}`),
     commit: () => Promise.resolve({ isNew: true }),
     createPullRequest: ({ title, body, branch }) =>
       show(`Draft pull request from <code>${branch}</code>`, `## ${title}\n\n${body}`),

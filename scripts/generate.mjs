@@ -87,7 +87,7 @@ export const exampleEntry = {
 
 /** Each is a folder of examples/. Workflows are `agent-*.yml`. Its page and its pictures stay here. */
 function templates() {
-  const names = ["review", "nightly", "triage", "release-notes"];
+  const names = ["review", "fix-ci", "nightly", "triage", "release-notes"];
   const files = (name) =>
     fs
       .readdirSync(new URL(`examples/${name}`, root), { recursive: true, withFileTypes: true })

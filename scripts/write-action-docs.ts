@@ -6,7 +6,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { family } from "../src/action/family.ts";
-import { inputName, inputsOf, inputTable, type Mode } from "../src/action/inputs.ts";
+import { inputName, inputsOf, inputTable, type Mode } from "../src/action/input-table.ts";
 import { helpOf, options, type Row } from "../src/cli/options.ts";
 import { outputTable } from "../src/github/output-table.ts";
 import type { Option } from "../src/run/option-table.ts";
@@ -18,24 +18,23 @@ const modes: readonly Mode[] = ["run", "plan", "merge", "deliver", "rehearse"];
 for (const mode of modes) await update(fileOf(mode), () => actionYml(mode));
 await update("docs/action.md", (text) => {
   const main: readonly string[] = inputsOf.run;
-  const sisters = modes.slice(1);
-  const ofSisters = Object.keys(rows).filter((field) => !main.includes(field));
   const tables: Readonly<Record<string, readonly (readonly string[])[]>> = {
     inputs: [["input", "default", "meaning"], ...main.map(inputCells)],
     outputs: [["output", "meaning"], ...family.run.outputs.map(outputCells)],
     "sister actions": [
-      ["action", "what it does", "inputs", "outputs"],
-      ...sisters.map((mode) => [
+      ["action", "what it does", "inputs of its own", "outputs of its own"],
+      ...modes.slice(1).map((mode) => [
         `[\`${mode}\`](../${fileOf(mode)})`,
         family[mode].description,
-        inputsOf[mode].map((field) => `\`${inputName(field, rows[field])}\``).join(", "),
-        family[mode].outputs.map((name) => `\`${name}\``).join(", "),
+        ownCells(
+          inputsOf[mode].filter((field) => !main.includes(field)),
+          (field) => `\`${inputName(field, rows[field])}\`: ${descriptionOf(rowOf(field))}`,
+        ),
+        ownCells(
+          family[mode].outputs.filter((name) => !family.run.outputs.includes(name)),
+          (name) => `\`${name}\`: ${outputTable[name]}`,
+        ),
       ]),
-    ],
-    "sister inputs": [["input", "default", "meaning"], ...ofSisters.map(inputCells)],
-    "sister outputs": [
-      ["output", "meaning"],
-      ...family.plan.outputs.filter((name) => !family.run.outputs.includes(name)).map(outputCells),
     ],
   };
   return Object.entries(tables).reduce((page, [name, table]) => withTable(page, name, table), text);
@@ -112,6 +111,10 @@ function rowOf(field: string): Option {
 
 function defaultOf({ kind, preset, expression }: Option): string {
   return expression ?? preset ?? (kind.isFlag === true ? "false" : "");
+}
+
+function ownCells<T>(names: readonly T[], describe: (name: T) => string): string {
+  return names.map(describe).join("<br>");
 }
 
 function inputCells(field: string): string[] {

@@ -137,7 +137,7 @@ describe("the pages about the action", () => {
           for (const name of Object.keys(object(step["with"])))
             assert.ok(isInput(step["uses"], name), `there is no input ${name}:\n${text}`);
     }
-    assert.equal(workflows, files.length + 2);
+    assert.equal(workflows, files.length + 3);
   });
 
   it("list every workflow to copy", () => {

@@ -30,6 +30,7 @@ import { deliveryPage } from "../github/deliveries.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";
+import type { Mode } from "./input-table.ts";
 import {
   modelAccess,
   readEnvironment,
@@ -37,12 +38,12 @@ import {
   secretInputs,
   type Environment,
   type Inputs,
-  type Mode,
 } from "./inputs.ts";
 import { family } from "./family.ts";
-import { runOptions, trustedSources, type Setting } from "./preparation.ts";
+import { commandOf, showTaken } from "./comment-command.ts";
+import { apiOf, runOptions, trustedSources, type Setting } from "./preparation.ts";
 import { checkPaths, type Paths } from "./step-paths.ts";
-import { callersOf, checkHarmless, checkPrograms } from "./job-bounds.ts";
+import { callersOf, checkBounds } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
 import { rehearsalsOf, rehearseAll, type Rehearsals } from "./rehearsals.ts";
 import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
@@ -134,8 +135,10 @@ class Step {
     this.#tell("state", () => core.saveState(MARK_STATE, mark));
     const workspace = resolve(this.#environment["GITHUB_WORKSPACE"] || ".");
     enter(workspace);
+    const command = await commandOf(inputs, this.#environment);
     const setting: Setting = {
       inputs,
+      command,
       environment: this.#environment,
       workspace,
       core,
@@ -170,9 +173,9 @@ class Step {
     };
     const prepared = await prepareAttempt(setting, options, (text) => this.#warn(text));
     try {
-      checkHarmless(sources, prepared);
-      for (const text of checkPrograms(workspace, sources.workTree, prepared)) this.#warn(text);
+      for (const text of await checkBounds(setting, sources, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
+      await showTaken(setting, apiOf(setting).api);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { entryFile = "" } = prepared;
       this.#entryFile = entryFile;

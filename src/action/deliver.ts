@@ -20,7 +20,7 @@ import { deliveriesText, outputsOf as outputsOfRun } from "../github/step-output
 import { sayLine, type Outputs } from "./github.ts";
 import { legOf } from "./leg.ts";
 import { outputsOfPlan } from "./journals.ts";
-import { apiOf, centralFiles, type Setting } from "./preparation.ts";
+import { apiOf, centralFiles, deliveryApiOf, type Setting } from "./preparation.ts";
 import type { Paths } from "./step-paths.ts";
 import { Stop } from "./stop.ts";
 
@@ -73,7 +73,7 @@ async function deliveriesOf(
   const staged = rehearses || setting.inputs.staged;
   const port = rehearses
     ? offlinePort(origin)
-    : createGithubPort(apiOf(setting).api, origin.repository, redact);
+    : createGithubPort(deliveryApiOf(setting), origin.repository, redact);
   return deliver(about, port, { staged, clock: systemClock });
 }
 
@@ -94,6 +94,7 @@ export async function deliverFromJournal(
       staged: inputs.staged,
       environment,
       api,
+      deliveryApi: deliveryApiOf(setting),
       redact,
     });
     const outputs = outputsOfRun(view, { result: "success", reason: "", deliveries });

@@ -1,6 +1,6 @@
 /** The actions: a main one, and sisters in folders of their names. Their action.yml files are made from this. */
 import type { OutputName } from "../github/output-table.ts";
-import type { Mode } from "./inputs.ts";
+import type { Mode } from "./input-table.ts";
 
 interface Action {
   readonly description: string;

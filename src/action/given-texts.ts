@@ -6,12 +6,14 @@ import type { RunnerCore } from "./runner-core.ts";
 interface Step {
   readonly inputs: Inputs;
   readonly core: RunnerCore;
+  readonly command?: { readonly text: string } | undefined;
 }
 
 export async function userInputOf(
-  { inputs, core }: Step,
+  { inputs, core, command }: Step,
   { userInputFile }: { readonly userInputFile?: string },
 ): Promise<string | undefined> {
+  if (command !== undefined && command.text !== "") return command.text;
   const raw =
     userInputFile === undefined
       ? inputs.userInput

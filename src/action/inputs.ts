@@ -1,24 +1,13 @@
 /** The inputs of the actions. This is the only file of the room that reads the environment. */
 import { named, type Named } from "../run/option-assignments.ts";
-import {
-  choice,
-  count,
-  flag,
-  limits,
-  logins,
-  paths,
-  shard,
-  text,
-  type Flag,
-  type Kind,
-  type Repeated,
-} from "../run/option-kinds.ts";
-import { kebab, optionsOn, optionTable, type Option, type Value } from "../run/option-table.ts";
+import type { Flag, Kind, Repeated } from "../run/option-kinds.ts";
+import { optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
 import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
+import { inputName, inputsOf, inputTable, variables, type Mode, type Rows } from "./input-table.ts";
 import { Stop } from "./stop.ts";
 
 /** Options of a run that are other inputs here, or variables of the environment. */
@@ -34,8 +23,6 @@ const otherNames: Readonly<Record<string, string>> = {
 export const asInput: WriteName = (name) =>
   `\`${Object.hasOwn(otherNames, name) ? otherNames[name] : name}\``;
 
-type Rows = Readonly<Record<string, Option>>;
-
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readEnvironment(): Environment {
@@ -48,149 +35,6 @@ export const AUTO = "auto";
 export function isAct({ ACT }: Environment): boolean {
   return ACT === "true";
 }
-
-/** Options of a run that are no inputs: few workflows need them. */
-const { providerType, providerWireApi, runtimePath } = optionTable;
-const variables = { providerType, providerWireApi, runtimePath };
-
-const runInputs = {
-  entry: {
-    kind: text,
-    help: "The entry file, or a workflow (`*.wf.md`). It is read from the commit of the event, with every file that it names. Or `owner/repo/path@SHA`: one of another repository, at a full commit SHA.",
-  },
-  job: {
-    kind: text,
-    help: "The job to run. May be omitted if the entry has only one.",
-  },
-  ...optionsOn("action"),
-  limits: {
-    kind: limits,
-    help: "`limits` as in an entry, as YAML or JSON, such as `{ jobMinutes: 20 }`. They override those of the entry.",
-  },
-  shard: {
-    kind: shard,
-    help: "The part of the job to run, such as `1/3`. `resume` must name the journal of the plan.",
-  },
-  leg: {
-    kind: text,
-    help: "The name of this leg of a matrix. Default: a digest of the matrix, the runner, and the inputs that configure the run.",
-    expression: "${{ toJSON(matrix) }}",
-  },
-  allowedUsers: {
-    kind: logins(/^(?:\*|[A-Za-z0-9][A-Za-z0-9_-]*(?:\[bot\])?)$/, "octocat or dependabot[bot]"),
-    help: "Who may start an agent besides users with write access, one login per line: users, bots (`dependabot[bot]`), or `*` for everybody, including authors of pull requests from forks.",
-    risk: "a listed bot acts for whoever can make it act, and anybody can register a login that was given up. With `*`, strangers spend your tokens and instruct an agent that runs in your job.",
-  },
-  githubToken: {
-    kind: text,
-    help: "Pays for the models, and is used to check who triggered the event and to write on GitHub. The built-in token requires `permissions: copilot-requests: write` for models. A fine-grained personal token requires “Copilot Requests”, and the built-in token in the environment variable `GITHUB_TOKEN`.",
-    expression: "${{ github.token }}",
-  },
-  entryToken: {
-    kind: text,
-    help: "Reads an entry of another repository: `contents: read` there. Default: the step's token.",
-  },
-  staged: {
-    kind: flag,
-    help: "`true` shows everything that would be written on GitHub, but writes nothing; `false` publishes it.",
-  },
-  summary: {
-    kind: choice(["full", "compact", "off"]),
-    help: "The job summary.",
-    preset: "full",
-  },
-  failOn: {
-    kind: choice(["failure", "refused", "never"]),
-    help: "`failure`: the step fails if the job fails, or if its verdict or a finding reaches `failOn` of the entry's `outputs`. `refused`: also if a delivery is refused. `never`: only wrong inputs and an invalid entry fail the step.",
-    preset: "failure",
-  },
-} as const satisfies Rows;
-
-const sisterInputs = {
-  shards: {
-    kind: count,
-    help: "The number of shards, at most 256. There are never more shards than items.",
-  },
-  journals: {
-    kind: paths,
-    help: "The journals of the plan and its shards, or folders with `*.jsonl` files, one per line.",
-    risk: "they decide what counts as done.",
-  },
-  onMissing: {
-    kind: choice(["fail", "continue"]),
-    help: "If a shard is missing or unfinished: `fail`, or `continue` without its items.",
-    preset: "fail",
-  },
-  journal: {
-    kind: text,
-    help: "The journal to deliver, or a folder with it.",
-  },
-  journalDigest: {
-    kind: text,
-    help: "The output `journal-digest` of the job that wrote the journal. Required within one workflow run.",
-  },
-  files: {
-    kind: paths,
-    help: "Rehearsals, folders or globs, one per line. A single file shows its run as that of a job. Default: all `*.rehearsal.yml` that git doesn't ignore.",
-  },
-} as const satisfies Rows;
-
-export const inputTable = { ...runInputs, ...sisterInputs } as const;
-
-type Field = keyof typeof inputTable;
-
-/** The actions, with their inputs. */
-export const inputsOf = {
-  run: Object.keys(runInputs),
-  plan: [
-    "shards",
-    "entry",
-    "job",
-    "inputs",
-    "userInput",
-    "workingDirectory",
-    "base",
-    "env",
-    "models",
-    "permissions",
-    "limits",
-    "leg",
-    "allowedUsers",
-    "githubToken",
-    "entryToken",
-  ],
-  merge: [
-    "journals",
-    "onMissing",
-    "entry",
-    "inputs",
-    "userInput",
-    "workingDirectory",
-    "base",
-    "env",
-    "models",
-    "permissions",
-    "limits",
-    "leg",
-    "allowedUsers",
-    "githubToken",
-    "entryToken",
-  ],
-  deliver: [
-    "journal",
-    "journalDigest",
-    "entry",
-    "job",
-    "staged",
-    "githubToken",
-    "entryToken",
-    "summary",
-    "failOn",
-  ],
-  rehearse: ["files", "workingDirectory", "env", "sandbox", "outputDir", "summary", "failOn"],
-} as const satisfies Readonly<Record<string, readonly Field[] | readonly string[]>>;
-
-export type Mode = keyof typeof inputsOf;
 
 type Table = typeof inputTable & typeof variables;
 
@@ -224,15 +68,8 @@ export function readInputs(mode: Mode, environment: Environment): ReadInputs {
   const inputs = settled(mode, rawInputs(mode, environment, problems), environment, problems);
   const need = (isWrong: boolean, problem: string): void =>
     void (isWrong && problems.push(problem));
-  const { entry, prompt, promptFile, userInput, userInputFile, resume } = inputs;
+  const { userInput, userInputFile, resume } = inputs;
   const isRun = mode === "run";
-  const jobs = [entry === "" ? undefined : entry, prompt, promptFile];
-  const given = jobs.filter((one) => one !== undefined).length;
-  const ways = isRun
-    ? "One of the inputs `entry`, `prompt` and `prompt-file`"
-    : "The input `entry`";
-  need(mode !== "rehearse" && given === 0, `${ways} is required.`);
-  need(given > 1, "Only one of `entry`, `prompt` and `prompt-file` can be used.");
   need(
     userInput !== undefined && userInputFile !== undefined,
     "`user-input` and `user-input-file` can't be used together.",
@@ -245,11 +82,6 @@ export function readInputs(mode: Mode, environment: Environment): ReadInputs {
   need(mode === "merge" && inputs.journals.length === 0, "The input `journals` is required.");
   need(mode === "deliver" && inputs.journal === undefined, "The input `journal` is required.");
   return { inputs, problems };
-}
-
-/** `model` for `models`: an input has one value, or a line for each. */
-export function inputName(field: string, { name = field }: Pick<Option, "name"> = {}): string {
-  return kebab(name);
 }
 
 function rawInputs(mode: Mode, environment: Environment, problems: string[]): RawInputs;
@@ -313,17 +145,30 @@ function readInput(
 }
 
 function settled(mode: Mode, raw: RawInputs, environment: Environment, problems: string[]) {
-  const { providerBaseUrl: baseUrl, providerApiKey: apiKey } = raw;
+  const { providerBaseUrl: baseUrl, providerApiKey: apiKey, entry, prompt, promptFile } = raw;
   const { providerType: type, providerWireApi: wireApi, inputs: given, ...others } = raw;
-  const { provider, problems: wrong } = readProvider({ baseUrl, apiKey, type, wireApi }, asInput);
-  const central = raw.entry === undefined ? undefined : parseCentral(raw.entry);
+  const ownKey = present(environment[inputVariable("provider-api-key")]);
+  const { provider, problems: wrong } = readProvider(
+    // A key of the environment may be there for other steps.
+    { baseUrl, apiKey: baseUrl === undefined ? ownKey : apiKey, type, wireApi },
+    asInput,
+  );
+  const central = entry === undefined ? undefined : parseCentral(entry);
   problems.push(...wrong);
+  const jobs = [entry, prompt, promptFile].filter((one) => one !== undefined);
+  const isPrompt = (prompt ?? promptFile) !== undefined;
+  const ways = mode === "run" ? "One of `entry`, `prompt` and `prompt-file`" : "The input `entry`";
+  if (mode !== "rehearse" && jobs.length === 0) problems.push(`${ways} is required.`);
+  if (jobs.length > 1)
+    problems.push("Only one of `entry`, `prompt` and `prompt-file` can be used.");
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
   return {
     ...others,
     ...given,
     mode,
-    entry: raw.entry ?? "",
+    /** For a prompt that is no file, only a name: the workflow that has it. */
+    entry: entry ?? promptFile ?? (prompt === undefined ? "" : workflowOf(environment)),
+    job: raw.job ?? (isPrompt ? present(environment["GITHUB_JOB"]) : undefined),
     /** The entry, if it is one of another repository. */
     central: central?.kind === "value" ? central.value : undefined,
     provider,
@@ -331,10 +176,16 @@ function settled(mode: Mode, raw: RawInputs, environment: Environment, problems:
   };
 }
 
+/** `GITHUB_WORKFLOW_REF` is `owner/repo/.github/workflows/review.yml@ref`. */
+function workflowOf({ GITHUB_WORKFLOW_REF: ref = "" }: Environment): string {
+  return /^[^/]+\/[^/]+\/(.+?)@/.exec(ref)?.[1] ?? "prompt";
+}
+
 /** Every value among the inputs and beside them that the runner has to mask, whether it is used or not. */
 export function secretInputs(environment: Environment): readonly string[] {
-  const inputs = ["github-token", "entry-token", "provider-api-key"];
-  return [...inputs.map(inputVariable), "GITHUB_TOKEN", "AGENT_JOBS_PROVIDER_API_KEY"]
+  const inputs = Object.entries<Option>(inputTable).map(([field, row]) => inputName(field, row));
+  const secrets = inputs.filter((name) => /-(?:token|key)$/.test(name)).map(inputVariable);
+  return [...secrets, "GITHUB_TOKEN", optionTable.providerApiKey.env]
     .map((name) => present(environment[name]))
     .filter((value) => value !== undefined);
 }

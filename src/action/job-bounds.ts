@@ -12,11 +12,23 @@ import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
 import { permissionScopes, type Caller } from "../run/callers.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import type { Sources, WorkTree } from "./preparation.ts";
+import { apiOf, type Setting, type Sources, type WorkTree } from "./preparation.ts";
+import { checkRunLimits } from "./run-limits.ts";
 import { Stop } from "./stop.ts";
 
+/** Throws a `Stop` if the job may not run. Returns warnings. */
+export async function checkBounds(
+  setting: Setting,
+  sources: Sources,
+  prepared: PreparedRun,
+): Promise<readonly string[]> {
+  checkHarmless(sources, prepared);
+  await checkRunLimits(prepared, setting, apiOf(setting).api);
+  return checkPrograms(setting.workspace, sources.workTree, prepared);
+}
+
 /** Throws a `Stop` if the event is not trusted and the job may do more. */
-export function checkHarmless({ distrust }: Sources, job: PreparedJob): void {
+function checkHarmless({ distrust }: Sources, job: PreparedJob): void {
   if (distrust === undefined) return;
   const harms = harmsOf(job);
   if (harms.length === 0) return;
@@ -45,17 +57,19 @@ function harmsOf(job: PreparedJob): readonly string[] {
   return [...harms];
 }
 
-function publishes({ report, findings, proposals = {} }: Outputs): readonly string[] {
+function publishes({ report, findings, check, proposals = {} }: Outputs): readonly string[] {
   const { label: _label, from: _from, ...others } = proposals;
   return [
     ...(report?.comment === undefined ? [] : ["report"]),
     ...(findings?.review === undefined ? [] : ["findings.review"]),
+    ...(findings?.approve === true ? ["findings.approve"] : []),
+    ...(check === undefined ? [] : ["check"]),
     ...Object.keys(others).map((kind) => `proposals.${kind}`),
   ];
 }
 
 /** Throws a `Stop` with every program that may not be started. Returns warnings. */
-export function checkPrograms(
+function checkPrograms(
   workspace: string,
   workTree: WorkTree,
   prepared: PreparedJob & { readonly namedDirectory: string },

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { cancelOnSignals } from "../run/cancellation.ts";
 import { unlessAborted } from "../platform/waiting.ts";
 import { processEnvironment } from "../platform/environment.ts";
-import type { Mode } from "./inputs.ts";
+import type { Mode } from "./input-table.ts";
 
 export async function start(mode: Mode): Promise<void> {
   // The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.

@@ -8,6 +8,8 @@ import { checkoutOf } from "../github/checkout.ts";
 import { findEntries } from "../run/find-files.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
 import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
+import { failedChecksOfStep } from "../github/failed-checks.ts";
+import { originOf } from "../github/origin.ts";
 import { namedTexts } from "./given-texts.ts";
 import {
   filesOfBase,
@@ -15,6 +17,7 @@ import {
   type CentralFiles,
   type CommitFiles,
 } from "../github/commit-files.ts";
+import type { CommentCommand } from "./comment-command.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { copyEntry, nameInRepository } from "./copied-files.ts";
 import { asInput, isAct, type Environment, type Inputs } from "./inputs.ts";
@@ -32,6 +35,8 @@ export interface Setting {
   readonly workspace: string;
   readonly core: RunnerCore;
   readonly signal: AbortSignal;
+  /** The comment of the event, if it is the command that starts the job. */
+  readonly command: CommentCommand | undefined;
 }
 
 export type WorkTree =
@@ -57,6 +62,11 @@ export interface Sources {
 export function centralFiles(setting: Setting): CentralFiles | undefined {
   const { central, entryToken } = setting.inputs;
   return central && filesOfCentral(apiOf(setting, entryToken).api, central, asInput("entry-token"));
+}
+
+/** With the token that writes on GitHub. What it has written, only it finds again. */
+export function deliveryApiOf(setting: Setting) {
+  return apiOf(setting, setting.inputs.deliveryToken).api;
 }
 
 export function apiOf({ environment, inputs, core, signal }: Setting, other?: string) {
@@ -107,8 +117,11 @@ export async function trustedSources(
       break;
     case "skipped":
       throw new Stop("skipped", [decision.reason]);
-    case "refused":
-      throw new Stop(decision.unattended ? "skipped" : "failure", [decision.reason]);
+    case "refused": {
+      // Anybody may write a command, and a failed run would be visible for everybody.
+      const isVain = setting.command !== undefined && decision.onlyStrangers === true;
+      throw new Stop(isVain || decision.unattended ? "skipped" : "failure", [decision.reason]);
+    }
     case "limited":
       sayLine(core, "Event: not trusted. The job runs only if it can do no harm.");
       break;
@@ -119,11 +132,10 @@ export async function trustedSources(
   const { baseRef } = decision;
   const distrust = decision.kind === "limited" ? decision.reason : undefined;
   const central = centralFiles(setting);
-  const what = inputs.mode === "rehearse" ? "rehearsal" : inputs.entry === "" ? "prompt" : "entry";
-  const missing =
-    central || paths.entry === ""
-      ? undefined
-      : await missingFile(setting.workspace, `There is no ${what}`, paths.entry);
+  const what = inputs.mode === "rehearse" ? "There is no rehearsal" : "There is no entry";
+  const missing = isFile(inputs)
+    ? await missingFile(setting.workspace, what, paths.entry)
+    : undefined;
   // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
@@ -163,6 +175,11 @@ const howToReadTheBase =
   "The commit must contain the file, and the token needs `contents: read`. To use the file of the checkout, check out the " +
   "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
 
+/** Whether a file of the checkout is the entry. */
+function isFile({ central, prompt }: Inputs): boolean {
+  return central === undefined && prompt === undefined;
+}
+
 /** The entry, in a folder of its own unless the work tree has it. */
 async function copied(
   setting: Setting,
@@ -171,7 +188,7 @@ async function copied(
 ): Promise<Pick<Sources, "entryFile" | "copies">> {
   const { environment, inputs } = setting;
   const files = central ?? base;
-  if (entry === "") return { entryFile: undefined, copies: undefined };
+  if (inputs.prompt !== undefined) return { entryFile: undefined, copies: undefined };
   if (files === undefined) return { entryFile: entry, copies: undefined };
   const copies = await realpath(
     await mkdtemp(join(temporaryFolder(environment), "agent-jobs-base-")),
@@ -238,7 +255,7 @@ async function checkedOut(
   const { workspace, inputs, environment } = setting;
   const { entry, resume, journals } = paths;
   const work = await commitsOf(setting, await workFolders(setting, paths));
-  const isOwn = inputs.central === undefined && entry !== "";
+  const isOwn = isFile(inputs);
   const left = [...journals, ...(resume === undefined ? [] : [resume])];
   const temporary = temporaryFolder(environment);
   const isLeft = await Promise.all(
@@ -289,10 +306,10 @@ export function runOptions(
   { userInput, alone }: { readonly userInput: string | undefined; readonly alone?: Alone },
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
-  const { base, provider, gitHubToken, prompt, promptFile, limits = {} } = inputs;
+  const { base, provider, gitHubToken, promptFile, limits = {} } = inputs;
+  const leg = legOf(environment, inputs);
   const { api: github, say } = apiOf(setting);
   const { entryFile, isBelieved, workTree } = sources;
-  const isPrompt = (prompt ?? promptFile) !== undefined;
   const names = Object.keys(limits).map((name) => [name, "the input `limits`"]);
   return {
     ...valuesOn("run", inputs),
@@ -303,12 +320,19 @@ export function runOptions(
     outputDir: paths.outputDir,
     entryFile: alone?.entry ?? (promptFile === undefined ? entryFile : undefined),
     promptFile: promptFile === undefined ? undefined : entryFile,
-    // Markers of comments tell the prompts of several workflows apart by it.
-    entryName: alone?.entry ?? (paths.entry || workflowFile(environment)),
+    entryName: alone?.entry ?? paths.entry,
     environment,
     write: asInput,
     telemetry: telemetryTarget(environment),
-    findChange: (folder) => changeOfStep(folder, { environment, base, github, say }),
+    findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
+    findConversation: async (jobName) => {
+      const { readConversation } = await import("../github/conversation.ts");
+      const origin = await originOf(environment, github);
+      const entry = centralFiles(setting)?.name ?? paths.entry;
+      return origin === undefined
+        ? { findings: [], round: 0 }
+        : readConversation(github, { job: jobName, entry, origin: { ...origin, leg } });
+    },
     instructionSource: async () => ({
       commit: await trustedCommitOf(
         { environment, github },
@@ -316,24 +340,20 @@ export function runOptions(
       ),
       read: (path, commit) => readIfThere(github, path, commit),
     }),
+    findFailedChecks: () => failedChecksOfStep(environment, github.get),
     isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
     limits,
     limitNames: Object.fromEntries(names),
-    jobName: alone?.job ?? inputs.job ?? (isPrompt ? environment["GITHUB_JOB"] : undefined),
+    jobName: alone === undefined ? inputs.job : alone.job,
     userInput,
     // A rehearsal may name its own folder.
     workingDirectory: paths.workingDirectory ?? (alone === undefined ? workspace : undefined),
     rehearse: alone?.file,
-    leg: legOf(environment, inputs),
+    leg,
     isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
     provider,
     honorExpectations: alone !== undefined,
     gitHubToken: provider === undefined ? gitHubToken : undefined,
   };
-}
-
-/** The file of the workflow, in its repository. */
-function workflowFile({ GITHUB_WORKFLOW_REF: ref = "" }: Environment): string | undefined {
-  return /^[^/]+\/[^/]+\/([^@]+)@/.exec(ref)?.[1];
 }

@@ -14,7 +14,7 @@ interface PathSetting {
 }
 
 export interface Paths {
-  /** The entry, the file with the prompt, or a rehearsal. Empty for a prompt that is an input. */
+  /** The entry, the file with the prompt, or a rehearsal. Only a name for a prompt that is an input. */
   readonly entry: string;
   readonly workingDirectory?: string;
   readonly userInputFile?: string;
@@ -67,13 +67,12 @@ export async function checkPaths(
       problems.push(`${asInput(name)} names ${others.length + 1} journals. It must name one.`);
     return first;
   };
-  const { central, promptFile, resume, mode } = inputs;
-  const file = promptFile ?? (inputs.entry || fallback);
+  const { central, prompt, promptFile, resume, mode } = inputs;
+  const isFile = central === undefined && prompt === undefined;
   const name = promptFile === undefined ? "entry" : "prompt-file";
-  const found = file === "" ? "" : await inside(name, file);
   const own = `agent-jobs/${plainName(environment["GITHUB_ACTION"] ?? "")}`;
   const paths = {
-    entry: central === undefined ? (found ?? "") : inputs.entry,
+    entry: isFile ? ((await inside(name, inputs.entry || fallback)) ?? "") : inputs.entry,
     ...defined({
       workingDirectory: await inside("working-directory", inputs.workingDirectory),
       userInputFile: await inside("user-input-file", inputs.userInputFile),

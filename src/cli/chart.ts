@@ -7,22 +7,24 @@ import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournalFile } from "../journal/file.ts";
 import { chartOf, printFlow } from "../reports/flow-chart.ts";
 import { flowChartOf } from "../workflow/describe.ts";
+import { findEntry } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function chart(
-  entryFile: string | undefined,
+  given: string | undefined,
   job: string | undefined,
   flags: OptionsOf<"chart">,
   io: Io,
 ): Promise<ExitCode> {
   if (flags.journal !== undefined) {
-    if (entryFile !== undefined)
+    if (given !== undefined)
       throw new UsageError("Name an entry or a journal, not both. A journal contains its job.");
     return chartOfJournal(flags.journal, flags.run, io);
   }
   if (flags.run !== undefined) throw new UsageError("--run requires --journal.");
-  if (entryFile === undefined) throw new UsageError("Name an entry, or a journal with --journal.");
+  if (given === undefined) throw new UsageError("Name an entry, or a journal with --journal.");
+  const { file: entryFile } = await findEntry(given);
   if (isWorkflowFile(entryFile)) {
     if (job !== undefined) throw new UsageError("A workflow has no jobs. Name only the file.");
     const { workflow } = await readWorkflow(entryFile);

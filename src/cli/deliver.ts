@@ -20,15 +20,12 @@ export async function deliver(
   const environment = process.env;
   const {
     GITHUB_TOKEN: token,
+    AGENT_JOBS_DELIVERY_TOKEN: deliveryToken = token,
     GITHUB_REPOSITORY: repository,
     GITHUB_API_URL: apiUrl,
   } = environment;
-  const api = createGithubApi({
-    token,
-    repository,
-    apiUrl,
-    log: (line) => output.printError(line),
-  });
+  const log = (line: string): void => output.printError(line);
+  const api = createGithubApi({ token, repository, apiUrl, log });
   const central = parsed.value && filesOfCentral(api, parsed.value, "GITHUB_TOKEN");
   try {
     const { deliveries } = await deliverJournal({
@@ -40,6 +37,7 @@ export async function deliver(
       staged: staged === true,
       environment,
       api,
+      deliveryApi: createGithubApi({ token: deliveryToken, repository, apiUrl, log }),
       redact: createRedactor(knownSecrets({ environment })).text,
     });
     for (const delivery of deliveries) output.print(deliveryLine(delivery));

@@ -2,6 +2,7 @@
 import { lstat, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { templates } from "../generated/templates.ts";
+import { readDocument } from "../document/read-document.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { asFlag, UsageError } from "../run/options.ts";
@@ -40,6 +41,10 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
     output.print(
       "note      No test command was found. Write it to .github/agent-jobs/test.sh, which fails until then.",
     );
+  if (facts.checks === undefined && files.some(({ text }) => text.includes("workflows: [CI]")))
+    output.print(
+      "note      No workflow for pull requests was found. Name yours in `workflows: [CI]`.",
+    );
   const rehearsals = files.filter(({ path }) => path.includes(".rehearsal."));
   const shown = rehearsals.map(({ place }) => relative(process.cwd(), place));
   const code = await rehearse(shown, { workingDirectory: root }, io);
@@ -61,13 +66,14 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
 }
 
 /** The examples are for a repository with the branch `main` that `npm test` tests. */
-function filled(text: string, { branch, testCommand, install }: Facts): string {
-  const inYaml = /^[\w./-]+$/.test(branch) ? branch : JSON.stringify(branch);
+function filled(text: string, { branch, testCommand, install, checks }: Facts): string {
+  const inYaml = (name: string): string => (/^[\w./-]+$/.test(name) ? name : JSON.stringify(name));
   const none = 'echo "There is no test command yet. Write it to $0." >&2\nexit 1';
   const guard = `run: "! grep 'There is no test command yet' .github/agent-jobs/test.sh"`;
   const steps = [...install, ...(testCommand === undefined ? [guard] : [])];
   return text
-    .replaceAll("branches: [main]", () => `branches: [${inYaml}]`)
+    .replaceAll("branches: [main]", () => `branches: [${inYaml(branch)}]`)
+    .replaceAll("workflows: [CI]", () => `workflows: [${inYaml(checks ?? "CI")}]`)
     .replaceAll("--base main", () => `--base ${branch}`)
     .replace(/^npm test$/m, () => testCommand ?? none)
     .replace(/^( *)# Install here what the tests need\.\n/m, (comment, indent: string) =>
@@ -128,6 +134,8 @@ async function write({ path, place, text }: NewFile): Promise<void> {
 export interface Facts {
   readonly branch: string;
   readonly testCommand: string | undefined;
+  /** The workflow that checks pull requests. */
+  readonly checks: string | undefined;
   /** The steps of a workflow that install what the tests need, each on a line of YAML. */
   readonly install: readonly string[];
 }
@@ -146,7 +154,27 @@ async function rootOf(folder: string): Promise<string> {
 export async function factsOf(root: string): Promise<Facts> {
   const read: Read = (name) => readFile(join(root, name), "utf8").catch(() => undefined);
   const testCommand = await testCommandOf(root, read);
-  return { branch: await branchOf(root), testCommand, install: await installOf(read, testCommand) };
+  const [branch, checks] = [await branchOf(root), await checksOf(root, read)];
+  return { branch, testCommand, checks, install: await installOf(read, testCommand) };
+}
+
+/** The name of the workflow that tests pull requests, rather than of another one for them. */
+async function checksOf(root: string, read: Read): Promise<string | undefined> {
+  const folder = ".github/workflows";
+  const files = await readdir(join(root, folder)).catch(() => []);
+  const found: string[] = [];
+  for (const file of files.filter((name) => /^(?!agent-).*\.ya?ml$/.test(name)).sort()) {
+    const source = (await read(`${folder}/${file}`)) ?? "";
+    const document = readDocument(source, { file, format: "yaml" });
+    const { on, name } = document.kind === "read" ? valuesOf(document.value) : {};
+    const events = isRecord(on) ? Object.keys(on) : [on].flat();
+    if (events.includes("pull_request")) found.push(isText(name) ? name : `${folder}/${file}`);
+  }
+  return found.find((name) => /\b(?:ci|tests?|checks?|build)\b/i.test(name)) ?? found[0];
+}
+
+function valuesOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
 }
 
 /** Takes the remote's default branch, else `main` or `master`, else the branch that is checked out. */

@@ -1,6 +1,7 @@
 import { readEntry, readWorkflow } from "../run/entry-files.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
+import { entriesOfRepository, findEntry, noneFound } from "./found.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./output.ts";
 import { truncate } from "../text/truncate.ts";
@@ -12,27 +13,40 @@ import { modelOf } from "../engine/plan.ts";
 import { type Flows, modelOfFlow } from "../run/flows.ts";
 import { callerOfFlow, callerOfTask } from "../run/callers.ts";
 
-export async function list(entryFile: string, json: boolean, { output }: Io): Promise<ExitCode> {
+export async function list(
+  given: string | undefined,
+  json: boolean,
+  { output }: Io,
+): Promise<ExitCode> {
+  const files = given === undefined ? await entriesOfRepository() : [(await findEntry(given)).file];
+  if (files.length === 0) throw noneFound("an entry");
+  const isAlone = given !== undefined;
+  const descriptions = [];
+  for (const [index, file] of files.entries()) {
+    const { lines, ...description } = await describe(file);
+    descriptions.push(description);
+    if (json) continue;
+    if (!isAlone) output.print(`${index === 0 ? "" : "\n"}${file}`);
+    for (const line of lines) output.print(line);
+  }
+  if (json) output.printJson(isAlone ? descriptions[0] : descriptions);
+  return exitCode.success;
+}
+
+async function describe(entryFile: string) {
   if (isWorkflowFile(entryFile)) {
     const { workflow } = await readWorkflow(entryFile);
     const description = describeWorkflow(workflow);
-    if (json) output.printJson({ entry: entryFile, workflow: description });
-    else {
-      const needsModel = promptsModels(workflow) && description.models.length === 0;
-      for (const line of summary(description)) output.print(line);
-      output.print(row("RUN", runOf(entryFile, description, needsModel)));
-    }
-    return exitCode.success;
+    const needsModel = promptsModels(workflow) && description.models.length === 0;
+    const run = row("RUN", runOf(entryFile, description, needsModel));
+    return { entry: entryFile, workflow: description, lines: [...summary(description), run] };
   }
   const { entry, flows } = await readEntry(entryFile);
   const jobs = describeJobs(entry, flows);
   const tools = describeTools(entry, flows);
   const { inputs } = entry;
-  if (json) output.printJson({ entry: entryFile, jobs, ...tools, inputs });
-  else
-    for (const line of [...jobTable(jobs), ...inputTable(inputs), ...toolTable(tools)])
-      output.print(line);
-  return exitCode.success;
+  const lines = [...jobTable(jobs), ...inputTable(inputs), ...toolTable(tools)];
+  return { entry: entryFile, jobs, ...tools, inputs, lines };
 }
 
 function summary(workflow: WorkflowDescription): readonly string[] {

@@ -6,6 +6,7 @@ import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 import { table } from "./output.ts";
+import { priceText } from "../text/numbers.ts";
 
 export async function models(
   { json, format, ...server }: OptionsOf<"models">,
@@ -31,8 +32,12 @@ export async function offeredModels(server: Parameters<typeof readAccess>[0]): P
 
 /** A model server has no names and no prices, so its models are only listed. */
 function lines(offered: readonly OfferedModel[]): readonly string[] {
-  if (offered.every(({ id, name, multiplier }) => name === id && multiplier === 0))
+  if (offered.every(({ id, name, price }) => name === id && price === undefined))
     return offered.map(({ id }) => id);
-  const rows = offered.map(({ id, name, multiplier }) => [id, name, `${multiplier}x`]);
-  return table(["MODEL", "NAME", "MULTIPLIER"], rows);
+  const rows = offered.map(({ id, name, price }) => [
+    id,
+    name,
+    price ? priceText(price) : "unknown",
+  ]);
+  return table(["MODEL", "NAME", "PRICE OF A MILLION TOKENS"], rows);
 }

@@ -41,8 +41,10 @@ export function reportBug(error: unknown, { output }: Io): void {
   );
 }
 
-const ENTRY = "entry file, YAML or JSON";
-const ENTRY_OR_WORKFLOW = `${ENTRY}, or workflow file (*.wf.md)`;
+const ENTRY = "entry file, YAML or JSON, or the name of one in .github/agent-jobs";
+const ENTRY_OR_WORKFLOW =
+  "entry, workflow (*.wf.md) or prompt (*.prompt.md), or the name of one in .github/agent-jobs";
+const ALL = "default: those in .github/agent-jobs";
 const JOB = "name of the job; may be omitted if the entry has only one";
 
 function tokenHint(error: string): string {
@@ -97,7 +99,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("validate")
-    .argument("<entry...>", "entries, workflows, rehearsals and evals")
+    .argument("[entry...]", `entries, workflows, rehearsals and evals (${ALL})`)
     .description(
       "report all problems of entries, workflows (*.wf.md), rehearsals (*.rehearsal.*) and evals (*.eval.*), one per line",
     )
@@ -108,7 +110,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
   command("init")
     .addArgument(
       new Argument("[template]", "what to write")
-        .choices(["review", "nightly", "triage", "release-notes"])
+        .choices(["review", "fix-ci", "nightly", "triage", "release-notes"])
         .default("review"),
     )
     .description("write an entry and its rehearsal for this repository, and rehearse it")
@@ -130,11 +132,11 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   command("list")
-    .argument("<entry>", ENTRY_OR_WORKFLOW)
+    .argument("[entry]", `${ENTRY_OR_WORKFLOW} (${ALL})`)
     .description(
       "list the jobs of an entry with their user input, tasks and models, or the parameters of a workflow",
     )
-    .action(async (entry: string, { json, format }: OptionsOf<"list">) =>
+    .action(async (entry: string | undefined, { json, format }: OptionsOf<"list">) =>
       end(await (await import("./list.ts")).list(entry, json === true || format === "json", io)),
     );
 
@@ -156,7 +158,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
   command("rehearse")
     .argument(
       "[rehearsal...]",
-      "rehearsal files, folders and globs (default: all *.rehearsal.yml, .yaml and .json here)",
+      "rehearsal files, folders and globs (default: those in .github/agent-jobs, or if there is no such folder, here)",
     )
     .description("run rehearsals as tests")
     .action(async (files: string[], given: OptionsOf<"rehearse">) =>

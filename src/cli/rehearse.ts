@@ -23,16 +23,22 @@ import {
   shardOf,
   shareRuntimes,
 } from "../run/rehearse.ts";
+import { placeOfEntries } from "./found.ts";
+import { isDirectory } from "../platform/files.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 import type { Output } from "./output.ts";
 import { unlessAborted } from "../platform/waiting.ts";
 
 export async function rehearse(
-  given: readonly string[],
-  options: OptionsOf<"rehearse">,
+  named: readonly string[],
+  asked: OptionsOf<"rehearse">,
   { output }: Io,
 ): Promise<ExitCode> {
+  const place = named.length === 0 ? placeOfEntries() : undefined;
+  const isThere = place !== undefined && (await isDirectory(place.folder));
+  const given = isThere ? [place.folder] : named;
+  const options = { ...(isThere && { workingDirectory: place.root }), ...asked };
   checkReporters(options);
   const signals = cancelFromTerminal();
   try {

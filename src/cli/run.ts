@@ -11,6 +11,8 @@ import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
+import { defined } from "../text/guards.ts";
+import { findEntry } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -87,13 +89,17 @@ async function runOptions(
   given: Given,
   io: Io,
 ): Promise<RunOptions> {
+  const found = entryFile === undefined ? undefined : await findEntry(entryFile);
   const access = readAccess(given);
   const { quiet, verbose, chart, userInputFile: _, format, inputs, otlp, ...options } = access;
   const userInput = await userInputOf(given, io);
   const { output } = io;
   const { asker, pause } = askerOf(given, io) ?? {};
+  // A rehearsal may name a folder itself.
+  const workingDirectory = given.rehearse === undefined ? found?.root : undefined;
   return {
-    entryFile,
+    entryFile: found?.file,
+    ...defined({ workingDirectory }),
     ...options,
     inputs: await readInputs(inputs),
     terminal: {

@@ -22,6 +22,7 @@ import { type HttpServer, startServer } from "../host/server.ts";
 import { telemetryReporter } from "../run/telemetry.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
+import { findEntry, onlyEntry } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -78,7 +79,10 @@ async function start(given: Given, { output }: Io): Promise<Served> {
   // The default folder may be created later.
   const entriesFolder =
     test === true ? ((await folder(entriesDir, "--entries-dir")) ?? resolve("test")) : undefined;
-  const file = entry ?? rehearsal?.entryFile;
+  const file =
+    entry !== undefined
+      ? (await findEntry(entry)).file
+      : (rehearsal?.entryFile ?? (test === true ? undefined : await onlyEntry()));
   if (test !== true && file !== undefined) {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });

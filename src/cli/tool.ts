@@ -25,6 +25,7 @@ import { RunTools } from "../run/run-tools.ts";
 import { version } from "../generated/version.ts";
 import { knownSecrets } from "../run/secrets.ts";
 import { allowedOf, reservedSecrets } from "../run/variables.ts";
+import { findEntry, onlyEntry, placeOfEntries } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
@@ -195,17 +196,18 @@ async function read({ entryFile, workingDirectory = "." }: OptionsOf<"call">): P
   readonly workingDirectory: string;
 }> {
   await checkWorkingDirectory(workingDirectory);
-  const { entry } = await readEntry(entryFile ?? (await onlyEntry()));
+  const file = entryFile === undefined ? await entryHere() : (await findEntry(entryFile)).file;
+  const { entry } = await readEntry(file);
   return { entry, workingDirectory: resolve(workingDirectory) };
 }
 
-async function onlyEntry(): Promise<string> {
-  const entries = await findEntries(".", 0);
-  const [only] = entries;
-  if (only !== undefined && entries.length === 1) return only;
+async function entryHere(): Promise<string> {
+  const entries = (await findEntries(".", 0)).filter((name) => !name.endsWith(".md"));
+  const only = entries.length === 0 ? await onlyEntry() : entries[0];
+  if (only !== undefined && entries.length <= 1) return only;
   throw new UsageError(
     only === undefined
-      ? "The current directory has no entry. Name one with --entry FILE."
+      ? `The current directory has no entry, and ${placeOfEntries().folder} has none. Name one with --entry FILE.`
       : `The current directory has several entries: ${entries.join(", ")}. Name one with --entry FILE.`,
   );
 }

@@ -7,16 +7,22 @@ import {
   type Diagnostic,
 } from "../document/diagnostic.ts";
 import { annotation } from "../text/escape.ts";
+import { filesOfRepository, findEntry, noneFound } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 /** Valid files are named in the text format. */
 export async function validate(
-  files: readonly string[],
+  given: readonly string[],
   { format, strict, checkModels: asks, ...server }: OptionsOf<"validate">,
   io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
+  const files =
+    given.length === 0
+      ? await filesOfRepository()
+      : await Promise.all(given.map(async (one) => (await findEntry(one)).file));
+  if (files.length === 0) throw noneFound("the files");
   const asked = asks === true || server.providerBaseUrl !== undefined;
   const offered = asked ? await (await import("./models.ts")).offeredModels(server) : undefined;
   const diagnostics: Diagnostic[] = [];

@@ -199,7 +199,7 @@ export class JobValues {
   constructor(spec: RunSpec, ports: EnginePorts) {
     this.#spec = spec;
     this.#ports = ports;
-    this.data = new JobData(spec.conversation?.findings);
+    this.data = new JobData(spec.previous);
   }
 
   readonly valueOf =

@@ -1,5 +1,6 @@
 import { defined } from "../text/guards.ts";
-import { defaultLimits, type Limits } from "../entry/model.ts";
+import { defaultLimits, type Limits, type Prices } from "../entry/model.ts";
+import { creditsOf } from "../entry/prices.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
@@ -87,25 +88,48 @@ type UsageLimits = Pick<ResolvedLimits, "tokens" | "cost" | "setBy">;
 export class UsageBudget {
   readonly #limits: UsageLimits;
   readonly #scope: Scope;
+  readonly #prices: Prices | undefined;
   readonly #whole: UsageBudget | undefined;
+  readonly #unpriced = new Set<string>();
   #tokens = 0;
   #cost = 0;
 
-  constructor(limits: UsageLimits, scope: Scope, whole?: UsageBudget) {
+  constructor(limits: UsageLimits, scope: Scope, prices?: Prices, whole?: UsageBudget) {
     this.#limits = limits;
     this.#scope = scope;
+    this.#prices = prices;
     this.#whole = whole;
   }
 
   child(limits: UsageLimits, scope: Scope): UsageBudget {
-    return new UsageBudget(limits, scope, this);
+    return new UsageBudget(limits, scope, this.#prices, this);
+  }
+
+  /** How much of `limits.cost` is left, here and in all around it. */
+  get creditsLeft(): number {
+    const own = Math.max(0, this.#limits.cost - this.#cost);
+    return Math.min(own, this.#whole?.creditsLeft ?? Infinity);
+  }
+
+  /** Whether its calls escape a limit that somebody has set; true once for each model of a job. */
+  escapes({ cost, modelId }: Pick<ModelUsed, "cost" | "modelId">): boolean {
+    if (this.#whole !== undefined) return this.#whole.escapes({ cost, modelId });
+    if (cost !== undefined || this.#limits.setBy?.cost === undefined) return false;
+    return !this.#unpriced.has(modelId) && this.#unpriced.add(modelId).size > 0;
+  }
+
+  /** With a cost by `prices`, if the runtime has reported none and the model has a price. */
+  priced(used: ModelUsed): ModelUsed {
+    return used.cost === undefined
+      ? { ...used, ...defined({ cost: creditsOf(this.#prices, used) }) }
+      : used;
   }
 
   spend(used: Pick<ModelUsed, "inputTokens" | "outputTokens" | "cost">): void {
     // The whole first: if both are exceeded, the part is stopped with the whole.
     this.#whole?.spend(used);
     this.#tokens += counted(used.inputTokens) + counted(used.outputTokens);
-    this.#cost += counted(used.cost);
+    this.#cost += counted(used.cost ?? 0);
     this.#hold("tokens", this.#tokens);
     this.#hold("cost", withoutNoise(this.#cost));
   }

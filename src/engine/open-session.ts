@@ -3,6 +3,7 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Crashed } from "./dialogue.ts";
+import type { Budgets } from "./limits.ts";
 import {
   availableTools,
   reportedBy,
@@ -27,6 +28,7 @@ export interface OpeningContext {
   readonly work: WorkRef;
   readonly scope: Scope;
   readonly ports: EnginePorts;
+  readonly budgets: Pick<Budgets, "usage">;
 }
 
 export interface Opening extends Omit<SessionRequest, "label"> {
@@ -87,11 +89,12 @@ export function crashOf(
 }
 
 export async function openSession(context: OpeningContext, opening: Opening): Promise<Acquired> {
-  const { work, scope, ports } = context;
+  const { work, scope, ports, budgets } = context;
   const { role, retry, attempt, signal, ...request } = opening;
+  const { creditsLeft } = budgets.usage;
   const { modelId } = request;
   const label: SessionLabel = { ...work, role, modelId, retry, attempt };
-  const opened = ports.sessions.open({ ...request, label }, signal);
+  const opened = ports.sessions.open({ ...request, creditsLeft, label }, signal);
   const result = await unlessStopped(scope, ports.clock, opened);
   if (result === undefined) {
     // It may still open after the wait ended, and then nothing else would close it.

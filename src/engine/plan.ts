@@ -25,7 +25,7 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
-import type { Conversation } from "../events/conversation.ts";
+import type { Conversation, PreviousFinding } from "../events/conversation.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
@@ -50,6 +50,8 @@ export interface RunSpec {
   /** Instructions of the repository for a task. */
   readonly instructionsOf?: (taskId: string) => string | undefined;
   readonly conversation?: Conversation;
+  /** The earlier findings that tools may name. */
+  readonly previous?: readonly PreviousFinding[];
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   /** By the ids of models. */
@@ -192,9 +194,9 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     value: Number.isFinite(limits[name]) ? limits[name] : null,
     source: limits.setBy?.[name] ?? "default",
   });
-  const ofWorkflows = workflowLimits.filter(
-    (name) => hasWorkflow || limits.setBy?.[name] !== undefined,
-  );
+  const isSet = (name: keyof Limits): boolean => limits.setBy?.[name] !== undefined;
+  const ofWorkflows = workflowLimits.filter((name) => hasWorkflow || isSet(name));
+  const ofRuns = (["runsPerDay", "runsPerActorPerDay"] as const).filter(isSet);
   return {
     jobMinutes: planned("jobMinutes"),
     tokens: planned("tokens"),
@@ -205,7 +207,7 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     idleMinutes: planned("idleMinutes"),
     loopIterations: planned("loopIterations"),
     parallel: planned("parallel"),
-    ...Object.fromEntries(ofWorkflows.map((name) => [name, planned(name)])),
+    ...Object.fromEntries([...ofWorkflows, ...ofRuns].map((name) => [name, planned(name)])),
   };
 }
 

@@ -98,7 +98,7 @@ class JobRun {
     this.#ports = withReadable(ports, spec.change?.folder);
     this.#lastErrors = new LastErrors(ports);
     this.#scope = Scope.root(signal);
-    this.#usage = new UsageBudget(spec.limits, this.#scope);
+    this.#usage = new UsageBudget(spec.limits, this.#scope, spec.entry.prices);
     this.#values = new JobValues(spec, this.#ports);
     this.#past = new Past(spec.past);
     this.#finishes = this.#past.size;

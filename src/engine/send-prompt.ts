@@ -282,12 +282,21 @@ class TurnWatch {
       happened.kind === "tool.ended" &&
       !happened.succeeded &&
       this.#sender.scope.stopped !== undefined;
-    const activity = isCutOff ? { ...happened, stopped: true as const } : happened;
+    const activity =
+      happened.kind === "model.used"
+        ? budgets.usage.priced(happened)
+        : isCutOff
+          ? { ...happened, stopped: true as const }
+          : happened;
     emit({ type: "activity", sessionId, turnId, activity });
     switch (activity.kind) {
       case "model.used":
         budgets.calls.spend();
         budgets.usage.spend(activity);
+        if (budgets.usage.escapes(activity)) {
+          const text = `limits.cost doesn't count the calls of ${activity.modelId}: it has no price`;
+          decide(this.#sender, { kind: "note", text });
+        }
         ports.rateLimit.lifted();
         this.#sender.onError?.(undefined);
         break;

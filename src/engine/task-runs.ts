@@ -70,7 +70,7 @@ export class TaskRuns {
       checks: spec.outputChecks,
       proposals: spec.outputs?.proposals,
       memory: spec.memory,
-      previous: spec.conversation?.findings,
+      previous: spec.previous,
     });
     const verdicts = jobToolsFor(isMultiple ? "task" : "both", task, variables);
     const start = this.dialogueOf(run);

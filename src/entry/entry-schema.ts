@@ -2,6 +2,7 @@
 import type { SchemaType } from "../document/describe.ts";
 import { limitProperties } from "./limits.ts";
 import { availableTools } from "./known-tools.ts";
+import { pricesSchema } from "./prices.ts";
 import { permissionsSchema, type Permissions } from "./permissions.ts";
 import {
   choice,
@@ -313,6 +314,7 @@ export const entrySchema = {
       instructions,
       permissions: ref("permissions"),
       limits: ref("limits"),
+      prices: pricesSchema,
       provider: ref("provider"),
       tools: declarations("tool", toolName, "Commands and modules that agents may call, by name."),
       mcpServers: declarations("mcpServer", toolName, "MCP servers by name."),

@@ -7,11 +7,24 @@ const minutes = (of: string): ReturnType<typeof positive> =>
 /** The default and the description of each limit. */
 const table = {
   jobMinutes: [60, minutes("the job. When exceeded, the job fails")],
-  tokens: [Infinity, whole("Input and output tokens of the job. When exceeded, the job fails.")],
+  // Far more than a job needs, so that a mistake, or a flood of events, doesn't cost without end.
+  tokens: [20_000_000, whole("Input and output tokens of the job. When exceeded, the job fails.")],
   cost: [
-    Infinity,
+    1000,
     positive(
-      "Cost of the job in premium requests (may be a fraction), as reported by the Copilot runtime. When exceeded, the job fails.",
+      "Cost of the job in AI credits of GitHub Copilot (0.01 USD each, may be a fraction), or by `prices`. When exceeded, the job fails.",
+    ),
+  ],
+  runsPerDay: [
+    Infinity,
+    whole(
+      "Runs of the GitHub workflow in 24 hours. When exceeded, the run is skipped. Only in the action.",
+    ),
+  ],
+  runsPerActorPerDay: [
+    Infinity,
+    whole(
+      "Runs of the GitHub workflow in 24 hours that the same user triggered. When exceeded, the run is skipped. Only in the action.",
     ),
   ],
   taskMinutes: [30, minutes("one iteration of a task. When exceeded, the task fails")],

@@ -12,6 +12,7 @@ import type {
 } from "./entry-schema.ts";
 import type { Outputs } from "./outputs.ts";
 import type { Permissions } from "./permissions.ts";
+import type { Prices } from "./prices.ts";
 import type {
   McpServer,
   MonumentDeclaration,
@@ -26,6 +27,7 @@ export * from "./limits.ts";
 export type * from "./entry-schema.ts";
 export type { Outputs } from "./outputs.ts";
 export * from "./permissions.ts";
+export type { ModelPrice, Prices } from "./prices.ts";
 export * from "./tool-declarations.ts";
 export * from "./works.ts";
 
@@ -74,6 +76,8 @@ export interface Entry<Id extends number = never> {
   readonly permissions?: Permissions;
   /** Bounds of a run. */
   readonly limits?: Limits;
+  /** What the models of an own server cost. */
+  readonly prices?: Prices;
   /** Headers for the model server, and how long its start is waited for. */
   readonly provider?: ProviderSettings;
   /** Commands and modules of the repository that agents may call, by name. */

@@ -1,5 +1,5 @@
 import type { SchemaType } from "../document/describe.ts";
-import { choice, listOf, names, object, text } from "./schema-parts.ts";
+import { choice, flag, listOf, named, names, object, text } from "./schema-parts.ts";
 
 export const severities = ["notice", "warning", "error"] as const;
 export type Severity = (typeof severities)[number];
@@ -63,6 +63,7 @@ const report = object(
       description: "One comment on the pull request, which every run of the job updates.",
     },
     when: choice(["success", "always"], "success", "always: also if the job failed."),
+    progress: flag("The comment shows the steps while the job runs.", false),
   },
   [],
   { description: "Default: the report of the last task that gave one, in the summary only." },
@@ -73,9 +74,27 @@ const findings = object(
     from,
     max: { type: "integer", minimum: 1, maximum: 1000, default: defaultOutputs.findings.max },
     review: {
-      const: "comment",
-      description: "One review of the pull request, with a comment at each line.",
+      enum: ["comment", "request-changes"],
+      description:
+        "A review of the pull request, with a comment at each line. request-changes: it also asks for changes while findings from failOn on (never: errors) are open.",
     },
+    since: {
+      const: "last-review",
+      description:
+        "The change is what is new since the head that the last run reviewed. Default: all of the pull request.",
+    },
+    quietAfter: object(
+      {
+        rounds: { type: "integer", minimum: 1, description: "The number of reviewed heads." },
+        severity: choice(severities, "error", "New findings below it are only counted."),
+      },
+      ["rounds"],
+      { description: "From then on, comments are made for severe new findings only." },
+    ),
+    approve: flag(
+      "Approves the pull request of a person if the verdict is pass and no finding is open.",
+      false,
+    ),
     failOn: choice(
       [...severities, "never"],
       defaultOutputs.findings.failOn,
@@ -161,7 +180,17 @@ const proposals = object(
   { description: "What agents may propose; the runner does it after the job." },
 );
 
-export const outputsSchema = object({ report, findings, verdict, proposals }, [], {
+const check = {
+  oneOf: [
+    { const: true },
+    object({ name: named("The name that merge rules require. Default: agent-jobs: JOB.") }, [
+      "name",
+    ]),
+  ],
+  description: "A check run on the commit, which merge rules can require.",
+} as const;
+
+export const outputsSchema = object({ report, findings, verdict, check, proposals }, [], {
   title: "Outputs",
   description: "What a job publishes. Default: annotations and the summary.",
 });

@@ -225,6 +225,8 @@ const ofJob = [
   "item",
   "item-index",
   "memory",
+  "failed-checks",
+  "previous-findings",
 ] as const;
 
 const families = {

@@ -1,4 +1,4 @@
-import type { ItemSource, PreparedEntry, PreparedTask, Prompt, Work } from "./model.ts";
+import type { PreparedEntry, Prompt, Work } from "./model.ts";
 import { promptsOf, variablesIn } from "./prompt.ts";
 import { allWorks, commandsOf, leafWorks, taskWorks } from "./work.ts";
 
@@ -11,26 +11,40 @@ export function reachedTasks(entry: PreparedEntry, work: Work<number>): readonly
 
 export function usesChange(entry: PreparedEntry, work: Work<number>): boolean {
   const commands = commandsOf([{ work }], entry.tasks);
+  const isOfChange = (name: string): boolean => name.startsWith("change-");
   return (
     commands.some(({ run }) =>
       [run].flat().some((text) => text.includes("AGENT_JOBS_CHANGE_BASE")),
     ) ||
-    allWorks(work).some((part) => part.kind === "Each" && isOfChange(part.items)) ||
-    reachedTasks(entry, work).some((name) => isAboutChange(entry.tasks[name])) ||
-    leafWorks(work).some(
-      (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(namesChange),
-    )
+    allWorks(work).some((part) => part.kind === "Each" && "changedFiles" in part.items) ||
+    reachedTasks(entry, work).some(
+      (name) => entry.tasks[name]?.availability?.change !== undefined,
+    ) ||
+    usesVariable(entry, work, isOfChange)
   );
 }
 
-function isOfChange(items: ItemSource): boolean {
-  return "changedFiles" in items || ("lines" in items && namesChange(items.lines));
+export function usesPreviousFindings(entry: PreparedEntry, work: Work<number>): boolean {
+  return usesVariable(entry, work, (name) => name === "previous-findings");
 }
 
-function isAboutChange(task: PreparedTask | undefined): boolean {
-  return task?.availability?.change !== undefined || promptsOf(task).some(namesChange);
+export function usesFailedChecks(entry: PreparedEntry, work: Work<number>): boolean {
+  return usesVariable(entry, work, (name) => name === "failed-checks");
 }
 
-function namesChange(prompt: Prompt): boolean {
-  return variablesIn(prompt).some((name) => name.startsWith("change-"));
+function usesVariable(
+  entry: PreparedEntry,
+  work: Work<number>,
+  isMeant: (name: string) => boolean,
+): boolean {
+  const isIn = (prompt: Prompt): boolean => variablesIn(prompt).some(isMeant);
+  return (
+    allWorks(work).some(
+      (part) => part.kind === "Each" && "lines" in part.items && isIn(part.items.lines),
+    ) ||
+    reachedTasks(entry, work).some((name) => promptsOf(entry.tasks[name]).some(isIn)) ||
+    leafWorks(work).some(
+      (leaf) => leaf.kind === "Flow" && Object.values(leaf.params ?? {}).some(isIn),
+    )
+  );
 }

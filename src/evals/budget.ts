@@ -59,7 +59,7 @@ export class EvalBudget {
       },
       report: (event: RunEvent): void => {
         if (event.type !== "activity" || event.activity.kind !== "model.used") return;
-        const { inputTokens, outputTokens, cost } = event.activity;
+        const { inputTokens, outputTokens, cost = 0 } = event.activity;
         const used = { tokens: inputTokens + outputTokens, cost };
         [spent, unreported] = [plus(spent, used), plus(unreported, used)];
         if (account.turns === 0) this.#settled = plus(this.#settled, used);

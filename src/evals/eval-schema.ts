@@ -119,7 +119,7 @@ export const evalSchema = {
       minProperties: 1,
       properties: {
         tokens: budgetOf("Input and output tokens."),
-        cost: budgetOf("Cost, in the unit that the models report."),
+        cost: budgetOf("Cost in AI credits (0.01 USD each)."),
         minutes: budgetOf("Time, in minutes."),
       },
     },

@@ -1,4 +1,4 @@
-import { plural } from "../text/numbers.ts";
+import { costText, plural } from "../text/numbers.ts";
 import { junitXml, type TestCase } from "../outputs/junit.ts";
 import { inline } from "../text/escape.ts";
 import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
@@ -10,7 +10,16 @@ interface Row {
   readonly failures: MeasuredCase["failures"];
 }
 
-export const heads = ["Case", "Runs", "Passed", "95 %", "Tokens", "Cost", "Seconds", ""] as const;
+export const heads = [
+  "Case",
+  "Runs",
+  "Passed",
+  "95 %",
+  "Tokens",
+  "Credits",
+  "Seconds",
+  "",
+] as const;
 
 /** One for each case, and one for each variant and set of models over all cases. */
 export function evalRows({ cases, totals }: EvalSummary): readonly Row[] {
@@ -67,7 +76,7 @@ export function endLine({ cases, totals, spent }: EvalSummary): string {
   const fell = comparisons.filter((one) => one.fell).length;
   const [first] = comparisons;
   const compared = first === undefined ? "" : `, ${fell} fell against ${first.against}`;
-  return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, cost ${decimal(spent.cost)}`;
+  return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, ${costText(spent.cost)}`;
 }
 
 /** The stable shape of `eval.json` and `--format json`. */

@@ -3,14 +3,17 @@ import { severities } from "../entry/outputs.ts";
 import * as is from "../document/describe.ts";
 import type { TypeOf } from "../document/describe.ts";
 
-export const conversationReply = is.record({
+/** The conversation can't be read here; the message says why. */
+export class ConversationUnknown extends Error {}
+
+const conversationReply = is.record({
   author: is.text,
   text: is.text,
   /** An earlier run of the job wrote it. Otherwise, a user with write access did. */
   own: is.optional(is.yes),
 });
 
-export const previousFinding = is.record({
+const previousFinding = is.record({
   /** `F1` is the oldest one. Prompts and tools name findings by it. */
   id: is.text,
   /** The fingerprint in the marker of its comment. */

@@ -1,6 +1,6 @@
-import { plural } from "../text/numbers.ts";
+import { costText, countText, plural } from "../text/numbers.ts";
 import { workflowLimits, type Limits } from "../entry/model.ts";
-import { limitName } from "./plan.ts";
+import { limitName, type PlannedLimit, type PlannedLimits } from "./plan.ts";
 import * as is from "../document/describe.ts";
 import type { ObjectOf, TypeOf } from "../document/describe.ts";
 
@@ -42,6 +42,17 @@ export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
   return `limits.${limit}${of} (${bound}${source}${lastErrorText(lastError)}`;
 }
 
+/** For the end of a sentence: what a job may use, where nobody has set it. */
+export function defaultBounds({ tokens, cost }: PlannedLimits): string {
+  const valueOf = (limit: PlannedLimit | undefined): number =>
+    limit?.source === "default" ? (limit.value ?? 0) : 0;
+  const bounds = [
+    ...(valueOf(tokens) > 0 ? [`${countText(valueOf(tokens))} tokens`] : []),
+    ...(valueOf(cost) > 0 ? [costText(valueOf(cost))] : []),
+  ];
+  return bounds.length === 0 ? "" : `; at most ${bounds.join(" and ")}, by default`;
+}
+
 export function lastErrorText(lastError: string | undefined): string {
   return lastError === undefined ? "" : `. The last error was: ${lastError}`;
 }
@@ -49,7 +60,9 @@ export function lastErrorText(lastError: string | undefined): string {
 const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: string]>> = {
   jobMinutes: ["minute"],
   tokens: ["token"],
-  cost: ["premium request"],
+  cost: ["credit"],
+  runsPerDay: ["run"],
+  runsPerActorPerDay: ["run"],
   taskMinutes: ["minute"],
   modelCalls: ["model call"],
   turnMinutes: ["minute"],

@@ -48,6 +48,8 @@ const limits = {
   jobMinutes: fraction,
   tokens: whole,
   cost: is.optional(fraction),
+  runsPerDay: is.optional(whole),
+  runsPerActorPerDay: is.optional(whole),
   taskMinutes: fraction,
   modelCalls: whole,
   turnMinutes: fraction,

@@ -71,8 +71,10 @@ export const sessionActivity = is.tagged("kind", {
     outputTokens: is.count,
     cacheReadTokens: is.count,
     reasoningTokens: is.count,
-    /** In the runtime's own unit (premium requests); 0 with a custom provider. */
-    cost: is.amount,
+    /** AI credits. Absent: unknown, because neither the runtime nor `prices` say what it cost. 0 in a rehearsal. */
+    cost: is.optional(is.amount),
+    /** The cost as Copilot reported it. */
+    nanoAiu: is.optional(is.amount),
     durationMs: is.amount,
     /** Until the first token. Absent: the answer came at once, or the time is unknown. */
     firstTokenMs: is.optional(is.amount),

@@ -23,7 +23,10 @@ export class Usage {
   outputTokens = 0;
   cacheReadTokens = 0;
   reasoningTokens = 0;
+  /** AI credits: of the calls whose cost is known. */
   cost = 0;
+  /** Models with calls of unknown cost: the first ones. */
+  unpriced: readonly string[] = [];
 }
 
 export class Counters extends Usage {
@@ -35,6 +38,8 @@ export class Counters extends Usage {
   crashes = 0;
   denials = 0;
 }
+
+export type Counter = Exclude<keyof Counters, "unpriced">;
 
 export interface IterationNumbers extends Pick<
   Counters,
@@ -253,6 +258,7 @@ export const KEPT_DECISIONS = 200;
 export const KEPT_DENIALS = 100;
 export const KEPT_OMISSIONS = 100;
 export const KEPT_COMMANDS = 100;
+const KEPT_UNPRICED = 10;
 
 /** An empty view; `applyEvent` folds the events of a run into it. */
 export function createRunView(): RunView {
@@ -264,11 +270,21 @@ export function wasRetried({ status, flow, attempts, runs, crashes }: WorkView):
   return status === "succeeded" && (flow === undefined ? attempts > runs : crashes > 0);
 }
 
+/** Credits, rounded as binary fractions need it. Undefined: no call that cost something has a known cost. */
+export function knownCost({
+  cost,
+  unpriced,
+}: Pick<Usage, "cost" | "unpriced">): number | undefined {
+  return cost === 0 && unpriced.length > 0 ? undefined : Math.round(cost * 1e6) / 1e6;
+}
+
 export function addUsage(usage: Usage, used: ModelUsed): void {
   usage.modelCalls += 1;
   usage.inputTokens += used.inputTokens;
   usage.outputTokens += used.outputTokens;
   usage.cacheReadTokens += used.cacheReadTokens;
   usage.reasoningTokens += used.reasoningTokens;
-  usage.cost += used.cost;
+  if (used.cost !== undefined) usage.cost += used.cost;
+  else if (usage.unpriced.length < KEPT_UNPRICED && !usage.unpriced.includes(used.modelId))
+    usage.unpriced = [...usage.unpriced, used.modelId];
 }

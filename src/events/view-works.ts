@@ -11,7 +11,7 @@ import {
   KEPT_COMMANDS,
   KEPT_DENIALS,
   KEPT_ITEMS,
-  type Counters,
+  type Counter,
   type DenialEntry,
   type ItemView,
   type IterationNumbers,
@@ -180,7 +180,7 @@ export function settle(work: WorkView, at: number): void {
   }
 }
 
-export function count(view: RunView, work: WorkView, counter: keyof Counters, by: number): void {
+export function count(view: RunView, work: WorkView, counter: Counter, by: number): void {
   work[counter] += by;
   view.totals[counter] += by;
 }

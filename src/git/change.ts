@@ -22,6 +22,33 @@ export interface Change {
   readonly readHead?: (path: string) => Promise<Uint8Array | undefined>;
 }
 
+/**
+ * What `part`, a change since `since`, has of `whole`: a merge of the base branch brings in files of others. Its names are
+ * looked for at the beginning of each part of the diff; one that git writes in quotes stays.
+ */
+export function narrowed(whole: Change, part: Change, since: string): Change {
+  const paths = new Set(whole.files.map(({ path }) => path));
+  const isOf = ({ path }: ChangedFile): boolean => paths.has(path);
+  const others = new Set(
+    part.files
+      .filter((file) => !isOf(file))
+      .map(({ path, previousPath = path }) => `diff --git a/${previousPath} b/${path}`),
+  );
+  const diff = part.diff
+    .split(/^(?=diff --git )/m)
+    .filter((text) => !others.has(text.slice(0, text.indexOf("\n"))))
+    .join("");
+  const note = `These are the changes since ${since.slice(0, 12)}, which an earlier run has reviewed.`;
+  const { readHead } = whole;
+  return {
+    ...part,
+    ...(readHead && { readHead }),
+    files: part.files.filter(isOf),
+    diff,
+    notes: [...(part.notes ?? []), note],
+  };
+}
+
 /** The change can't be known here; the message says what to do. */
 export class ChangeUnknown extends Error {}
 

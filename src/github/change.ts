@@ -1,8 +1,15 @@
 /** The change of a step. Git is asked first; where the checkout lacks commits, GitHub's API. */
-import { ChangeUnknown, type Change, type ChangedFile, type FileStatus } from "../git/change.ts";
+import {
+  ChangeUnknown,
+  narrowed,
+  type Change,
+  type ChangedFile,
+  type FileStatus,
+} from "../git/change.ts";
 import { changeFromGit, forcePushed, type ChangeRange } from "../git/git-change.ts";
 import { defined, isList, isRecord } from "../text/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { plural } from "../text/numbers.ts";
 import { namesOf } from "../git/working-tree.ts";
 import { checkoutOf } from "./checkout.ts";
 import { NotFoundError, type GithubApi } from "./github-api.ts";
@@ -17,9 +24,41 @@ interface Asked {
   readonly say: (line: string) => void;
 }
 
-export async function changeOfStep(folder: string, asked: Asked): Promise<Change> {
-  const { environment, github, say } = asked;
-  const { git, api } = await rangeOf(folder, asked);
+/** `since`: a commit that was reviewed. The change is what is new, if the head continues it. */
+export async function changeOfStep(folder: string, asked: Asked, since?: string): Promise<Change> {
+  const range = await rangeOf(folder, asked);
+  const whole = await changeIn(folder, range, asked);
+  // Its head is reviewed once more.
+  if (since === undefined || since === whole.head) return whole;
+  const { say } = asked;
+  const fallback = (why: string): Change => {
+    say(`Change: the whole pull request, because ${why}.`);
+    return whole;
+  };
+  const { head } = whole;
+  const commits = { base: since, head, fromMergeBase: false };
+  try {
+    const of = { git: commits, api: () => Promise.resolve(commits) };
+    const part = await changeIn(folder, of, asked);
+    // After a force push, the change begins where both commits part.
+    if (part.base !== since)
+      return fallback(`${since.slice(0, 12)}, which was reviewed last, is no ancestor of its head`);
+    const found = narrowed(whole, part, since);
+    say(
+      `Change: since ${since.slice(0, 12)}, which was reviewed last. ${plural(found.files.length, "file")} of ${whole.files.length}.`,
+    );
+    return found;
+  } catch (error) {
+    if (!(error instanceof ChangeUnknown)) throw error;
+    return fallback(`what is new since ${since.slice(0, 12)} is unknown: ${error.message}`);
+  }
+}
+
+async function changeIn(
+  folder: string,
+  { git, api }: Awaited<ReturnType<typeof rangeOf>>,
+  { environment, github, say }: Asked,
+): Promise<Change> {
   let missing: string;
   try {
     return await changeFromGit({ folder, environment }, git);

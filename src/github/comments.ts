@@ -5,7 +5,8 @@ import type { RunView } from "../events/view.ts";
 import { blobs, lineAddress, type LinkTarget } from "../outputs/line-address.ts";
 import { verdictTitle } from "../outputs/verdict.ts";
 import { oneLine, withoutInstructions } from "../text/harmless-text.ts";
-import { costText, countText, durationText, plural, unbroken } from "../text/numbers.ts";
+import { costWords, countText, durationText, plural, unbroken } from "../text/numbers.ts";
+import { defined } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { codeText, linkText, safeCell, safeMarkdown } from "./markdown.ts";
 import { markerOf, type Marker } from "./markers.ts";
@@ -17,15 +18,22 @@ export interface Publisher {
   readonly job: string;
   /** The path of the entry, as the marker has it. */
   readonly entry: string;
+  /** The head, if the run has left nothing out: later runs may begin there. */
+  readonly reviewed?: string | undefined;
   readonly origin: Origin;
 }
 
 export function markerLine(
-  { job, entry, origin }: Publisher,
-  rest: Omit<Marker, "job" | "entry" | "leg" | "head">,
+  { job, entry, origin, reviewed }: Publisher,
+  rest: Omit<Marker, "job" | "entry" | "leg">,
 ): string {
-  const { leg, head } = origin;
-  return markerOf({ job, entry, leg, head, ...rest });
+  return markerOf({
+    job,
+    entry,
+    ...defined({ leg: origin.leg, reviewed }),
+    head: origin.head,
+    ...rest,
+  });
 }
 
 /** Paragraphs that have something in them, after the marker. */
@@ -129,13 +137,18 @@ export interface ReportComment extends Publisher {
   readonly verdict?: Verdict | undefined;
   /** Markdown. */
   readonly report?: string | undefined;
+  /** All that hold, wherever they stand. */
   readonly findings: readonly Finding[];
-  /** The number of findings that are not listed. */
+  /** Those that stand nowhere else. Default: all. */
+  readonly listed?: readonly Finding[];
+  /** The number of findings that are left out. */
   readonly omitted?: number;
-  /** No finding is missing. */
-  readonly complete: boolean;
-  /** Fingerprints of the findings in the comment that is updated. */
-  readonly earlier?: readonly string[];
+  /** How many of them are new, and so on. */
+  readonly counts?: string | undefined;
+  /** Of the findings that this and, if it failed, earlier runs have listed. */
+  readonly fingerprints: readonly string[];
+  /** The number of reviewed heads. */
+  readonly round?: string | undefined;
   readonly totals: RunView["totals"];
   readonly durationMs: number;
 }
@@ -146,21 +159,20 @@ const MAX_TABLE = 24_000;
 const NOTES = 1_000;
 
 export function reportComment(comment: ReportComment): string {
-  const { findings, omitted = 0, earlier = [], outcome, origin, report } = comment;
-  // A failed run may have missed what is still there.
-  const isComplete = outcome.kind === "succeeded" && comment.complete;
-  const current = new Set(findings.map(({ fingerprint }) => fingerprint));
-  const fingerprints = [...(isComplete ? current : new Set([...current, ...earlier]))];
+  const { findings, listed = findings, omitted = 0, counts = "", origin, report } = comment;
+  const { fingerprints, round } = comment;
   const key = `${origin.workflowRun}/${origin.attempt}`;
-  const marker = markerLine(comment, { kind: "report", key, fingerprints });
-  const { text: table } = findingsTable(findings, { target: origin, omitted, room: MAX_TABLE });
-  const resolved = isComplete ? earlier.filter((one) => !current.has(one)).length : 0;
+  const more = { key, fingerprints, ...defined({ round }) };
+  const marker = markerLine(comment, { kind: "report", ...more });
+  const { text: table } = findingsTable(listed, { target: origin, omitted, room: MAX_TABLE });
   const before = headline(comment);
+  const hasFindings = findings.length > 0 || counts !== "";
   const after = [
-    findings.length === 0 ? "" : `#### Findings: ${countsText(findings)}`,
+    hasFindings ? `#### Findings: ${countsText(findings) || "none"}` : "",
+    counts,
+    table !== "" && listed.length < findings.length ? "Not in the lines of the diff:" : "",
     table,
-    findings.length > 0 && table === "" ? rest(origin) : "",
-    resolved === 0 ? "" : `Resolved since the last run: ${resolved}.`,
+    listed.length > 0 && table === "" ? rest(origin) : "",
     footer(comment),
   ];
   const room = maxBody - NOTES - bodyOf(marker, [before, ...after]).length;
@@ -187,7 +199,7 @@ function footer({ totals, durationMs, origin }: ReportComment): string {
   const facts = [
     plural(totals.modelCalls, "model call"),
     `${countText(totals.inputTokens)} tokens in, ${countText(totals.outputTokens)} out`,
-    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    ...costWords(totals, (modelId) => codeText(modelId, MAX_NAME)),
     durationText(durationMs),
     `commit ${codeText(origin.head.slice(0, 12), 12)}`,
     runLink(origin, "run"),

@@ -36,7 +36,10 @@ export interface JournalToDeliver {
   readonly digest?: string | undefined;
   readonly staged: boolean;
   readonly environment: Environment;
+  /** Reads. */
   readonly api: GithubApi;
+  /** Writes, with a token of its own. Default: `api`. */
+  readonly deliveryApi?: GithubApi;
   readonly redact: (text: string) => string;
 }
 
@@ -69,7 +72,7 @@ export async function deliverJournal(
   if (!isNamed) return { view, deliveries: [skipped("everything", outputs)] };
   const deliveries = await deliver(
     { view, outputs, origin, entry, job: view.jobName, report: jobReport(view) },
-    createGithubPort(api, here.repository, asked.redact),
+    createGithubPort(asked.deliveryApi ?? api, here.repository, asked.redact),
     { staged, clock: systemClock },
   );
   return { view, deliveries };

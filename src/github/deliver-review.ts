@@ -1,91 +1,173 @@
+/**
+ * Makes the threads of a pull request those of the findings that hold. What a run reports has an open thread, unless a
+ * person with write access closed it. A thread is closed if the run says so or if its line is gone: a finding that is not
+ * reported proves nothing. Where a person has written, the thread stays open, and is answered.
+ */
+import type { Finding, GivenReply, ResolvedFinding } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
-import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
-import type { DiffFile, Made, NewReview } from "./github-port.ts";
-import type { ReviewThread } from "./review-threads.ts";
+import { truncate } from "../text/truncate.ts";
+import { attempt, refused, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
-import { defined } from "../text/guards.ts";
-import { fenceOf, harmlessCode, withoutInstructions } from "../text/harmless-text.ts";
-import type { Finding } from "../events/output-shapes.ts";
+import type { Made } from "./github-port.ts";
+import { closedBody, commentBody, linesInDiff, replyBody, reviewOf } from "./review-body.ts";
 import {
-  bodyOf,
+  countsOf,
   countsText,
-  findingsTable,
-  markerLine,
-  maxBody,
-  runLink,
-  safeText,
-  severitySigns,
-  type Publisher,
-} from "./comments.ts";
-import { headLines } from "../outputs/line-address.ts";
-import { codeText, safeCell } from "./markdown.ts";
+  isPerson,
+  listedInReviews,
+  ownThreads,
+  type OwnThread,
+  type ReviewCounts,
+  type ReviewState,
+  type Standing,
+} from "./review-state.ts";
 
 const needs = "`pull-requests: write`";
+const needsToClose = "`contents: write` and `pull-requests: write`";
 
+export interface DeliveredReview {
+  readonly deliveries: readonly Delivery[];
+  readonly counts: ReviewCounts;
+  /** Whether all that is new stands on GitHub, or will stand in the report comment. */
+  readonly isWhole: boolean;
+  /** The findings without a thread, which the report comment lists. */
+  readonly elsewhere: readonly Finding[];
+  /** The fingerprints of those that get no thread later either: they have no line, or GitHub refuses it. */
+  readonly placeless: ReadonlySet<string>;
+}
+
+/** `isListed`: what has no line is in the report comment, so that the review needs no body. */
 export async function deliverReview(
   delivering: Delivering,
   collected: CollectedOutputs,
-): Promise<readonly Delivery[]> {
-  const { about, github, ours } = delivering;
-  const { isPullRequest, number, head } = about.origin;
-  if (isPullRequest !== true || number === undefined)
-    return [skipped("review", "the run has no pull request")];
-  const writing = { what: `review of #${number}`, needs };
-  const resolved: Delivery[] = [];
-  const made = await attempt(delivering, writing, async () => {
-    const { findings } = collected;
-    const ownThreads = async (): Promise<readonly ReviewThread[]> =>
-      (await github.threads(number)).filter(({ first }) => first.isOurs);
-    const threads = await ownThreads();
-    resolved.push(...(await resolveGone(delivering, number, threads, collected)));
-    const posted = new Set(threads.flatMap(({ first }) => ours(first.body, "finding")?.key ?? []));
-    const isPosted = async (fingerprint: string): Promise<boolean> => {
-      for (const body of await github.ownReviews(number))
-        for (const one of ours(body, "review")?.fingerprints ?? []) posted.add(one);
-      return posted.has(fingerprint);
-    };
-    await isPosted("");
-    const fresh = findings.filter(({ fingerprint }) => !posted.has(fingerprint));
-    const [first] = fresh;
-    if (first === undefined)
-      return skipped(writing.what, findings.length === 0 ? "no findings" : "no new findings");
-    const isInDiff = linesInDiff(await github.diffOf(number));
-    const review = reviewOf({ ...about, findings: fresh, isInDiff });
-    const preview = [review.body, ...review.comments.map(({ body }) => body)].join("\n\n");
-    return write(
-      delivering,
-      { ...writing, preview },
-      async () => {
-        const made = await unlessInvalid(github.createReview(number, { head, ...review }));
-        if (made !== undefined) return made;
-        // GitHub doesn't say which of the lines it refuses, so each of them is sent by itself.
-        const there = new Set(
-          (await ownThreads()).flatMap(({ first }) => ours(first.body, "finding")?.key ?? []),
-        );
-        const places: string[] = [];
-        for (const comment of review.comments) {
-          const key = ours(comment.body, "finding")?.key ?? "";
-          const one = { head, body: "", comments: [comment] };
-          if (there.has(key)) continue;
-          if ((await unlessInvalid(github.createReview(number, one))) !== undefined) there.add(key);
-          else places.push(`${comment.path}:${comment.line}`);
-        }
-        const rest = reviewOf({ ...about, findings: fresh, isInDiff: () => false, there });
-        const last = await github.createReview(number, { head, ...rest });
-        return places.length === 0 ? last : { ...last, reason: inBody(places) };
-      },
-      async () => ((await isPosted(first.fingerprint)) ? {} : undefined),
-    );
+  state: ReviewState,
+  { number, isListed }: { readonly number: number; readonly isListed: boolean },
+): Promise<DeliveredReview> {
+  const { standings, threads } = state;
+  const what = `review of #${number}`;
+  const fresh = standings.flatMap(({ kind, finding }) => (kind === "new" ? [finding] : []));
+  const posted = new Set<string>();
+  const placeless = new Set<string>();
+  const made = await attempt(delivering, { what, needs }, () => {
+    if (fresh.length > 0)
+      return postNew(delivering, fresh, { number, isListed, posted, placeless });
+    const none = standings.length === 0 ? "no findings" : "no new findings";
+    return Promise.resolve(skipped(what, none));
   });
-  return [made, ...resolved];
+  const others: Delivery[] = [];
+  for (const standing of standings) {
+    const delivery = await refreshed(delivering, standing, number);
+    if (delivery !== undefined) others.push(delivery);
+  }
+  for (const reply of collected.replies)
+    others.push(await answered(delivering, threads.get(reply.key), reply, number));
+  const closed = new Set<string>();
+  const done = (delivery: Delivery, key: string): void => {
+    if (delivery.status === "done" || delivery.status === "staged") closed.add(key);
+    others.push(delivery);
+  };
+  const handled = new Set(standings.map(({ finding }) => finding.fingerprint));
+  for (const resolved of collected.resolved) {
+    if (handled.has(resolved.key)) continue;
+    handled.add(resolved.key);
+    done(await close(delivering, threads.get(resolved.key), resolved, number), resolved.key);
+  }
+  for (const thread of threads.values()) {
+    // A finding that was left out of the list may be the one of this thread.
+    if (handled.has(thread.key) || collected.omitted > 0) continue;
+    const delivery = await closeIfGone(delivering, thread, number);
+    if (delivery !== undefined) done(delivery, thread.key);
+  }
+  const counts = countsOf(state, delivering.about.origin.head, closed);
+  const elsewhere = standings.flatMap(({ kind, finding }) => {
+    if (kind === "listed") placeless.add(finding.fingerprint);
+    return kind === "listed" || (kind === "new" && !posted.has(finding.fingerprint))
+      ? [finding]
+      : [];
+  });
+  const reason = [made.reason ?? "", countsText(counts)].filter((text) => text !== "").join("; ");
+  const counted = made.status === "refused" || reason === "" ? made : { ...made, reason };
+  return {
+    deliveries: [counted, ...others],
+    isWhole: made.status !== "refused",
+    counts,
+    elsewhere,
+    placeless,
+  };
+}
+
+interface Posting {
+  readonly number: number;
+  readonly isListed: boolean;
+  /** Filled with the fingerprints of what is on GitHub. */
+  readonly posted: Set<string>;
+  /** Filled, too: see `DeliveredReview`. */
+  readonly placeless: Set<string>;
+}
+
+async function postNew(
+  delivering: Delivering,
+  findings: readonly Finding[],
+  { number, isListed, posted, placeless }: Posting,
+): Promise<Delivery> {
+  const { about, github, options } = delivering;
+  const { head } = about.origin;
+  const what = `review of #${number}`;
+  const isInDiff = linesInDiff(await github.diffOf(number));
+  /** The places that GitHub refuses, although they seem to be in the diff. */
+  const refusals = new Map<string, string>();
+  const missing = () => {
+    const left = findings.filter(({ fingerprint }) => !posted.has(fingerprint));
+    const { comments, others, body } = reviewOf({ ...about, findings: left, isInDiff, refusals });
+    for (const { fingerprint } of others) placeless.add(fingerprint);
+    return { comments, others: isListed ? [] : others, body: isListed ? "" : body };
+  };
+  const isComplete = (): boolean => {
+    const { comments, others } = missing();
+    return comments.length + others.length === 0;
+  };
+  const send = async (review: ReturnType<typeof missing>): Promise<Made> => {
+    const { comments, others, body } = review;
+    const made = await github.createReview(number, { head, body, comments });
+    for (const { key } of comments) posted.add(key);
+    for (const { fingerprint } of others) posted.add(fingerprint);
+    return made;
+  };
+  const first = missing();
+  if (isComplete()) return skipped(what, "no new finding has a line in the diff");
+  if (options.staged) for (const { key } of first.comments) posted.add(key);
+  return write(
+    delivering,
+    { what, needs, preview: [first.body, ...first.comments.map((one) => one.body)].join("\n\n") },
+    async () => {
+      const review = missing();
+      const isAlone = review.comments.length === 0;
+      const made = await (isAlone ? send(review) : unlessInvalid(send(review)));
+      if (made !== undefined) return made;
+      // GitHub doesn't say which of the lines it refuses, so each of them is sent by itself.
+      let last: Made = {};
+      for (const comment of review.comments) {
+        const one = await unlessInvalid(send({ comments: [comment], others: [], body: "" }));
+        if (one === undefined) refusals.set(comment.key, `${comment.path}:${comment.line}`);
+        else last = one;
+      }
+      if (!isComplete()) last = await send(missing());
+      return { ...last, ...(refusals.size > 0 && { reason: placesText([...refusals.values()]) }) };
+    },
+    async () => {
+      for (const key of (await ownThreads(delivering, number)).keys()) posted.add(key);
+      if (!isListed) for (const key of await listedInReviews(delivering, number)) posted.add(key);
+      return isComplete() ? {} : undefined;
+    },
+  );
 }
 
 const MAX_PLACES = 10;
 
-function inBody(places: readonly string[]): string {
+function placesText(places: readonly string[]): string {
   const left = places.length - MAX_PLACES;
   const named = places.slice(0, MAX_PLACES).join(", ");
-  return `GitHub refuses comments at ${named}${left > 0 ? ` and ${left} more` : ""}, so these findings are in the body`;
+  return `GitHub refuses comments at ${named}${left > 0 ? ` and ${left} more` : ""}, so these findings are listed without a thread`;
 }
 
 /** Returns undefined if GitHub refuses the content of a request. */
@@ -96,105 +178,111 @@ async function unlessInvalid(sent: Promise<Made>): Promise<Made | undefined> {
   });
 }
 
-async function resolveGone(
+function named({ path, first: { id } }: OwnThread): string {
+  return `the finding at ${path} (comment ${id})`;
+}
+
+/** Opens a thread again. The comment of an open one is updated if it says something that no longer holds. */
+async function refreshed(
   delivering: Delivering,
+  standing: Standing,
   number: number,
-  threads: readonly ReviewThread[],
-  { findings, complete }: CollectedOutputs,
-): Promise<readonly Delivery[]> {
-  if (!complete) return [];
-  const current = new Set(findings.map(({ fingerprint }) => fingerprint));
-  const deliveries: Delivery[] = [];
-  for (const { nodeId, first, isResolved } of threads) {
-    const key = delivering.ours(first.body, "finding")?.key;
-    if (key === undefined || isResolved || current.has(key)) continue;
-    const writing = {
-      what: `a finding that is gone from #${number}, resolved`,
-      needs: "`contents: write` and `pull-requests: write`",
-    };
-    const resolve = (): Promise<Delivery> =>
-      write(delivering, writing, () => delivering.github.resolveThread(nodeId));
-    deliveries.push(await attempt(delivering, writing, resolve));
-  }
-  return deliveries;
+): Promise<Delivery | undefined> {
+  if (standing.kind !== "open" && standing.kind !== "reopened") return undefined;
+  const { kind, finding, thread } = standing;
+  const { marker, first, nodeId } = thread;
+  const hasMoved = finding.lineDigest !== undefined && finding.lineDigest !== marker.text;
+  const isStale = hasMoved || marker.closed !== undefined;
+  if (kind === "open" && !isStale) return undefined;
+  const { about, github } = delivering;
+  const body = commentBody(finding, about, { isWhole: false, head: marker.head });
+  const what = `${named(thread)} of #${number}, ${kind === "open" ? "updated" : "opened again"}`;
+  const writing = { what, needs: kind === "open" ? needs : needsToClose, preview: body };
+  return attempt(delivering, writing, () =>
+    write(delivering, writing, async () => {
+      if (kind === "reopened") await github.reopenThread(nodeId);
+      return isStale ? github.updateReviewComment(first.id, body) : {};
+    }),
+  );
 }
 
-type LinesInDiff = (path: string, from: number, to: number) => boolean;
+const MAX_KEY = 80;
 
-function linesInDiff(files: readonly DiffFile[]): LinesInDiff {
-  const hunks = new Map(files.map(({ path, patch = "" }) => [path, hunksOf(patch)]));
-  return (path, from, to) =>
-    hunks.get(path)?.some(([first, last]) => first <= from && to <= last) === true;
+/** A journal may name anything. */
+function notOurs(key: string, number: number, doing: string): Delivery {
+  const what = `${doing} finding ${JSON.stringify(truncate(key, MAX_KEY))} of #${number}`;
+  return refused(what, "no thread that this job began on the pull request has it");
 }
 
-function hunksOf(patch: string): readonly (readonly [first: number, last: number])[] {
-  return patch.split("\n").flatMap((line) => {
-    // Lines of a file begin with a space, a plus or a minus.
-    const [, start, count = "1"] = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
-    return start === undefined ? [] : [[Number(start), Number(start) + Number(count) - 1] as const];
-  });
+/** Answers the last comment of a person, once. */
+async function answered(
+  delivering: Delivering,
+  thread: OwnThread | undefined,
+  { key, message }: GivenReply,
+  number: number,
+): Promise<Delivery> {
+  if (thread === undefined) return notOurs(key, number, "a reply to");
+  const { about, github } = delivering;
+  const what = `a reply to ${named(thread)} of #${number}`;
+  const isOpenQuestion = ({ replies }: OwnThread): boolean => {
+    const last = replies.findLast((one) => one.isOurs || isPerson(one));
+    return last?.isOurs === false;
+  };
+  if (!isOpenQuestion(thread)) return skipped(what, "nobody has written since our last comment");
+  const body = replyBody(message, key, about);
+  const writing = { what, needs, preview: body };
+  return attempt(delivering, writing, () =>
+    write(
+      delivering,
+      writing,
+      () => github.reply(number, thread.first.id, body),
+      async () => {
+        const now = (await ownThreads(delivering, number)).get(key);
+        return now !== undefined && isOpenQuestion(now) ? undefined : {};
+      },
+    ),
+  );
 }
 
-export type Review = Omit<NewReview, "head">;
-
-interface ReviewContent extends Publisher {
-  /** The worst first. */
-  readonly findings: readonly Finding[];
-  /** Whether one hunk of the diff shows all these lines of the head. */
-  readonly isInDiff: LinesInDiff;
-  /** The fingerprints of findings that have a comment already. Default: none. */
-  readonly there?: ReadonlySet<string>;
+/** The reason is noted in the comment first: it holds even if the token may not close the thread. */
+async function close(
+  delivering: Delivering,
+  thread: OwnThread | undefined,
+  { key, reason }: ResolvedFinding,
+  number: number,
+): Promise<Delivery> {
+  if (thread === undefined) return notOurs(key, number, "closing");
+  const { about, github } = delivering;
+  const what = `${named(thread)} of #${number}, closed`;
+  const { first, nodeId, isResolved, replies } = thread;
+  if (isResolved) return skipped(what, "its thread is closed already");
+  if (replies.some(isPerson))
+    return skipped(what, "somebody has written in its thread, who may close it");
+  const body = closedBody(first.body, reason, about);
+  const writing = { what, needs: needsToClose, preview: body };
+  return attempt(delivering, writing, () =>
+    write(delivering, writing, async () => {
+      await github.updateReviewComment(first.id, body);
+      return github.resolveThread(nodeId);
+    }),
+  );
 }
 
-const MAX_COMMENT = 30_000;
-const MAX_NAME = 100;
-
-export function reviewOf(content: ReviewContent): Review {
-  const { findings, isInDiff, origin, there = new Set() } = content;
-  const comments: NewReview["comments"][number][] = [];
-  const others: Finding[] = [];
-  for (const finding of findings.filter(({ fingerprint }) => !there.has(fingerprint))) {
-    const { path } = finding;
-    const { from, to } = headLines(finding, origin) ?? { from: 0, to: 0 };
-    if (from > 0 && isInDiff(path, from, to)) {
-      const body = commentBody(finding, content, true);
-      comments.push({ path, line: to, ...(to > from && { startLine: from }), body });
-    } else if (from > 0 && isInDiff(path, from, from)) {
-      // GitHub takes no comment on lines of which the diff shows only some.
-      comments.push({ path, line: from, body: commentBody(finding, content, false) });
-    } else others.push(finding);
-  }
-  const fingerprints = findings.map(({ fingerprint }) => fingerprint);
-  const marker = markerLine(content, { kind: "review", fingerprints });
-  const room = maxBody - 5_000 - marker.length;
-  const { text: table } = findingsTable(others, { target: origin, room });
-  const body = bodyOf(marker, [
-    `Job ${codeText(content.job, MAX_NAME)} found ${countsText(findings) || "nothing"}.`,
-    others.length > 0 && comments.length + there.size > 0 ? "Not in the lines of the diff:" : "",
-    table,
-    `<sub>${runLink(origin, "run")}</sub>`,
-  ]);
-  return { body, comments };
-}
-
-function commentBody(finding: Finding, publisher: Publisher, isWhole: boolean): string {
-  const { severity, title, message, rule, suggestion, fingerprint, lineDigest } = finding;
-  const name = title === undefined ? "" : `: ${safeCell(title, { maxLength: 200 })}`;
-  const ofFinding = { key: fingerprint, rule, severity, ...defined({ text: lineDigest }) };
-  return bodyOf(markerLine(publisher, { kind: "finding", ...ofFinding }), [
-    `**${severitySigns[severity]} ${severity}**${name}`,
-    safeText(message, MAX_COMMENT, publisher),
-    suggestion === undefined ? "" : suggestionBlock(suggestion, isWhole),
-    `<sub>${codeText(rule, MAX_NAME)} · ${runLink(publisher.origin, "run")}</sub>`,
-  ]);
-}
-
-/** A button applies it, so it must be what it looks like, and replace just the lines of the comment. */
-function suggestionBlock(suggestion: string, isWhole: boolean): string {
-  const code = harmlessCode(suggestion);
-  const isApplied = isWhole && withoutInstructions(code) === suggestion.replace(/\r\n?/g, "\n");
-  if (code.length > MAX_COMMENT / 2) return "_The suggestion is too long to be shown._";
-  const fence = fenceOf(code);
-  // An empty one deletes the lines.
-  return `${fence}${isApplied ? "suggestion" : ""}\n${code === "" ? "" : `${code}\n`}${fence}`;
+/** A line is gone if GitHub calls the thread outdated, and no line of the file at the head has its text. */
+async function closeIfGone(
+  delivering: Delivering,
+  thread: OwnThread,
+  number: number,
+): Promise<Delivery | undefined> {
+  const { isResolved, isOutdated, replies, path, key, marker } = thread;
+  const { text } = marker;
+  if (isResolved || !isOutdated || text === undefined || replies.some(isPerson)) return undefined;
+  const { about, github } = delivering;
+  const writing = { what: `${named(thread)} of #${number}, closed`, needs: "`contents: read`" };
+  const isGone = await attempt(delivering, writing, () =>
+    github.facts(about.origin.head).isGone(path, text),
+  );
+  if (typeof isGone !== "boolean") return isGone;
+  if (!isGone) return undefined;
+  return close(delivering, thread, { key, reason: "its line is gone." }, number);
 }

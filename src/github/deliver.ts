@@ -9,7 +9,7 @@ import {
   type CollectedProposal,
 } from "../outputs/collect.ts";
 import { deliverProposal, withKeys } from "./deliver-proposal.ts";
-import { deliverReview } from "./deliver-review.ts";
+import { deliverFindings, reportContent } from "./deliver-findings.ts";
 import {
   deadlineOf,
   reasonOf,
@@ -19,18 +19,24 @@ import {
   type Delivering,
   type Delivery,
   type DeliveryOptions,
-  attempt,
-  write,
 } from "./delivery.ts";
-import type { GithubPort, OwnComment } from "./github-port.ts";
+import type { GithubPort } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import { readMarker } from "./markers.ts";
+import { readMarkerOf } from "./markers.ts";
 import { reportComment } from "./comments.ts";
+import { deliverCheck } from "./deliver-check.ts";
+import { deliverDecision } from "./review-event.ts";
 
-export function asksForDelivery({ report, findings, proposals = {} }: Outputs): boolean {
+export function asksForDelivery(outputs: Outputs): boolean {
+  return outputs.check !== undefined || writesOnSubject(outputs);
+}
+
+/** On the issue or pull request, or new ones. */
+function writesOnSubject({ report, findings, proposals = {} }: Outputs): boolean {
   return (
     report?.comment !== undefined ||
     findings?.review !== undefined ||
+    findings?.approve === true ||
     proposalKinds.some((kind) => proposals[kind] !== undefined)
   );
 }
@@ -45,27 +51,39 @@ export async function deliver(
 ): Promise<readonly Delivery[]> {
   const { outputs, origin, view } = about;
   const outcome = outcomeOf(view);
-  if (!asksForDelivery(outputs)) return [];
-  const isFailed = outcome.kind === "failed";
-  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
-    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
   const collected = collectOutputs(view, outputs);
-  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
-  const moved = await outdated(origin, github);
+  const isWhole = outcome.kind === "succeeded" && collected.complete;
   const delivering: Delivering = {
-    about,
+    about: { ...about, reviewed: isWhole ? origin.head : undefined },
     github,
     options,
     deadline: deadlineOf(options),
     published: new Map(),
-    ours(body, kind) {
-      const marker = readMarker(body);
-      const isOfJob = marker?.job === about.job && marker.entry === about.entry;
-      // A marker without a leg is of a version that didn't know legs.
-      const isOfLeg = marker?.leg === undefined || marker.leg === origin.leg;
-      return isOfJob && isOfLeg && marker.kind === kind ? marker : undefined;
-    },
+    ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
+  const deliveries = writesOnSubject(outputs)
+    ? [...(await deliverOutputs(delivering, collected, outcome))]
+    : [];
+  // When it is completed, a merge that waits for it may go on.
+  if (outputs.check !== undefined) {
+    const report = reportComment(reportContent(delivering, collected, outcome));
+    deliveries.push(await deliverCheck(delivering, collected, outcome, report));
+  }
+  return deliveries;
+}
+
+async function deliverOutputs(
+  delivering: Delivering,
+  collected: CollectedOutputs,
+  outcome: RunOutcome,
+): Promise<readonly Delivery[]> {
+  const { about, github } = delivering;
+  const { outputs, origin } = about;
+  const isFailed = outcome.kind === "failed";
+  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
+    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
+  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
+  const moved = await outdated(origin, github);
   // The review is about the head that a push replaces. The last push has the changes of those before it.
   const proposals = [
     ...collected.proposals.filter((one) => !isPush(one)),
@@ -78,12 +96,16 @@ export async function deliver(
     return [moved, ...(await Promise.all(lost))];
   }
   if (moved !== undefined) return [moved];
-  const deliveries: Delivery[] = [];
-  if (outputs.report?.comment !== undefined)
-    deliveries.push(...(await deliverReport(delivering, collected)));
+  const delivered = await deliverFindings(delivering, collected, outcome, {
+    report: outputs.report?.comment !== undefined,
+    review: !isFailed && outputs.findings?.review !== undefined,
+  });
+  const deliveries = [...delivered.deliveries];
   if (isFailed) return deliveries;
-  if (outputs.findings?.review !== undefined)
-    deliveries.push(...(await deliverReview(delivering, collected)));
+  if (outputs.findings?.review === "request-changes" || outputs.findings?.approve === true)
+    deliveries.push(
+      ...(await deliverDecision(delivering, { ...collected, findings: delivered.shown })),
+    );
   const { length } = keyed;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
@@ -120,66 +142,4 @@ async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | 
       `the head of #${number} is unknown: ${reasonOf(error, "`pull-requests: read`")}`,
     );
   }
-}
-
-const needs = "`pull-requests: write`";
-
-function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boolean {
-  const [run = 0, tried = 0] = (key ?? "").split("/").map(Number);
-  const own = Number(workflowRun);
-  return run > own || (run === own && tried >= attempt);
-}
-
-async function deliverReport(
-  delivering: Delivering,
-  { findings, omitted, complete, verdict }: CollectedOutputs,
-): Promise<readonly Delivery[]> {
-  const { about, github, ours } = delivering;
-  const { view } = about;
-  const { isPullRequest, number } = about.origin;
-  if (isPullRequest !== true || number === undefined)
-    return [skipped("report comment", "the run has no pull request")];
-  const what = `report comment on #${number}`;
-  const find = async (): Promise<readonly OwnComment[]> => {
-    const all = (await github.ownComments(number)).filter(({ body }) => ours(body, "report"));
-    const ofLeg = all.filter(({ body }) => ours(body, "report")?.leg === about.origin.leg);
-    // The first leg takes over the comment of an earlier version, and minimizes older ones.
-    return ofLeg.length > 0 ? ofLeg : all.filter(({ isMinimized }) => !isMinimized);
-  };
-  const older: Delivery[] = [];
-  const made = await attempt(delivering, { what, needs }, async () => {
-    const [newest, ...rest] = await find();
-    const last = ours(newest?.body ?? "", "report");
-    if (last?.head === about.origin.head && isLater(last.key, about.origin))
-      return skipped(what, "already published by this run or a later one");
-    const body = reportComment({
-      ...about,
-      outcome: outcomeOf(view),
-      verdict,
-      findings,
-      omitted,
-      complete,
-      earlier: last?.fingerprints ?? [],
-      totals: view.totals,
-      durationMs: (view.endedAt ?? 0) - (view.startedAt ?? 0),
-    });
-    for (const { nodeId, isMinimized } of rest) {
-      if (isMinimized) continue;
-      const writing = { what: `an older ${what}, minimized`, needs };
-      const minimize = (): Promise<Delivery> =>
-        write(delivering, writing, () => github.minimize(nodeId));
-      older.push(await attempt(delivering, writing, minimize));
-    }
-    if (newest !== undefined) {
-      const writing = { what: `${what}, updated`, needs, preview: body };
-      return write(delivering, writing, () => github.updateComment(newest.id, body));
-    }
-    return write(
-      delivering,
-      { what, needs, preview: body },
-      () => github.createComment(number, body),
-      async () => ((await find()).length > 0 ? {} : undefined),
-    );
-  });
-  return [made, ...older];
 }

@@ -25,6 +25,10 @@ export interface Deliverable extends Publisher {
 export interface DeliveryOptions {
   /** Everything is looked up, and nothing is written. */
   readonly staged: boolean;
+  /** The check run that was made when the job began. */
+  readonly checkId?: number | undefined;
+  /** Why a job that succeeded is no success, such as an incomplete journal. */
+  readonly faults?: readonly string[] | undefined;
   readonly clock: { sleep(milliseconds: number): Promise<void>; now(): number };
 }
 
@@ -107,6 +111,10 @@ const causes: readonly (readonly [words: RegExp, cause: string])[] = [
   ],
   [/\block(ed|s)?\b/i, "the conversation is locked"],
   [/archived/i, "the repository is archived"],
+  [
+    /authenticate via a github app/i,
+    "only the built-in token and the token of an App can make check runs",
+  ],
   [/bad credentials/i, "the token is not valid, or has expired"],
   [
     /without `?workflows?`? (permission|scope)/i,
@@ -122,11 +130,11 @@ export function reasonOf({ message, status }: GithubFailure, needs: string): str
 }
 
 /** Logs a refusal and continues with the next delivery. */
-export async function attempt(
+export async function attempt<Done>(
   { options, deadline }: Delivering,
   { what, needs }: Writing,
-  deliver: () => Promise<Delivery>,
-): Promise<Delivery> {
+  deliver: () => Promise<Done>,
+): Promise<Done | Delivery> {
   if (options.clock.now() > deadline)
     return refused(what, `delivery has taken ${longestMinutes} minutes already`);
   try {

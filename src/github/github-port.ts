@@ -2,9 +2,12 @@
 import type { Origin, ProposedFile } from "../events/output-shapes.ts";
 import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
+import { createCheckCalls } from "./check-port.ts";
 import { createGraphql } from "./graphql.ts";
 import { createPushPort, offlinePushPort } from "./push-port.ts";
+import { createDecisionCalls } from "./decision-port.ts";
 import { createThreadCalls } from "./review-threads.ts";
+import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 import { at, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {
@@ -28,6 +31,7 @@ export interface DiffFile {
 
 export interface NewReview {
   readonly head: string;
+  /** May be empty if there are comments. */
   readonly body: string;
   readonly comments: readonly {
     readonly path: string;
@@ -74,6 +78,7 @@ export function createGithubPort(
     url: textAt(await api.write(route, { ...values }, times), "html_url"),
   });
   const graphql = createGraphql(api, repository);
+  let facts: ThreadFacts | undefined;
 
   const own = (all: readonly unknown[]): unknown[] =>
     all.filter((one) => at(one, "viewerDidAuthor") === true);
@@ -132,6 +137,8 @@ export function createGithubPort(
 
   return {
     ...createThreadCalls({ write, graphql, redact }),
+    ...createCheckCalls(api, redact),
+    ...createDecisionCalls({ api, write, graphql, redact }),
     /** The commit that the head of a pull request is at now, and the id of the repository that it is in. */
     async headOf(
       pull_number: number,
@@ -143,6 +150,8 @@ export function createGithubPort(
         ...(typeof repositoryId === "number" && { repositoryId }),
       };
     },
+    /** What is asked about threads. Everything is asked for once. */
+    facts: (head: string) => (facts ??= createThreadFacts(api, head)),
     /** Comments of the owner of the token, the newest first. */
     async ownComments(number: number): Promise<readonly OwnComment[]> {
       const fields = "id databaseId body isMinimized viewerDidAuthor";
@@ -204,7 +213,7 @@ export function createGithubPort(
           pull_number,
           commit_id: head,
           event: "COMMENT",
-          body: redact(body),
+          ...(body !== "" && { body: redact(body) }),
           comments: comments.map(({ path, line, startLine, body: text }) => ({
             path,
             line,
@@ -270,10 +279,23 @@ export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
     Promise.reject(new GithubFailure("a rehearsal writes nothing"));
   return {
     threads: none,
+    facts: () => ({
+      canWrite: () => Promise.resolve(false),
+      isClosedByPerson: () => Promise.resolve(false),
+      isGone: () => Promise.resolve(false),
+    }),
     resolveThread: never,
     reopenThread: never,
     reply: never,
     updateReviewComment: never,
+    ownChecks: none,
+    checkAt: never,
+    createCheck: never,
+    updateCheck: never,
+    ownDecisions: none,
+    writtenByAgent: never,
+    decide: never,
+    withdraw: never,
     headOf: () => Promise.resolve({ sha: head }),
     ownComments: none,
     ownReviews: none,

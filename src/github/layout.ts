@@ -2,7 +2,7 @@ import { statusSign } from "../entry/mermaid.ts";
 import { endWords } from "../events/event.ts";
 import { statusText, wasRetried, type RunView, type WorkView } from "../events/view.ts";
 import {
-  costText,
+  costWords,
   countText as amountText,
   durationText,
   unbroken,
@@ -11,7 +11,7 @@ import {
 import { nodeStatus } from "../reports/flow-chart.ts";
 import { code } from "../text/escape.ts";
 
-export { amountText, costText, durationText, unbroken };
+export { amountText, costWords, durationText, unbroken };
 
 export interface Section {
   /** Harmless Markdown, for the note about what was left out. */

@@ -5,12 +5,13 @@
 import { defined } from "../text/guards.ts";
 import { truncate, wholeCharacters } from "../text/truncate.ts";
 
-/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. `reply`: an answer in its thread. The others are proposals. */
+/** `report`: the comment that every run of a job updates. `finding`: a comment of a review. `reply`: an answer in its thread. `decision`: a review that merge rules count. The others are proposals. */
 export const markerKinds = [
   "report",
   "review",
   "finding",
   "reply",
+  "decision",
   "comment",
   "issue",
   "pull_request",
@@ -32,6 +33,12 @@ export interface Marker {
   /** `lineDigest` of a finding. */
   readonly text?: string;
   readonly head?: string;
+  /** The last head that a run has reviewed without leaving anything out. */
+  readonly reviewed?: string;
+  /** Of a report: the number of such heads. */
+  readonly round?: string;
+  /** Of a finding: the head at which we closed its thread. */
+  readonly closed?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];
 }
@@ -42,7 +49,19 @@ const MAX_VALUE = 300;
 /** A longer first line is none of ours. */
 const MAX_LINE = 100_000;
 
-const fields = ["job", "entry", "leg", "key", "head", "rule", "severity", "text"] as const;
+const fields = [
+  "job",
+  "entry",
+  "leg",
+  "key",
+  "head",
+  "reviewed",
+  "round",
+  "closed",
+  "rule",
+  "severity",
+  "text",
+] as const;
 
 export function markerOf({ kind, fingerprints, ...marker }: Marker): string {
   const values = fields.flatMap((name) => {
@@ -65,15 +84,29 @@ export function readMarker(body: string): Marker | undefined {
       return [name, value];
     }),
   );
-  const [job, entry, leg, key, head, rule, severity, text] = fields.map((name) =>
-    decoded(values.get(name)),
-  );
+  const found: Partial<Record<(typeof fields)[number], string>> = {};
+  for (const name of fields) Object.assign(found, defined({ [name]: decoded(values.get(name)) }));
+  const { job, entry, ...rest } = found;
   if (job === undefined || entry === undefined) return undefined;
   const fingerprints = values
     .get("fingerprints")
     ?.split(",")
     .flatMap((one) => decoded(one) || []);
-  return { kind, job, entry, ...defined({ leg, key, head, rule, severity, text, fingerprints }) };
+  return { kind, job, entry, ...rest, ...defined({ fingerprints }) };
+}
+
+export type MarkerOwner = Pick<Marker, "job" | "entry"> & { readonly leg: string | undefined };
+
+/** The marker of a body, if it is of this kind, job and leg. Check the author, too. */
+export function readMarkerOf(
+  body: string,
+  kind: MarkerKind,
+  { job, entry, leg }: MarkerOwner,
+): Marker | undefined {
+  const marker = readMarker(body);
+  if (marker?.kind !== kind || marker.job !== job || marker.entry !== entry) return undefined;
+  // A marker without a leg is of a run outside of a matrix.
+  return marker.leg === undefined || marker.leg === leg ? marker : undefined;
 }
 
 function joined(fingerprints: readonly string[]): string {

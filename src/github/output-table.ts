@@ -24,7 +24,7 @@ export const outputTable = {
   matrix: "The value for `strategy.matrix`, as JSON. Each leg has `matrix.shard`.",
   "journal-pattern":
     "A pattern for the `journal-artifact` names of the plan and its shards, for actions/download-artifact.",
-  cost: "The cost in premium requests, as the Copilot runtime reports it. 0 with your own model server and in a rehearsal.",
+  cost: "The cost in AI credits (0.01 USD each), as Copilot reports it or by the `prices` of the entry. 0 in a rehearsal, empty if it is unknown.",
 } as const;
 
 export type OutputName = keyof typeof outputTable;

@@ -48,15 +48,31 @@ interface Calls {
   readonly redact: (text: string) => string;
 }
 
+const commentFields = "databaseId body viewerDidAuthor author { login __typename }";
+
+/** All threads of a pull request, the newest first. */
+export async function threadsOf(
+  graphql: Graphql,
+  number: number,
+): Promise<readonly ReviewThread[]> {
+  const fields = `id path line isOutdated isResolved resolvedBy { login isViewer } comments(first: 1) { nodes { ${commentFields} } } latest: comments(last: ${replies}) { nodes { ${commentFields} } }`;
+  const all = await graphql.nodes({ kind: "pullRequest", number }, "reviewThreads", fields);
+  return all.flatMap((thread) => threadOf(thread) ?? []);
+}
+
+/** The comments below a pull request, the newest first. */
+export async function commentsOf(
+  graphql: Graphql,
+  number: number,
+): Promise<readonly ThreadComment[]> {
+  return commentsIn(
+    await graphql.nodes({ kind: "issueOrPullRequest", number }, "comments", commentFields),
+  );
+}
+
 export function createThreadCalls({ write, graphql, redact }: Calls) {
   return {
-    /** All threads of a pull request, the newest first. */
-    async threads(number: number): Promise<readonly ReviewThread[]> {
-      const comment = "nodes { databaseId body viewerDidAuthor author { login __typename } }";
-      const fields = `id path line isOutdated isResolved resolvedBy { login isViewer } comments(first: 1) { ${comment} } latest: comments(last: ${replies}) { ${comment} }`;
-      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviewThreads", fields);
-      return all.flatMap((thread) => threadOf(thread) ?? []);
-    },
+    threads: (number: number) => threadsOf(graphql, number),
     resolveThread: (id: string) =>
       graphql.mutate("resolveReviewThread", "threadId: $id", ["thread", "isResolved", true], id),
     reopenThread: (id: string) =>
@@ -77,7 +93,7 @@ export function createThreadCalls({ write, graphql, redact }: Calls) {
 }
 
 function threadOf(thread: unknown): ReviewThread | undefined {
-  const [first] = commentsOf(at(thread, "comments", "nodes"));
+  const [first] = commentsIn(at(thread, "comments", "nodes"));
   if (first === undefined) return undefined;
   const line = at(thread, "line");
   return {
@@ -88,7 +104,7 @@ function threadOf(thread: unknown): ReviewThread | undefined {
     isResolved: at(thread, "isResolved") === true,
     resolvedBy: resolverOf(at(thread, "resolvedBy"), first),
     first,
-    replies: commentsOf(at(thread, "latest", "nodes")).filter(({ id }) => id !== first.id),
+    replies: commentsIn(at(thread, "latest", "nodes")).filter(({ id }) => id !== first.id),
   };
 }
 
@@ -101,7 +117,7 @@ function resolverOf(user: unknown, first: ThreadComment): Resolver | undefined {
   return { login, isBot: login !== given, isUs };
 }
 
-function commentsOf(nodes: unknown): readonly ThreadComment[] {
+function commentsIn(nodes: unknown): readonly ThreadComment[] {
   if (!isList(nodes)) return [];
   return nodes.map((one) => {
     const login = textAt(at(one, "author"), "login");

@@ -1,5 +1,12 @@
 /** The outputs of the step. Later steps read them through `env`, in which Linux allows no variable of 128 kB. */
-import { createRunView, elapsedMs, endText, isFailure, type RunView } from "../events/view.ts";
+import {
+  createRunView,
+  elapsedMs,
+  endText,
+  isFailure,
+  knownCost,
+  type RunView,
+} from "../events/view.ts";
 import type { Delivery } from "./delivery.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import { findingJson, jobReport } from "../reports/run-json.ts";
@@ -54,7 +61,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Outputs 
     matrix: "",
     "journal-pattern": "",
     deliveries: deliveriesText(options.deliveries ?? []),
-    cost: String(Math.round(totals.cost * 1e6) / 1e6),
+    cost: String(knownCost(totals) ?? ""),
   };
 }
 

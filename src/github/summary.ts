@@ -14,6 +14,7 @@ import { collectOutputs } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
+import { previousOutcomes, previousOutcomeText } from "../outputs/previous-outcomes.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
@@ -22,11 +23,12 @@ import { code, fenced, inline, sentence } from "../text/escape.ts";
 import {
   amountText,
   chartDetail,
-  costText,
+  costWords,
   durationText,
   fitting,
   fold,
   folded,
+  listSection,
   nameOf,
   resultText,
   type Section,
@@ -143,7 +145,7 @@ function factsOf(view: RunView, entryFile: string): string {
     plural(totals.modelCalls, "model call"),
     `${amountText(totals.inputTokens)} tokens in (${amountText(totals.cacheReadTokens)} cached)`,
     `${amountText(totals.outputTokens)} out`,
-    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+    ...costWords(totals, (modelId) => code(modelId, 200)),
     ...(failedCommandCount > 0 ? [plural(failedCommandCount, "failed command")] : []),
   ].join(" · ");
 }
@@ -163,7 +165,7 @@ function sectionsOf(
 ): readonly Section[] {
   const why = [failuresSection(view), omissionsSection(view)];
   const findings = findingsSection(view);
-  if (summary === "compact") return [...why, findings, worksSection(view)];
+  if (summary === "compact") return [...why, findings, previousSection(view), worksSection(view)];
   const reports = reportSections(view);
   // If there are results, the way to them is folded away.
   const hasResults = findings.text !== "" || reports.length > 0 || verdictText(view) !== undefined;
@@ -172,6 +174,7 @@ function sectionsOf(
     ...why,
     ...reports,
     findings,
+    previousSection(view),
     memorySection(view),
     below(worksSection(view)),
     below(itemsSection(view)),
@@ -241,6 +244,20 @@ function findingsSection(view: RunView): Section {
     text: findings.length === 0 ? "" : text,
     isCut: left > omitted,
   };
+}
+
+function previousSection(view: RunView): Section {
+  const all = previousOutcomes(view);
+  const items = all.map((one) => {
+    const place = safeCell(previousOutcomeText(one), { maxLength: 400 });
+    return `- ${place}: ${safeCell(one.text, { maxLength: MAX_REASON })}\n`;
+  });
+  const counts = (["resolved", "answered", "dismissed"] as const).flatMap((kind) => {
+    const { length } = all.filter((one) => one.kind === kind);
+    return length === 0 ? [] : [`${length} ${kind}`];
+  });
+  const heading = `### ${ofScript(view)}Earlier findings: ${counts.join(", ")}`;
+  return listSection({ name: "the earlier findings", rank: 2, heading }, items);
 }
 
 function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Section {

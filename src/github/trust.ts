@@ -80,6 +80,10 @@ const withoutSecrets = new Set([
 ]);
 const enough = new Set(["admin", "maintain", "write"]);
 
+export function mayWrite(permission: string): boolean {
+  return enough.has(permission);
+}
+
 /** Events that a user can trigger to get an answer of an agent. A review is addressed to the author. */
 const answered = new Set(["issue_comment", "commit_comment", "discussion_comment"]);
 

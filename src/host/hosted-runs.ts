@@ -34,7 +34,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, type ICopilotSession, modelOfSession } from "../sessions/callbacks.ts";
 import { enter } from "../sessions/session-use.ts";
-import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
+import { serverModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { type CheckedEntry, checkEntry, flowsOf, readEntry } from "../run/entry-files.ts";
 import type { Feed } from "./feed.ts";
@@ -177,7 +177,8 @@ export class HostedRuns {
 
   #settled(read: CheckedEntry): SettledEntry {
     const { rehearsal, limits, limitNames = setBy(limits, "the JobHost") } = this.options;
-    return settleEntry(read, { ...this.options, limitNames }, rehearsal);
+    const { environment } = this.host;
+    return settleEntry(read, { ...this.options, limitNames, environment }, rehearsal);
   }
 
   get #reading(): FlowReading {
@@ -245,9 +246,9 @@ export class HostedRuns {
     const changes = allowChanges(permissionsOfTask(entry, taskName, permissions));
     const named = lent ?? start.workingDirectory;
     const place = await this.#place(work, named, session === undefined ? changes : undefined);
-    const { workingDirectory, change, instructions } = place;
+    const { workingDirectory, change, folder, ...subject } = place;
     const spec: TaskSpec = {
-      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change, instructions }),
+      ...runSpec(this.host, { ...settled, userInput, workingDirectory, change, ...subject }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       modelOverride,
@@ -257,7 +258,7 @@ export class HostedRuns {
       session === undefined
         ? this.#rehearsal?.run(workingDirectory, change?.diffFile)
         : this.#rehearsal?.borrowed(workingDirectory, session.rawSection.sessionId);
-    return this.#run(spec, { ...watch, folder: place.folder, play });
+    return this.#run(spec, { ...watch, folder, play });
   }
 
   /** Where a run works, and its change. `changes`: tools may change the folder. Undefined: it is that of a session. */
@@ -323,7 +324,7 @@ export class HostedRuns {
   async listModels(): Promise<readonly OfferedModel[]> {
     const offered = await this.#offered();
     if (offered.length > 0 || this.entry === undefined) return offered;
-    return modelsNamedBy(this.entry).map(freeModel);
+    return modelsNamedBy(this.entry).map(serverModel);
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,9 @@ import { unusedUserInput } from "../entry/warnings.ts";
 import type { Reporter } from "../events/sink.ts";
 import { worksOf } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
+import { processEnvironment } from "../platform/environment.ts";
+import { modelsOfEnvironment } from "../run/options-provider.ts";
+import { defined } from "../text/guards.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
 import { checkOptions, withTelemetry, type JobHostOptions } from "./host-options.ts";
@@ -260,7 +263,7 @@ export class JobHost {
 let host: JobHost | undefined;
 
 function defaultHost(): JobHost {
-  host ??= new JobHost();
+  host ??= new JobHost(defined(modelsOfEnvironment(processEnvironment())));
   return host;
 }
 

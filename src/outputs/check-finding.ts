@@ -97,7 +97,7 @@ async function checked(
     ...defined({ title, suggestion }),
     message,
     task,
-    fingerprint: earlier?.found.key ?? fingerprint(rule, path, lines, line),
+    fingerprint: earlier?.found.key ?? fingerprintIn(lines, line, rule, path),
     lineDigest: lineDigest(lines[line - 1] ?? ""),
   };
 }
@@ -140,10 +140,15 @@ function lineNumber(value: Given, name: string, count: number, path: string): nu
 }
 
 /** The words of a finding differ from run to run, and its line moves. */
-function fingerprint(rule: string, path: string, lines: readonly string[], line: number): string {
+function fingerprintIn(lines: readonly string[], line: number, rule: string, path: string): string {
   const text = spaced(lines[line - 1] ?? "");
   const place = lines.slice(0, line - 1).filter((one) => spaced(one) === text).length;
-  return hash(JSON.stringify([spaced(rule.toLowerCase()), path, text, place]), 32);
+  return fingerprintOf(rule, path, text, place);
+}
+
+/** `place`: the number of equal lines before it. */
+export function fingerprintOf(rule: string, path: string, text: string, place: number): string {
+  return hash(JSON.stringify([spaced(rule.toLowerCase()), path, spaced(text), place]), 32);
 }
 
 export function lineDigest(line: string): string {

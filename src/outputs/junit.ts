@@ -1,4 +1,11 @@
-import { elapsedMs, endText, type RunView, type Usage, type WorkView } from "../events/view.ts";
+import {
+  elapsedMs,
+  endText,
+  knownCost,
+  type RunView,
+  type Usage,
+  type WorkView,
+} from "../events/view.ts";
 import { collectOutputs } from "./collect.ts";
 
 export interface TestCase {
@@ -121,8 +128,8 @@ export function testSuiteOf(view: RunView): TestSuite {
   return { name, startedAt, properties: spent(totals), cases: [...works, ...findings] };
 }
 
-function spent({ inputTokens, outputTokens, cost }: Usage): Properties {
-  return { tokens: inputTokens + outputTokens, cost };
+function spent(usage: Usage): Properties {
+  return { tokens: usage.inputTokens + usage.outputTokens, cost: knownCost(usage) };
 }
 
 function resultOf(

@@ -125,7 +125,7 @@ function foundDecision({ work, decision }: DecisionOfWork): Found {
 }
 
 function outputFailures(
-  { verdict, findings, proposals, reports, results }: Expectation,
+  { verdict, findings, dismissed, resolved, replies, proposals, ...expect }: Expectation,
   seen: SeenOutputs,
   fill: Fill,
 ): string[] {
@@ -135,8 +135,11 @@ function outputFailures(
       ? []
       : [`${verdict.place}: the verdict should be ${verdict.value}, but it is ${seen.verdict}.`]),
     ...listFailures("finding", findings, seen.findings.map(asFound), fill),
+    ...listFailures("dismissed finding", dismissed, seen.dismissed.map(asFound), fill),
+    ...listFailures("resolved finding", resolved, seen.resolved.map(asFound), fill),
+    ...listFailures("reply", replies, seen.replies.map(asFound), fill),
     ...listFailures("proposal", proposals, seen.proposals.map(asFound), fill),
-    ...reports.flatMap(({ place, task, value }) => {
+    ...expect.reports.flatMap(({ place, task, value }) => {
       const text = texts.get(task);
       if (text === undefined) return [`${place}: task "${task}" has handed in no report.`];
       const why = mismatch(value, text, fill);
@@ -144,7 +147,7 @@ function outputFailures(
         ? []
         : [`${place}: the report of task "${task}" ${why}; it is ${quote(text)}.`];
     }),
-    ...results.flatMap(({ place, task, value }) => {
+    ...expect.results.flatMap(({ place, task, value }) => {
       const result = seen.results?.[task];
       if (isDeepStrictEqual(plain(result), plain(value))) return [];
       const is = result === undefined ? "there is none" : `it is ${shown(result)}`;

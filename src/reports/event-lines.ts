@@ -10,6 +10,7 @@ import {
   type DecisionTraits,
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
+import { defaultBounds } from "../events/exceeded-limit.ts";
 import type { RunEvent, RunStarted, WorkRef, WorkStarted } from "../events/event.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
@@ -30,6 +31,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Line, Tone, Verbosity } from "./paint.ts";
+import { previousPlace } from "../outputs/previous-outcomes.ts";
 import { findingLine, said, verdictGiven } from "./result-lines.ts";
 import { stepParts, stepSubject } from "./step-text.ts";
 
@@ -101,9 +103,9 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
     case "finding.reported":
       return [findingLine(event.finding)];
     case "finding.resolved":
-      return [said(`resolved ${nameOfPrevious(view, event.finding)}`, event.reason)];
+      return [said(`resolved ${previousPlace(view, event.finding).id}`, event.reason)];
     case "reply.given":
-      return [said(`replied about ${nameOfPrevious(view, event.finding)}`, event.message)];
+      return [said(`answered ${previousPlace(view, event.finding).id}`, event.message)];
     case "verdict.given":
       return [verdictGiven(event.verdict)];
     case "output.refused":
@@ -136,17 +138,11 @@ function linesOf(event: RunEvent, view: RunView, verbosity: Verbosity): readonly
   }
 }
 
-/** `F1 (src/a.ts:3)` */
-function nameOfPrevious({ plan }: RunView, key: string): string {
-  const found = plan?.conversation?.findings.find((one) => one.key === key);
-  if (found === undefined) return "an earlier finding";
-  return `${found.id} (${found.path}${found.line === undefined ? "" : `:${found.line}`})`;
-}
-
 export function startOfJob(event: RunStarted, where = ""): string {
   const steps = plural(plannedWorks(event.work).length, "step");
   const mark = event.rehearsed === true ? " (rehearsal)" : "";
-  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}`;
+  const bounds = event.rehearsed === true ? "" : defaultBounds(event.limits);
+  return `job ${event.jobName} started${mark}: ${steps}${where}${andChange(event)}${andInstructions(event)}${bounds}`;
 }
 
 function answerOf(

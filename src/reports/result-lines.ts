@@ -1,11 +1,12 @@
 /** The findings of a run, and its last line. */
 import { oneLine } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
+import { costWords, plural } from "../text/numbers.ts";
 import { sentence } from "../text/truncate.ts";
 import { outcomeText } from "../events/event.ts";
 import type { Finding, Verdict } from "../events/output-shapes.ts";
 import { endText, type RunView } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
+import { previousOutcomes, previousOutcomeText } from "../outputs/previous-outcomes.ts";
 import { verdictLine } from "../outputs/verdict.ts";
 import type { Line, Tone } from "./paint.ts";
 
@@ -24,9 +25,14 @@ const tones: Readonly<Record<Finding["severity"] | Verdict["verdict"], Tone>> = 
 export function resultLines(view: RunView): readonly Line[] {
   const { findings, omitted } = collectOutputs(view);
   const { reportedDocument: document } = view;
+  const cost = costWords(view.totals).join(", ");
   return [
+    ...(cost === "" ? [] : [said("cost", cost)]),
     ...(document === undefined ? [] : [said("reported document", document)]),
     ...findings.map(findingLine),
+    ...previousOutcomes(view).map((one) =>
+      said(oneLine(previousOutcomeText(one), MAX_SAID), one.text),
+    ),
     ...(omitted > 0 ? [line("plain", `and ${plural(omitted, "more finding")}`)] : []),
   ];
 }

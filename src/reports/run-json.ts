@@ -1,10 +1,12 @@
 /** `run.json`: the result of a run for programs. `schema/run.schema.json` describes its stable shape. */
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
+import { previousOutcomes } from "../outputs/previous-outcomes.ts";
 import { endReason } from "../outputs/verdict.ts";
 import {
   elapsedMs,
   itemsOf,
+  knownCost,
   type Counters,
   type GivenView,
   type RunView,
@@ -79,6 +81,14 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
     verdict: verdict ?? null,
     findings: findings.map(findingJson),
     omittedFindings: omitted,
+    previousFindings: previousOutcomes(view).map(({ id, kind, key, path, line, text }) => ({
+      finding: id,
+      outcome: kind,
+      path,
+      line: line ?? null,
+      text,
+      fingerprint: key,
+    })),
     proposals: proposals.map(({ task, proposal }) => ({ task, ...withoutContents(proposal) })),
   };
 }
@@ -120,8 +130,9 @@ function itemsIn(work: WorkView): object[] {
 }
 
 function counters({ attempts, retries, crashes, modelCalls, ...rest }: Counters): object {
-  const { inputTokens, outputTokens, cost } = rest;
-  return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost };
+  const { inputTokens, outputTokens, unpriced } = rest;
+  const cost = knownCost(rest) ?? null;
+  return { attempts, retries, crashes, modelCalls, inputTokens, outputTokens, cost, unpriced };
 }
 
 /** Returns the reports of the tasks that the entry names, or else the last report. `whole`: reports that the view has cut, by key. */

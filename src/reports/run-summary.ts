@@ -1,7 +1,17 @@
 import { endText, type Counters, type RunStatus, type RunView } from "../events/view.ts";
 import { truncate } from "../text/truncate.ts";
 
-export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | "reasoningTokens"> {
+export interface RunSummary extends Pick<
+  Counters,
+  | "modelCalls"
+  | "inputTokens"
+  | "outputTokens"
+  | "cost"
+  | "attempts"
+  | "retries"
+  | "crashes"
+  | "denials"
+> {
   readonly runId: string;
   readonly jobName: string;
   /** `running`: its end is not in the journal, because it still runs or its process was killed. */
@@ -14,6 +24,8 @@ export interface RunSummary extends Omit<Counters, "runs" | "cacheReadTokens" | 
   readonly endTime?: string;
   /** The time up to its last event, if it has not ended. */
   readonly durationMs: number;
+  /** Models with calls of unknown cost. Absent: there are none. */
+  readonly unpriced?: readonly string[];
   /** Why it failed or was canceled, and what to do about it. */
   readonly reason?: string;
 }
@@ -35,7 +47,7 @@ const MAX_REASON = 1000;
 
 export function summaryOf(view: RunView): RunSummary {
   const { runId, jobName, status, startedAt, endedAt, totals, firstAt, lastAt } = view;
-  const { runs: _r, cacheReadTokens: _c, reasoningTokens: _t, ...counters } = totals;
+  const { runs: _r, cacheReadTokens: _c, reasoningTokens: _t, unpriced, ...counters } = totals;
   const reason = endText(view);
   return {
     runId,
@@ -46,6 +58,7 @@ export function summaryOf(view: RunView): RunSummary {
     ...(startedAt !== undefined && { startTime: isoTime(startedAt) }),
     ...(endedAt !== undefined && { endTime: isoTime(endedAt) }),
     durationMs: Math.max(0, (endedAt ?? lastAt) - (startedAt ?? firstAt)),
+    ...(unpriced.length > 0 && { unpriced }),
     ...(reason !== "" && { reason: truncate(reason, MAX_REASON, "…") }),
     ...counters,
   };

@@ -112,10 +112,11 @@ export async function findEntries(workspace: string, maxDepth = MAX_DEPTH): Prom
         if (depth < maxDepth && folders.length < MAX_FOLDERS)
           folders.push({ path: name, depth: depth + 1 });
       }
-      const isNamed = /^[\p{L}\p{N} ._@+-]*\.(?:json|ya?ml)$/u.test(child.name);
+      const isNamed = /^[\p{L}\p{N} ._@+-]*\.(?:json|ya?ml|(?:wf|prompt)\.md)$/u.test(child.name);
       if (!child.isFile() || !isNamed || isRehearsalName(name) || files >= MAX_FILES) continue;
       files += 1;
-      if (await looksLikeEntry(join(workspace, name))) entries.push(name);
+      // A workflow and a prompt are entries by their names.
+      if (name.endsWith(".md") || (await looksLikeEntry(join(workspace, name)))) entries.push(name);
     }
   }
   return entries.toSorted();

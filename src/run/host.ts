@@ -41,6 +41,7 @@ import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
 import { version } from "../generated/version.ts";
+import { withoutCost } from "./prices.ts";
 import { HostMasking } from "./secrets.ts";
 
 export interface HostOptions extends ModelAccess {
@@ -175,8 +176,9 @@ export class Host {
   }
 
   /** The first event comes after this has returned. Throws if it is closed. The smallest `limits.parallel` counts. */
-  run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
+  run(given: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
+    const spec = this.rehearses ? { ...given, entry: withoutCost(given.entry) } : given;
     const { signal, reporters = [], rewrite = (event) => event, onTransition } = options;
     const { runId = newRunId(), gateTurns } = options;
     const abort = new AbortController();
@@ -206,11 +208,9 @@ export class Host {
         run.notify(this.#unreachable);
     };
     const open: SessionFactory["open"] = (request, stop) => {
-      const modelLimits = spec.modelLimits?.[request.modelId];
-      return sessions.factory.open(
-        { ...request, modelLimits, modelServer: spec.modelServer },
-        stop,
-      );
+      const { modelLimits = {}, modelServer: server } = spec;
+      const own = { modelLimits: modelLimits[request.modelId], modelServer: server };
+      return sessions.factory.open({ ...request, ...own }, stop);
     };
     const ports = {
       sessions: { open },

@@ -6,12 +6,20 @@ import type { ChangeRange } from "../git/git-change.ts";
 import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
+import type { Conversation } from "../events/conversation.ts";
+import type { FailedCheck } from "../events/failed-checks.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
+import {
+  conversationOfJob,
+  type ConversationOptions,
+  type JobConversation,
+} from "./job-conversation.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import { failedChecksOfJob, type FailedChecksOptions } from "./failed-checks.ts";
 import {
   instructionsOfJob,
   namedInstructions,
@@ -21,13 +29,13 @@ import {
 import { UsageError, type WriteName } from "./options.ts";
 import type { WorkFolder } from "./workspace.ts";
 
-export interface ChangeOptions {
+export interface ChangeOptions extends ConversationOptions, FailedChecksOptions {
   /** Any name of a commit. The change is what `HEAD` has done since it left it. Default: the parent of `HEAD`. */
   readonly base?: string | undefined;
   /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
   readonly uncommitted?: boolean | undefined;
-  /** Finds it in place of git. Rejects with a `ChangeUnknown`. A rehearsal doesn't ask it. */
-  readonly findChange?: ((folder: string) => Promise<Change>) | undefined;
+  /** Finds it in place of git. `since`: a commit that was reviewed, after which the change begins if that is possible. Rejects with a `ChangeUnknown`. A rehearsal doesn't ask it. */
+  readonly findChange?: ((folder: string, since?: string) => Promise<Change>) | undefined;
   /** Whether the run is about a pull request, whose lines findings are shown at. Default: false. */
   readonly isPullRequest?: (() => Promise<boolean>) | undefined;
   /** Where instructions of the repository come from. A rehearsal doesn't ask it. */
@@ -43,6 +51,10 @@ export interface JobChange extends Change {
 
 interface Wanted {
   readonly entry: PreparedEntry;
+  /** Absent: a task outside of a job. */
+  readonly jobName?: string;
+  /** That of the run which is continued. */
+  readonly resumed?: Conversation | undefined;
   readonly work: Work<number> | undefined;
   readonly outputs?: Outputs | undefined;
   readonly warn?: (text: string) => void;
@@ -58,13 +70,19 @@ interface Wanted {
 export interface JobSubject {
   readonly change: JobChange | undefined;
   readonly instructions: Instructions | undefined;
+  readonly conversation: JobConversation | undefined;
+  readonly failedChecks: readonly FailedCheck[] | undefined;
 }
 
 /** Throws a `UsageError` if a part is unknown and the work needs it. Then `place` is removed. */
 export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
-  const { place, options, script, warn = () => {} } = wanted;
-  const change = await changeOfJob(wanted, warn);
+  const { place, options, script, outputs, warn = () => {} } = wanted;
+  let change: JobChange | undefined;
   try {
+    const conversation = await conversationOfJob({ ...wanted, warn });
+    const isNarrow = outputs?.findings?.since !== undefined;
+    const since = isNarrow ? conversation?.planned.lastReviewedHead : undefined;
+    change = await changeOfJob(wanted, warn, since);
     const instructions = await instructionsOfJob({
       ...wanted,
       change,
@@ -73,7 +91,7 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
       source: options.instructionSource,
       warn,
     });
-    return { change, instructions };
+    return { change, instructions, conversation, failedChecks: await failedChecksOfJob(wanted) };
   } catch (error) {
     await (change ?? place).remove();
     throw error;
@@ -83,6 +101,7 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
 async function changeOfJob(
   wanted: Wanted,
   warn: (text: string) => void,
+  since: string | undefined,
 ): Promise<JobChange | undefined> {
   const { entry, work, place, options, script } = wanted;
   const isNeeded = work !== undefined && usesChange(entry, work);
@@ -94,12 +113,11 @@ async function changeOfJob(
   const isOfPull =
     uses.length > 0 && script === undefined && (await options.isPullRequest?.()) === true;
   if (!isNeeded && !isOfPull) return undefined;
-  const change = await findChange(wanted).catch(async (error: unknown) => {
+  const change = await findChange(wanted, since).catch((error: unknown) => {
     if (!isNeeded && error instanceof ChangeUnknown) {
       warn(`${uses.join(" ")} ${error.message}`);
       return undefined;
     }
-    await place.remove();
     throw error instanceof ChangeUnknown ? new UsageError(`${error.message}.`) : error;
   });
   if (change === undefined) return undefined;
@@ -117,14 +135,10 @@ async function changeOfJob(
   return { ...change, folder, diffFile, remove };
 }
 
-function findChange({
-  place: { path: folder },
-  environment,
-  sandbox,
-  script,
-  options,
-  write,
-}: Wanted): Promise<Change> {
+function findChange(
+  { place: { path: folder }, environment, sandbox, script, options, write }: Wanted,
+  since: string | undefined,
+): Promise<Change> {
   const { base, uncommitted } = options;
   const fromGit = async (range: ChangeRange): Promise<Change> => {
     const { changeFromGit } = await import("../git/git-change.ts");
@@ -132,7 +146,7 @@ function findChange({
   };
   if (script !== undefined && base === undefined && uncommitted !== true)
     return ofScript(script, fromGit, write);
-  if (options.findChange !== undefined) return options.findChange(folder);
+  if (options.findChange !== undefined) return options.findChange(folder, since);
   return fromGit(defined({ base, uncommitted }));
 }
 

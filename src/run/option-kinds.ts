@@ -66,6 +66,11 @@ export const filled: Kind<string> = {
   parse: right,
   check: (value) => (value === "" ? "must not be empty" : text.check(value)),
 };
+export const word: Kind<string> = {
+  parse: (given) =>
+    /\s/.test(given.trim()) ? wrong(`must be one word, not ${quote(given)}`) : right(given.trim()),
+  check: must("be one word", (value) => isText(value) && /^\S+$/.test(value)),
+};
 export const flag: Flag = {
   parse: () => right(true),
   check: must("be true or false", (value) => typeof value === "boolean"),

@@ -1,7 +1,9 @@
 import { urlOf } from "../text/guards.ts";
 import { type Provider, withDefaults, type ProviderOptions } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
-import type { WriteName } from "./options.ts";
+import { modelOptions } from "./option-rows/models.ts";
+import type { Option } from "./option-rows/row.ts";
+import { type Models, UsageError, type WriteName } from "./options.ts";
 
 export { providerTypes, wireApis, type ProviderOptions } from "../sessions/provider.ts";
 
@@ -45,6 +47,35 @@ export function readProvider(
     provider: withDefaults({ baseUrl, ...others }),
     problems: problem === undefined ? [] : [`${address} ${problem}.`],
   };
+}
+
+/** What the variables of the environment say, in place of options. Throws a `UsageError`. */
+export function modelsOfEnvironment(environment: ModelAccess["environment"]): {
+  readonly provider?: ProviderOptions | undefined;
+  readonly models?: Models | undefined;
+} {
+  const problems: string[] = [];
+  const read = <T>({ kind, env }: Option<T> & { readonly env: string }): T | undefined => {
+    const given = environment[env]?.trim() ?? "";
+    const value = given === "" ? undefined : kind.parse(given);
+    if (value?.kind === "wrong") problems.push(`${env} ${value.problem}.`);
+    return value?.kind === "value" ? value.value : undefined;
+  };
+  const { models, providerBaseUrl, providerApiKey, providerType, providerWireApi } = modelOptions;
+  const baseUrl = read(providerBaseUrl);
+  const { provider, problems: wrong } = readProvider(
+    {
+      baseUrl,
+      apiKey: baseUrl === undefined ? undefined : read(providerApiKey),
+      type: read(providerType),
+      wireApi: read(providerWireApi),
+    },
+    (option) => `AGENT_JOBS_${option.toUpperCase().replaceAll("-", "_")}`,
+  );
+  const named = read(models);
+  problems.push(...wrong);
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  return { provider, models: named };
 }
 
 /** Describes the problem of a model server's address, as a phrase that follows its name. Never quotes it, because it may contain a key. */

@@ -110,7 +110,7 @@ export class EarlierRun {
       case "activity":
         if (event.activity.kind !== "model.used") return;
         this.#tokens += event.activity.inputTokens + event.activity.outputTokens;
-        this.#cost += event.activity.cost;
+        this.#cost += event.activity.cost ?? 0;
         return;
       default:
         return;

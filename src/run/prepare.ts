@@ -52,6 +52,7 @@ import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/own-file.ts";
 import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
+import { withPrices } from "./prices.ts";
 import { checkRecords, recordFiles, recordPaths, type RecordPaths } from "./records.ts";
 import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";
@@ -109,16 +110,23 @@ export function settleEntry(
   { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
   options: Pick<
     RunOptions,
-    "models" | "permissions" | "limits" | "limitNames" | "env" | "answers" | "executors"
+    | "models"
+    | "permissions"
+    | "limits"
+    | "limitNames"
+    | "env"
+    | "environment"
+    | "answers"
+    | "executors"
   >,
   script: Script | undefined,
 ): SettledEntry {
-  const { env, executors } = options;
+  const { env, executors, environment } = options;
   const models: Models = { ...script?.models, ...options.models };
   // A workflow that is the whole job has one model, whatever it calls it.
   const model = models[ALL_MODELS] ?? (whole && models["driving"]);
   return {
-    entry: overrideModels(entry, models),
+    entry: withPrices(overrideModels(entry, models), environment),
     originalEntry: entry,
     flows: model === undefined ? flows : withModelOfFlows(flows, model),
     limits: resolveLimits(
@@ -276,8 +284,10 @@ async function prepareLoaded(
     copies: options.inPlace !== true && mayChangeFiles(entry, jobName, permissions, flows),
   });
   const subjectWarnings: string[] = [];
-  const { change, instructions } = await subjectOfJob({
+  const subject = await subjectOfJob({
     entry,
+    jobName,
+    resumed: resumed?.conversation,
     work: entry.jobs[jobName]?.work,
     outputs: outputsOf(entry, jobName),
     warn: (warning) => void subjectWarnings.push(warning),
@@ -288,6 +298,7 @@ async function prepareLoaded(
     options,
     write,
   });
+  const { change, instructions } = subject;
   let release = (): void => {};
   const cleanUp = async (): Promise<void> => {
     release();
@@ -315,8 +326,7 @@ async function prepareLoaded(
     recordPaths: paths,
     records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
-    change,
-    instructions,
+    ...subject,
     past,
     fanOut,
     memory,

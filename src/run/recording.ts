@@ -3,6 +3,7 @@ import { defined, isList, isRecord } from "../text/guards.ts";
 import { dirname, relative, resolve } from "node:path";
 import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
+import type { FailedCheck } from "../events/failed-checks.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -31,6 +32,7 @@ export interface RecordedRun {
     readonly permissions: PermissionPreset | undefined;
     readonly script: Script | undefined;
     readonly change?: Change | undefined;
+    readonly failedChecks?: readonly FailedCheck[] | undefined;
   };
   readonly options: {
     readonly workingDirectory?: string;
@@ -64,6 +66,7 @@ export function createRecording(
       userInput: usesUserInput(entry, jobName, userInput) ? redactor.text(userInput) : undefined,
       inputs: filled(inputs),
       change: recordedChange(prepared, workspace, redactor),
+      github: recordedGithub(prepared, redactor),
       models: filled(models),
       permissions,
       limits: filled(limits),
@@ -118,6 +121,19 @@ function recordedChange(
   };
 }
 
+function recordedGithub(
+  { failedChecks }: RecordedRun["prepared"],
+  redactor: Redactor,
+): RehearsalFile["github"] {
+  if (failedChecks === undefined) return undefined;
+  return {
+    failedChecks: failedChecks.map(({ name, log }) => ({
+      name: redactor.text(name),
+      ...defined({ log: log && redactor.text(log) }),
+    })),
+  };
+}
+
 function written({ commits, ...workspace }: Workspace): NonNullable<RehearsalFile["workspace"]> {
   return commits.length === 0 ? workspace : { ...workspace, commits };
 }
@@ -160,7 +176,8 @@ export class SeenRun {
       verdict = "none",
       ...outputs
     } = this.#recorder.toRehearsal().expect ?? {};
-    const { findings = [], proposals = [], results = {} } = outputs;
+    const { findings = [], dismissed = [], resolved = [], replies = [] } = outputs;
+    const { proposals = [], results = {} } = outputs;
     const outcome = this.#outcome;
     const reason = outcome === undefined || outcome.kind === "succeeded" ? "" : outcome.reason;
     return {
@@ -171,6 +188,9 @@ export class SeenRun {
       report: this.#portable(this.#report),
       verdict,
       findings,
+      dismissed,
+      resolved,
+      replies,
       proposals,
       results,
       // Prose, of which the author expects a part.

@@ -1,6 +1,7 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
+import type { Conversation } from "../events/conversation.ts";
 import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { PreparedEntry } from "../entry/model.ts";
@@ -112,6 +113,7 @@ export interface ResumedJob {
   /** The earlier values, with those that were given again because the journal doesn't hold them. */
   readonly userInput: string;
   readonly inputs: Inputs;
+  readonly conversation: Conversation | undefined;
   /** The parameters of a workflow that is the whole job. */
   readonly params: Params | undefined;
   /** Throws `UsageError` if the run would be about another change, or would follow other instructions. */
@@ -153,6 +155,7 @@ function resumeJob(
   return {
     past,
     isOver: begun.size > 0 && past.underWay.length === 0,
+    conversation: started.conversation,
     userInput: texts.same("user input", "user-input", started.userInput, userInput),
     inputs: texts.all("input", "input", started.inputs ?? {}, inputs),
     params: isFlow ? texts.all("parameter", "param", work.params, params) : undefined,

@@ -6,7 +6,7 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { OutputChecks, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, ProviderSettings } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
-import type { Conversation } from "../events/conversation.ts";
+import { failedChecksText, type FailedCheck } from "../events/failed-checks.ts";
 import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { version } from "../generated/version.ts";
@@ -24,6 +24,7 @@ import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow, modelLimitsOf 
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import { changeOfSpec, type JobChange } from "./job-change.ts";
+import { conversationOfSpec, type JobConversation } from "./job-conversation.ts";
 import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
@@ -56,8 +57,9 @@ export interface Run extends FlowInputs {
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
+  readonly conversation?: JobConversation | undefined;
   readonly instructions?: Instructions | undefined;
-  readonly conversation?: Conversation | undefined;
+  readonly failedChecks?: readonly FailedCheck[] | undefined;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly memory?: PlannedMemory | undefined;
@@ -79,6 +81,7 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
   const { outputDirectory, memory, trace } = run;
   const inputs = withDefaults(entry, run.inputs ?? {});
   const ofChange = changeOfSpec(change);
+  const ofConversation = conversationOfSpec(run.conversation);
   const { environment, clock, mark, confinement } = host;
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
   const servers = async (): Promise<McpHost | undefined> =>
@@ -118,15 +121,17 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     userInput,
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...ofChange,
+    ...ofConversation,
     ...defined({
       instructions: run.instructions?.planned,
       instructionsOf: run.instructions?.of,
     }),
-    conversation: run.conversation,
     values: {
       ...ofChange.values,
+      ...ofConversation.values,
       ...inputValues(inputs),
       ...defined({ memory: memory && memoryForPrompt(memory) }),
+      "failed-checks": host.redactor.text(failedChecksText(run.failedChecks)),
     },
     resultChecks: resultChecks(entry),
     outputChecks: outputChecks(
@@ -218,7 +223,12 @@ function outputChecks(
     async finding(value, task) {
       const { checkFinding } = await import("../outputs/check-finding.ts");
       const read = async (path: string) => (await tree()).read(path);
-      return checkFinding(value, task, read, conversation?.findings);
+      return checkFinding(
+        value,
+        task,
+        read,
+        conversation?.isShown ? conversation.planned.findings : [],
+      );
     },
     async proposal(value, allowed) {
       const { checkProposal } = await import("../outputs/check-proposal.ts");

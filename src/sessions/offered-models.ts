@@ -9,7 +9,9 @@ import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { forward } from "./forward.ts";
 import { listOf, providerTypeOf, type Provider } from "./provider.ts";
-import type { SessionEvent } from "@github/copilot-sdk";
+import type { CopilotClient, SessionEvent } from "@github/copilot-sdk";
+import type { ModelPrice } from "../entry/model.ts";
+import { CREDITS_PER_USD } from "../text/numbers.ts";
 import type { Crash } from "../events/crash.ts";
 
 /** A model that a session can be started with. */
@@ -18,8 +20,8 @@ export interface OfferedModel {
   readonly name: string;
   /** The id that an entry uses. */
   readonly id: string;
-  /** The cost of a request, in premium requests of GitHub Copilot; 0 for models of other servers. */
-  readonly multiplier: number;
+  /** What Copilot charges; absent if the service doesn't say it, and for models of other servers. */
+  readonly price?: ModelPrice;
   /** How many tokens it reads and writes together, if its server tells. */
   readonly contextTokens?: number;
 }
@@ -94,7 +96,7 @@ export async function modelsOfServer(
     // llama.cpp, vLLM, and others.
     const contextTokens = contextFields.map((name) => countOf(fields[name])).find(Boolean);
     const more = { contextTokens, owner: isText(owner) ? owner : undefined };
-    return [[id, { ...freeModel(id), ...defined(more) }]];
+    return [[id, { ...serverModel(id), ...defined(more) }]];
   });
   return [...new Map(models).values()];
 }
@@ -128,7 +130,7 @@ export async function whyNoModels(
   }
 }
 
-/** The free ones first. Empty if the runtime doesn't start, or the service doesn't answer in time. */
+/** The cheapest first. Empty if the runtime doesn't start, or the service doesn't answer in time. */
 export async function modelsOfAccount(
   pool: RuntimePool,
   gitHubToken: string | undefined,
@@ -141,20 +143,30 @@ export async function modelsOfAccount(
       const own = gitHubToken === undefined || gitHubToken.startsWith("ghs_");
       const asked = lease.runtime.client.rpc.models.list(own ? {} : { gitHubToken });
       const { models } = (await within(asked, accountMs, clock))?.value ?? { models: [] };
-      // The price of a model without a multiplier (`auto`) is unknown.
-      const isFree = ({ billing }: (typeof models)[number]) => billing?.multiplier === 0;
-      const sorted = models.toSorted((a, b) => Number(isFree(b)) - Number(isFree(a)));
-      return sorted.map(({ id, name, billing }) => ({
-        name,
-        id,
-        multiplier: billing?.multiplier ?? 0,
-      }));
+      return models
+        .map(({ id, name, billing }) => ({ name, id, ...defined({ price: priceOf(billing) }) }))
+        .sort((a, b) => (a.price?.output ?? Infinity) - (b.price?.output ?? Infinity) || 0);
     } finally {
       lease.release();
     }
   } catch {
     return [];
   }
+}
+
+type Billing = Awaited<
+  ReturnType<CopilotClient["rpc"]["models"]["list"]>
+>["models"][number]["billing"];
+
+/** From credits for a batch of tokens. */
+function priceOf(billing: Billing): ModelPrice | undefined {
+  const { inputPrice, outputPrice, batchSize = 0, ...prices } = billing?.tokenPrices ?? {};
+  if (inputPrice === undefined || outputPrice === undefined || !(batchSize > 0)) return undefined;
+  const { cacheReadPrice = prices.cachePrice } = prices;
+  const usd = (credits: number): number =>
+    Math.round((credits / CREDITS_PER_USD / batchSize) * 1e12) / 1e6;
+  const cached = cacheReadPrice === undefined ? {} : { cached: usd(cacheReadPrice) };
+  return { input: usd(inputPrice), ...cached, output: usd(outputPrice) };
 }
 
 const contextFields = ["n_ctx", "max_model_len", "context_length"];
@@ -168,8 +180,8 @@ export function withoutLatest(id: string): string {
   return id.replace(/:latest$/, "");
 }
 
-export function freeModel(id: string): OfferedModel {
-  return { name: id, id, multiplier: 0 };
+export function serverModel(id: string): OfferedModel {
+  return { name: id, id };
 }
 
 /** A model that never ends would write until the turn is over. */

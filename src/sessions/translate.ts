@@ -318,6 +318,19 @@ function modelFailed(event: SdkEvent<"model.call_failure">, subAgent: boolean): 
   return { kind: "model.failed", ...known, subAgent };
 }
 
+/**
+ * A nano-AIU is 10⁻⁹ of an AI credit, by the runtime's own arithmetic: in 1.0.85, `responseLimitsNanoAiuToAiCredits(1e9)`
+ * is 1, and a session with `sessionLimits` counts a call of 12e9 nano-AIU as 12 credits (test/sessions/copilot-cost.test.ts).
+ */
+const NANO_AIU_PER_CREDIT = 1e9;
+
+/** Only Copilot bills in credits; whatever another server writes into its answers, the runtime passes on. */
+function costOf({ copilotUsage, isByok }: SdkEvent<"assistant.usage">["data"]) {
+  if (isByok === true || typeof copilotUsage?.totalNanoAiu !== "number") return {};
+  const nanoAiu = counted(copilotUsage.totalNanoAiu);
+  return { cost: nanoAiu / NANO_AIU_PER_CREDIT, nanoAiu };
+}
+
 function modelUsed(event: SdkEvent<"assistant.usage">, subAgent: boolean): SessionActivity {
   const { data } = event;
   return {
@@ -327,7 +340,7 @@ function modelUsed(event: SdkEvent<"assistant.usage">, subAgent: boolean): Sessi
     outputTokens: tokens(data.outputTokens),
     cacheReadTokens: tokens(data.cacheReadTokens),
     reasoningTokens: tokens(data.reasoningTokens),
-    cost: counted(data.cost),
+    ...costOf(data),
     durationMs: counted(data.duration),
     ...defined({ firstTokenMs: positive(data.timeToFirstTokenMs), responseId: data.apiCallId }),
     ...defined({ finish: finishOf(event) }),

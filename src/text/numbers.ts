@@ -54,8 +54,48 @@ export function unbroken(text: string): string {
   return text.replaceAll(" ", "\u00A0");
 }
 
-export function costText(cost: number): string {
-  return plural(Math.round(cost * 100) / 100, "premium request");
+/** GitHub bills a Copilot AI credit with 0.01 USD (docs.github.com, "GitHub Copilot billing", since 2026-06-01). */
+export const CREDITS_PER_USD = 100;
+
+/** `12.4 credits (0.12 USD)` */
+export function costText(credits: number): string {
+  const unit = credits === 1 ? "credit" : "credits";
+  return `${amount(credits)} ${unit} (${amount(credits / CREDITS_PER_USD)} USD)`;
+}
+
+/** What a usage cost, and the models whose calls could not be counted; empty if there is nothing to say. */
+export function costWords(
+  { cost, unpriced }: { readonly cost: number; readonly unpriced: readonly string[] },
+  shown: (modelId: string) => string = (modelId) => modelId,
+): readonly string[] {
+  return [
+    ...(cost > 0 ? [costText(cost)] : []),
+    ...(unpriced.length > 0 ? [`no price for ${unpriced.map(shown).join(", ")}`] : []),
+  ];
+}
+
+/** `1.25 USD in, 0.13 cached, 10 out` */
+export function priceText({
+  input,
+  cached,
+  output,
+}: {
+  input: number;
+  cached?: number;
+  output: number;
+}) {
+  const parts = [
+    `${amount(input)} USD in`,
+    ...(cached === undefined ? [] : [`${amount(cached)} cached`]),
+  ];
+  return [...parts, `${amount(output)} out`].join(", ");
+}
+
+/** `1,012.5`, `0.12`, `0.0043` */
+function amount(value: number): string {
+  if (value > 0 && value < 0.0001) return "under 0.0001";
+  const rounded = value < 0.1 ? Number(value.toPrecision(2)) : Math.round(value * 100) / 100;
+  return rounded.toLocaleString("en-US", { maximumFractionDigits: 4 });
 }
 
 function twoDigits(value: number): string {

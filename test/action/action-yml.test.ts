@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { family } from "../../src/action/family.ts";
-import { inputName, inputsOf, inputTable, type Mode } from "../../src/action/inputs.ts";
+import { inputName, inputsOf, inputTable, type Mode } from "../../src/action/input-table.ts";
 import type { Option } from "../../src/run/option-table.ts";
 import { actionMain } from "../rig/dist.ts";
 

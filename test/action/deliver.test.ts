@@ -5,7 +5,7 @@ import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Mode } from "../../src/action/inputs.ts";
+import type { Mode } from "../../src/action/input-table.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
 import { asReal } from "../rig/journal.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
@@ -140,33 +140,36 @@ describe("the action deliver", () => {
     const first = await step(t, here, { inputs });
     assert.equal(first.code, 0, first.log);
     assert.deepEqual(statuses(first), [
+      ["review of #7", "skipped"],
       ["report comment on #7", "done"],
-      ["review of #7", "done"],
       ["labels bug on #7", "done"],
     ]);
     const { comments, reviews, threads, labels } = here.github;
-    // A rehearsed change has no head that could be read, so its findings are in the body of the review.
-    assert.deepEqual([comments.length, reviews.length, threads.length], [1, 1, 0]);
+    // A rehearsed change has no head that could be read, so its findings are in the report comment.
+    assert.deepEqual([comments.length, reviews.length, threads.length], [1, 0, 0]);
     assert.deepEqual(labels, ["bug"]);
     const again = await step(t, here, { inputs, attempt: "2" });
     assert.equal(again.code, 0, again.log);
-    assert.deepEqual([comments.length, reviews.length, labels.length], [1, 1, 1]);
+    assert.deepEqual([comments.length, reviews.length, labels.length], [1, 0, 1]);
     const staged = await step(t, here, { inputs: { ...inputs, staged: "true" } });
     assert.match(staged.summary, /staged/);
 
     await appendFile(join(here.workspace.path, "out/journal.jsonl"), "\n");
     const changed = await step(t, here, { inputs });
     assert.match(changed.outputs["reason"] ?? "", /The journal out\/journal\.jsonl is damaged/);
-    assert.deepEqual([changed.code, comments.length, reviews.length], [1, 1, 1]);
+    assert.deepEqual([changed.code, comments.length, reviews.length], [1, 1, 0]);
   });
 
   it("says what was refused in a warning and below the heading, and fails for it on request", async (t) => {
     const locked = { status: 403, answer: { message: "Unable to comment: issue is locked." } };
     const here = await world(t, {
       headRepository: 2002,
-      writes: ["issues"],
       breaks: ({ method, path }) =>
-        method === "POST" && path.endsWith("/comments") ? locked : undefined,
+        method === "POST" && path.endsWith("/comments")
+          ? locked
+          : path.endsWith("/labels")
+            ? { status: 403 }
+            : undefined,
     });
     await reviewed(t, here);
     const digest = await asReal(join(here.workspace.path, "out/journal.jsonl"));
@@ -179,7 +182,7 @@ describe("the action deliver", () => {
     assert.deepEqual([...here.github.tokens], ["token ghs_0123456789abcdef"]);
     const causes = [
       "report comment on #7: refused: the conversation is locked: GitHub answered 403",
-      "review of #7: refused: needs `pull-requests: write`: GitHub answered 403",
+      "labels bug on #7: refused: needs `issues: write`",
     ];
     const warnings = lenient.commands.filter(({ name }) => name === "warning");
     assert.equal(warnings.length, 2, lenient.raw);
@@ -187,7 +190,7 @@ describe("the action deliver", () => {
     assert.equal(heading, "## Delivery");
     for (const [index, cause] of causes.entries()) {
       assert.ok(warnings[index]?.message.startsWith(cause), warnings[index]?.message);
-      assert.match(lines[index] ?? "", /^\*\*Not delivered:\*\* (report comment|review)/);
+      assert.match(lines[index] ?? "", /^\*\*Not delivered:\*\* (report comment|labels)/);
     }
     const strict = await step(t, here, { inputs: { ...inputs, "fail-on": "refused" } });
     const { result, reason } = strict.outputs;

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
+import { inputName, inputsOf, inputTable, type Mode } from "../../src/action/input-table.ts";
 import {
-  inputName,
-  inputsOf,
-  inputTable,
   type Inputs,
   inputVariable,
-  type Mode,
   modelAccess,
   readInputs,
   secretInputs,
@@ -186,7 +183,7 @@ describe("the inputs", () => {
         "allowed-users": "*[bot]",
       }).toSorted(),
       [
-        "One of the inputs `entry`, `prompt` and `prompt-file` is required.",
+        "One of `entry`, `prompt` and `prompt-file` is required.",
         "`user-input` and `user-input-file` can't be used together.",
         '`model`: the line "driving=" must be the id of a model, or category=id, for example driving=gpt-5-mini.',
         '`model`: the line "x=2" names the category "x" twice.',
@@ -247,7 +244,7 @@ describe("the inputs", () => {
         "INPUT_PROVIDER-API-KEY": "key",
         GITHUB_TOKEN: "ghs_b",
       }),
-      ["ghs_a", "key", "ghs_b"],
+      ["key", "ghs_a", "ghs_b"],
     );
   });
 });

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { zipSync } from "fflate";
-import { inputName, inputTable, type Mode } from "../../src/action/inputs.ts";
+import { inputName, inputTable, type Mode } from "../../src/action/input-table.ts";
 import type { Option } from "../../src/run/option-table.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { GithubRepository } from "../rig/github-repository.ts";
@@ -104,7 +104,7 @@ const untried = ["entry", "prompt", "prompt-file", "outputs", "job"];
 const ofParts = ["shards", "shard", "journals", "on-missing"];
 /** Limits, keys, trust, and what is done with the results. */
 const others =
-  "staged journal journal-digest files env output-dir resume limits sandbox github-token entry-token provider-api-key summary fail-on allowed-users".split(
+  "on-command delivery-token staged journal journal-digest files env output-dir resume limits sandbox github-token entry-token provider-api-key summary fail-on allowed-users".split(
     " ",
   );
 

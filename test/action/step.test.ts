@@ -202,7 +202,7 @@ jobs: { review: { work: { kind: Ref, taskId: look } } }
       /Models: your own server http:\/\/127\.0\.0\.1:\d+ .*without a GitHub token/,
     );
     const masked = named(result, "add-mask").map(({ message }) => message);
-    assert.deepEqual(masked, ["ghs_0123456789.abcdef", "key-0123456789abc"]);
+    assert.deepEqual(masked, ["key-0123456789abc", "ghs_0123456789.abcdef"]);
     const shown = result.raw.replace(/^::add-mask::.*$/gm, "");
     for (const text of [shown, result.summary, JSON.stringify(result.outputs)]) {
       assert.doesNotMatch(text, /key-0123456789abc|ghs_0123456789/);
@@ -348,7 +348,7 @@ describe("a step that can't run a job", () => {
       [withoutInput, /requires user input. Pass it with `user-input` or `user-input-file`/],
       [{ ...live, job: "nope" }, /"hello"/],
       [{ ...live, "user-input": "you", "working-directory": "nowhere" }, /does not exist/],
-      [{}, /^One of the inputs `entry`, `prompt` and `prompt-file` is required\./],
+      [{}, /^One of `entry`, `prompt` and `prompt-file` is required\./],
     ] as const)
       assert.match((await refused(t, given)).reason, expected);
     const env = { AGENT_JOBS_RUNTIME_PATH: "no/such/runtime" };

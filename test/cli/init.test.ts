@@ -65,7 +65,7 @@ describe("agent-jobs init", () => {
     assert.match(none.stderr, /not in a git repository\. Create one with git init\./);
     const { path: cwd } = await makeRepository(t);
     const unknown = await cliExits(2, ["init", "revew"], { cwd });
-    assert.match(unknown.stderr, /Allowed choices are review, nightly/);
+    assert.match(unknown.stderr, /Allowed choices are review, fix-ci, nightly/);
   });
 
   it("finds the command that tests a repository", async (t) => {
@@ -93,6 +93,41 @@ describe("agent-jobs init", () => {
       const { path } = await makeWorkspace(t, files);
       assert.equal((await factsOf(path)).testCommand, command, JSON.stringify(files));
     }
+  });
+
+  it("finds the workflow that tests pull requests, and names it in that of fix-ci", async (t) => {
+    const workflow = (name: string, on: string): string => `${name}on: ${on}\njobs: {}\n`;
+    const repositories: readonly [Record<string, string>, string | undefined][] = [
+      [{}, undefined],
+      [{ "a.yml": "on: [", "agent-review.yml": workflow("", "pull_request") }, undefined],
+      [{ "a.yml": workflow("name: Release\n", "push") }, undefined],
+      [{ "a.yaml": workflow("", "{ pull_request: {} }") }, ".github/workflows/a.yaml"],
+      [
+        {
+          "a.yml": workflow("name: Preview\n", "pull_request"),
+          "b.yml": workflow("name: Unit tests\n", "[push, pull_request]"),
+        },
+        "Unit tests",
+      ],
+    ];
+    for (const [workflows, checks] of repositories) {
+      const files = Object.entries(workflows).map(([name, text]) => [
+        `.github/workflows/${name}`,
+        text,
+      ]);
+      const { path } = await makeWorkspace(t, Object.fromEntries(files));
+      assert.equal((await factsOf(path)).checks, checks, JSON.stringify(workflows));
+    }
+    const repository = await makeRepository(t, {
+      "package.json": JSON.stringify({ scripts: { test: "vitest" } }),
+      ".github/workflows/b.yml": workflow("name: Unit tests\n", "pull_request"),
+    });
+    const { path: cwd } = repository;
+    const { stdout } = await cliExits(0, ["init", "fix-ci", "--workflow"], { cwd });
+    assert.doesNotMatch(stdout, /^note/m);
+    const text = await repository.read(".github/workflows/agent-fix-ci.yml");
+    assert.match(text, /workflows: \["Unit tests"\]/);
+    assert.deepEqual(await lintWorkflow(text, "agent-fix-ci.yml"), []);
   });
 
   it("writes a workflow that installs what the tests need, as the repository is built", async (t) => {

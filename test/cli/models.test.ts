@@ -45,18 +45,22 @@ flowchart TD
 `;
 
 describe("agent-jobs models", () => {
-  it("lists the models of the account with their names and multipliers", async (t) => {
-    const runtimePath = await makeAccount(t, { "dear-model": 10, worker: 0.33 });
+  it("lists the models of the account with their names and prices", async (t) => {
+    const { runtimePath } = await makeAccount(t, { "dear-model": [125, 1000], worker: [25, 200] });
     const { path: cwd } = await makeWorkspace(t);
     const env = { COPILOT_GITHUB_TOKEN: "gho_token" };
     const args = ["models", "--runtime-path", runtimePath];
     const { stdout } = await cliExits(0, args, { cwd, env });
-    assert.match(stdout, /^MODEL +NAME +MULTIPLIER$/m);
-    assert.match(stdout, /^dear-model +DEAR-MODEL +10x$/m);
-    assert.match(stdout, /^worker +WORKER +0\.33x$/m);
+    assert.match(stdout, /^MODEL +NAME +PRICE OF A MILLION TOKENS$/m);
+    assert.match(stdout, /^dear-model +DEAR-MODEL +1\.25 USD in, 0\.13 cached, 10 out$/m);
+    assert.match(stdout, /^auto +Auto +unknown$/m);
     const json = await runCli([...args, "--json"], { cwd, env });
     const listed: unknown = JSON.parse(json.stdout);
-    assert.ok(JSON.stringify(listed).includes('{"name":"WORKER","id":"worker","multiplier":0.33}'));
+    assert.ok(
+      JSON.stringify(listed).includes(
+        '{"name":"WORKER","id":"worker","price":{"input":0.25,"cached":0.03,"output":2}}',
+      ),
+    );
   });
 
   it("lists those of a model server one a line, and says where there are none", async (t) => {

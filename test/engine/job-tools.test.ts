@@ -1,38 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { OutputChecks } from "../../src/engine/ports.ts";
 import type { Entry, Task, Work } from "../../src/entry/model.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
 import { JobData } from "../../src/engine/job-data.ts";
+import { outputChecks } from "../rig/output-checks.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { play, ref, type Played, type Setup } from "../rig/engine.ts";
 
-const messageIn = (value: unknown): string => String(Object(value).message);
-
-/** Takes whatever comes, but for messages that begin with "no"; the message says which it was. */
-const checks: OutputChecks = {
-  finding: (value, task) =>
-    Promise.resolve(
-      messageIn(value).startsWith("no")
-        ? { kind: "refused", reason: "No." }
-        : {
-            kind: "accepted",
-            value: {
-              path: "a.ts",
-              line: 1,
-              severity: "warning",
-              rule: task,
-              message: messageIn(value),
-              task,
-              fingerprint: messageIn(value),
-            },
-          },
-    ),
-  proposal: (value) =>
-    Promise.resolve({ kind: "accepted", value: { kind: "comment", body: String(value) } }),
-};
 const outputs: Outputs = { proposals: { comment: {} } };
 
 const review: Task = {
@@ -58,7 +34,7 @@ async function reviewed(
   const played = await play({
     tasks: { review },
     entry: { outputs },
-    outputChecks: checks,
+    outputChecks,
     play() {
       const turn = left.shift() ?? [];
       return turn === "crash" ? { crash: sessionCrash } : { calls: turn };

@@ -60,7 +60,7 @@ describe("the plan of a run", () => {
     const namesOf = (spec: RunSpec, work: Work<number>): string[] =>
       workflowLimits.filter((name) => planOf(spec, work).limits[name] !== undefined);
     assert.deepEqual(namesOf(spec, work), []);
-    assert.deepEqual(planOf(spec, work).limits.cost, { value: null, source: "default" });
+    assert.deepEqual(planOf(spec, work).limits.cost, { value: 1000, source: "default" });
     const hits = { ...spec, limits: resolveLimits({ activityHits: 5 }) };
     assert.deepEqual(namesOf(hits, work), ["activityHits"]);
     const flow: FlowSpec = {
@@ -106,7 +106,7 @@ describe("the plan of a run", () => {
     });
     assert.deepEqual(limits.idleMinutes, { value: 3, source: "limits.idleMinutes of the entry" });
     assert.deepEqual(limits.parallel, { value: 8, source: "default" });
-    assert.deepEqual(limits.tokens, { value: null, source: "default" });
+    assert.deepEqual(limits.tokens, { value: 20_000_000, source: "default" });
     assert.deepEqual(JSON.parse(JSON.stringify(limits)), limits, "JSON has no infinity");
   });
 

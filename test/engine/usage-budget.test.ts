@@ -7,7 +7,7 @@ import type { Limits } from "../../src/entry/model.ts";
 import { play, ref } from "../rig/engine.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 
-const cost = (premiumRequests: number, tokens = 0) => modelUsed(tokens, false, premiumRequests);
+const cost = (credits: number, tokens = 0) => modelUsed(tokens, false, credits);
 
 /** Which limit has stopped the scope, and what was used of it. */
 const stopOf = ({ stopped }: Scope): unknown[] | undefined =>
@@ -31,8 +31,7 @@ describe("limits.cost", () => {
     assert.equal(sessions.turns.length, 2);
     assert.deepEqual(outcome, {
       kind: "failed",
-      reason:
-        "exceeded limits.cost (1.5 premium requests, 1.83 used), set by limits.cost of the entry",
+      reason: "exceeded limits.cost (1.5 credits, 1.83 used), set by limits.cost of the entry",
     });
     const limits = events.flatMap((event) =>
       event.type === "decision" && event.decision.kind === "limit-exceeded" ? [event] : [],
@@ -63,10 +62,24 @@ describe("limits.cost", () => {
     assert.deepEqual(stopOf(scope), ["cost", 0.3, 0.31]);
   });
 
-  it("has no default", () => {
+  it("has a default, as the tokens have", () => {
     const { whole, scope } = budget({});
-    whole.spend(cost(Number.MAX_SAFE_INTEGER));
+    whole.spend(cost(1000, 20_000_000));
     assert.equal(scope.stopped, undefined);
+    whole.spend(cost(0.5));
+    assert.deepEqual(stopOf(scope), ["cost", 1000, 1000.5]);
+    const other = budget({ cost: 5000 });
+    other.whole.spend(cost(4000, 20_000_001));
+    assert.deepEqual(stopOf(other.scope), ["tokens", 20_000_000, 20_000_001]);
+  });
+
+  it("is left to a session as far as it and all around it allow", () => {
+    const { whole, scope } = budget({ cost: 10 });
+    const part = whole.child(resolveLimits({ cost: 6 }), scope);
+    part.spend(cost(1));
+    assert.deepEqual([whole.creditsLeft, part.creditsLeft], [9, 5]);
+    whole.spend(cost(6));
+    assert.deepEqual([whole.creditsLeft, part.creditsLeft], [3, 3]);
   });
 
   it("is not lowered by whatever a server reports", () => {

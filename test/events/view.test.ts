@@ -8,7 +8,7 @@ import {
   elapsedMs,
   KEPT_DECISIONS,
   KEPT_DENIALS,
-  type Counters,
+  type Counter,
   type RunView,
 } from "../../src/events/view.ts";
 import * as samples from "./samples.ts";
@@ -33,7 +33,7 @@ function at(at: number, run: number, type: "work.started" | "work.ended"): RunEv
     : { at, runId: "run", type, work, outcome: { kind: "succeeded" } };
 }
 
-const counters: readonly (keyof Counters)[] = [
+const counters: readonly Counter[] = [
   "runs",
   "attempts",
   "retries",

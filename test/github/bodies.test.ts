@@ -6,7 +6,7 @@ import type { Proposal } from "../../src/events/output-shapes.ts";
 import { createRunView } from "../../src/events/view.ts";
 import { reportComment, type ReportComment } from "../../src/github/comments.ts";
 import { proposalBody } from "../../src/github/deliver-proposal.ts";
-import { reviewOf, type Review } from "../../src/github/deliver-review.ts";
+import { closedBody, replyBody, reviewOf, type Review } from "../../src/github/review-body.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { safeTitle } from "../../src/text/harmless-text.ts";
 import { nightly, rounds } from "../rig/nightly.ts";
@@ -87,6 +87,7 @@ test("a finding in the diff is a comment at its lines in the head, with a sugges
   assert.deepEqual(
     { ...first, body: withoutMarker(first?.body) },
     {
+      key: "f0",
       path: "src/a.ts",
       startLine: 17,
       line: 19,
@@ -103,8 +104,7 @@ test("a finding in the diff is a comment at its lines in the head, with a sugges
   assert.equal(second.startLine, undefined);
   // It deletes the line.
   assert.match(second.body, /\n```suggestion\n```\n/);
-  assert.equal(readMarker(body)?.kind, "review");
-  assert.match(body, /^Job `review` found 2 warnings\.$/m);
+  assert.equal(body, "");
 });
 
 test("a finding that the diff doesn't show stands in the body, and one that it shows in part has no button", () => {
@@ -122,7 +122,8 @@ test("a finding that the diff doesn't show stands in the body, and one that it s
     [[5, undefined]],
   );
   assert.doesNotMatch(comments[0]?.body ?? "", /```suggestion/);
-  assert.match(body, /Not in the lines of the diff:\n\n\| Severity/);
+  assert.equal(readMarker(body)?.kind, "review");
+  assert.match(body, /^Job `review` found 2 warnings outside of the lines of the diff\.$/m);
   assert.match(body, /Far away\./);
   assert.match(body, /Elsewhere\./);
   assert.deepEqual(alive(body, ours), []);
@@ -151,7 +152,7 @@ const plain: ReportComment = {
   ...publisher,
   outcome: { kind: "succeeded" },
   findings: [],
-  complete: true,
+  fingerprints: ["f1", "f2"],
   totals: Object.assign(createRunView().totals, {
     modelCalls: 3,
     inputTokens: 12_345,
@@ -213,7 +214,7 @@ test("the comment has the verdict, the report, the findings with links to their 
     `| ✗\u00A0error | [\`src/a.ts:7-9\`](${blob}/src/a.ts#L17-L19) | \`review\` | **Lost** The error is swallowed. |`,
     `| ⚠\u00A0warning | [\`docs/a b.md:3\`](${blob}/docs/a%20b.md?plain=1#L3) | \`docs\` | \`x \\| y\` is gone |`,
     "| | and 2 more | | |",
-    "<sub>3 model calls · 12.3k tokens in, 678 out · 0.99 premium requests · 1\u00A0min\u00A005\u00A0s · commit `c0ffee00c0ff` · [run](https://github.com/o/r/actions/runs/77/attempts/1)</sub>",
+    "<sub>3 model calls · 12.3k tokens in, 678 out · 0.99 credits (0.0099 USD) · 1\u00A0min\u00A005\u00A0s · commit `c0ffee00c0ff` · [run](https://github.com/o/r/actions/runs/77/attempts/1)</sub>",
   ]);
   assert.deepEqual(alive(body, ours), []);
 });
@@ -232,14 +233,37 @@ test("without a verdict the result stands first, and of a job that failed both d
   ]);
 });
 
-test("what is gone since the last run is counted, if the run could have found it again", () => {
-  const earlier = ["f1", "f2", "f3", "f4"];
-  const resolved = (changed: Partial<ReportComment>): string | undefined =>
-    /Resolved .*/.exec(reportComment({ ...plain, findings, earlier, ...changed }))?.[0];
-  assert.equal(resolved({}), "Resolved since the last run: 2.");
-  assert.equal(resolved({ earlier: ["f2"] }), undefined);
-  assert.equal(resolved({ complete: false }), undefined);
-  assert.equal(resolved({ outcome: { kind: "failed", reason: "x" } }), undefined);
+test("the comment counts all findings, and lists those that stand nowhere else", () => {
+  const linesOf = (changed: Partial<ReportComment>): string[] =>
+    reportComment({ ...plain, ...changed })
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("<"))
+      .slice(1);
+  assert.deepEqual(linesOf({ counts: "2 fixed" }), ["#### Findings: none", "2 fixed"]);
+  const [heading, counts, why, ...table] = linesOf({
+    findings,
+    listed: findings.slice(1),
+    counts: "1 new, 1 still open",
+  });
+  assert.deepEqual(
+    [heading, counts, why],
+    ["#### Findings: 1 error, 1 warning", "1 new, 1 still open", "Not in the lines of the diff:"],
+  );
+  assert.deepEqual([table.length, /docs\/a b\.md/.test(table[2] ?? "")], [3, true]);
+});
+
+test("the comment of a closed thread ends with the reason, which replaces an earlier one", () => {
+  const [comment] = review([finding({ suggestion: "a();" })]).comments;
+  const before = comment?.body ?? "";
+  const first = closedBody(before, "It **is** fixed.\n\n- @everyone", publisher);
+  assert.equal(readMarker(first)?.closed, origin.head);
+  assert.match(
+    first,
+    /^\*\*✓ Resolved\*\* at `c0ffee00c0ff`: It \*\*is\*\* fixed\. - `@everyone`$/m,
+  );
+  const second = closedBody(first, "Really.", publisher);
+  assert.deepEqual(second.split("\n").slice(0, -1), first.split("\n").slice(0, -1));
+  assert.match(second, /: Really\.$/);
 });
 
 test("a finding is linked only if its lines and its path are in the commit", () => {
@@ -280,9 +304,14 @@ test("a body is never longer than GitHub allows; the rest is in the job summary"
 
 function bodiesWith(text: string): readonly string[] {
   const reviews = [everything, () => false].map((isIn) => review([hostileFinding(text)], isIn));
+  const texts = reviews.flatMap(({ body, comments }) =>
+    comments.length > 0 ? comments.map((one) => one.body) : [body],
+  );
   return [
     reportComment(hostileComment(text)),
-    ...reviews.flatMap(({ body, comments }) => [body, ...comments.map((one) => one.body)]),
+    ...texts,
+    ...texts.map((body) => closedBody(body, text, publisher)),
+    replyBody(text, "f0", publisher),
     ...proposals(text).map((one) =>
       proposalBody(one, { ...publisher, job: text, task: text, key: text }),
     ),

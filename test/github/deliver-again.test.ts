@@ -164,10 +164,16 @@ describe("legs of a matrix", () => {
     assert.equal(repository.comments.length, 2);
     assert.equal(repository.threads.length, 3);
     assert.equal(new Set(repository.items.map((item) => item.head)).size, 2);
-    // After a push, `a` finds nothing any more.
+    // After a push, `a` calls its finding resolved.
     const pushed = "b".repeat(40);
     repository.head = pushed;
-    await delivered(repository, leg("a", { origin: { head: pushed, workflowRun: "78" } }));
+    await delivered(
+      repository,
+      leg("a", {
+        resolved: { one: "It is fixed." },
+        origin: { head: pushed, workflowRun: "78" },
+      }),
+    );
     assert.deepEqual(
       repository.threads.map(({ isResolved }) => isResolved),
       [true, false, false],
@@ -189,7 +195,7 @@ describe("legs of a matrix", () => {
       repository.comment(markerOf({ ...old, kind: "report", key, fingerprints: ["gone"] }));
     await delivered(repository, { findings: [finding("one", 2)] });
     const next = { workflowRun: "78" };
-    await delivered(repository, leg("a", { origin: next }));
+    await delivered(repository, leg("a", { resolved: { one: "Fixed." }, origin: next }));
     assert.equal(repository.comments.length, 2);
     assert.deepEqual(
       repository.comments.map(({ isMinimized }) => isMinimized),

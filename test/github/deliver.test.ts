@@ -35,48 +35,23 @@ describe("the report and the review", () => {
     const repository = await start(t);
     const findings = [finding("one", 2), finding("two", 3), finding("far", 90)];
     const first = await delivered(repository, { findings });
-    assert.deepEqual(shown(first), ["report comment on #7|done|", "review of #7|done|"]);
+    assert.deepEqual(shown(first), ["review of #7|done|3 new", "report comment on #7|done|"]);
     assert.deepEqual(written(repository), [
-      "POST /repos/octo/shop/issues/7/comments",
       "POST /repos/octo/shop/pulls/7/reviews",
+      "POST /repos/octo/shop/issues/7/comments",
     ]);
     const places = repository.threads.map(({ path, line }) => `${path}:${line}`);
     assert.deepEqual(places, ["src/a.ts:2", "src/a.ts:3"]);
-    assert.match(repository.reviews[0]?.body ?? "", /far/);
+    assert.equal(repository.reviews[0]?.body, "");
+    const report = repository.comments[0]?.body ?? "";
+    assert.match(report, /#### Findings: 3 warnings\n\n3 new\n\nNot in the lines of the diff:/);
+    assert.deepEqual(report.match(/\w+ is wrong/g), ["far is wrong"]);
     const again = await delivered(repository, { findings, origin: { attempt: 2 } });
     assert.deepEqual(shown(again), [
+      "review of #7|skipped|no new findings; 2 new, 1 still open",
       "report comment on #7, updated|done|",
-      "review of #7|skipped|no new findings",
     ]);
     assert.equal(repository.comments.length, 1);
-  });
-
-  it("after a push that fixes one of three findings, that one is resolved and counted", async (t) => {
-    const repository = await start(t);
-    const findings = [finding("one", 2), finding("two", 3), finding("far", 4)];
-    await delivered(repository, { findings });
-    const pushed = "b".repeat(40);
-    repository.head = pushed;
-    const origin = { head: pushed, workflowRun: "78" };
-    // One that was refused may be the one that is missing.
-    const refused = ["`line` must be in the file."];
-    await delivered(repository, { findings: findings.slice(1), refused, origin });
-    assert.ok(repository.threads.every(({ isResolved }) => !isResolved));
-    assert.doesNotMatch(repository.comments[0]?.body ?? "", /Resolved since/);
-    const next = await delivered(repository, {
-      findings: findings.slice(1),
-      origin: { ...origin, workflowRun: "79" },
-    });
-    assert.deepEqual(shown(next), [
-      "report comment on #7, updated|done|",
-      "review of #7|skipped|no new findings",
-      "a finding that is gone from #7, resolved|done|",
-    ]);
-    assert.deepEqual(
-      repository.threads.map(({ isResolved }) => isResolved),
-      [true, false, false],
-    );
-    assert.match(repository.comments[0]?.body ?? "", /Resolved since the last run: 1/);
   });
 
   it("are found by their marker and their author: a stranger's comment is never ours", async (t) => {
@@ -100,33 +75,11 @@ describe("the report and the review", () => {
       "PATCH /repos/octo/shop/issues/comments/102",
       // No review: there are no findings.
     ]);
-    assert.equal(deliveries[1]?.what, "an older report comment on #7, minimized");
+    assert.equal(deliveries[2]?.what, "an older report comment on #7, minimized");
     assert.deepEqual(
       repository.comments.map(({ isMinimized }) => isMinimized),
       [true, false, false],
     );
-  });
-
-  it("GitHub takes no comment at a line: its finding goes into the body, and the others keep their lines", async (t) => {
-    const repository = await start(t, {
-      breaks: ({ path, body }) =>
-        path.endsWith("/reviews") && JSON.stringify(body["comments"]).includes('"line":3')
-          ? { status: 422 }
-          : undefined,
-    });
-    const findings = [one, finding("two", 3), finding("three", 4)];
-    const [, review] = await delivered(repository, { findings });
-    assert.equal(review?.status, "done");
-    assert.match(review.reason ?? "", /^GitHub refuses comments at src\/a\.ts:3, so these/);
-    assert.deepEqual(
-      repository.threads.map(({ body }) => /(\w+) is wrong/.exec(body)?.[1]),
-      ["one", "three"],
-    );
-    const body = repository.reviews.at(-1)?.body ?? "";
-    assert.match(body, /Not in the lines of the diff:[^]*src\/a\.ts:3/);
-    assert.doesNotMatch(body, /one is wrong|three is wrong/);
-    const [, again] = await delivered(repository, { findings });
-    assert.equal(again?.reason, "no new findings");
   });
 
   it("what GitHub has done without an answer is not done again", async (t) => {
@@ -147,11 +100,11 @@ describe("the report and the review", () => {
     const repository = await start(t, {
       breaks: ({ path, body }) => {
         if (path.endsWith("/reviews")) return { status: 502, isDone: true };
-        const isLookup = path === "/graphql" && String(body["query"]).includes(" reviews(");
+        const isLookup = path === "/graphql" && String(body["query"]).includes(" reviewThreads(");
         return isLookup && repository.reviews.length > 0 ? { status: 422 } : undefined;
       },
     });
-    const [, review] = await delivered(repository, { findings: [one] });
+    const [review] = await delivered(repository, { findings: [one] });
     assert.equal(review?.status, "refused");
     assert.equal(repository.reviews.length, 1);
   });
@@ -171,7 +124,7 @@ describe("the report and the review", () => {
     const repository = await start(t, {
       breaks: ({ method }) => (method === "POST" ? limits : firsts).shift(),
     });
-    const [report] = await delivered(repository);
+    const [, report] = await delivered(repository);
     assert.equal(report?.status, "done");
     assert.deepEqual([repository.comments.length, limits.length, firsts.length], [1, 0, 0]);
   });
@@ -222,7 +175,7 @@ describe("nothing is written", () => {
     [
       "if everything is only staged",
       { staged: true, proposals: [{ kind: "issue", title: "x", body: "y" }] },
-      ["report comment on #7|staged|", "review of #7|skipped|no findings", 'issue "x"|staged|'],
+      ["review of #7|skipped|no findings", "report comment on #7|staged|", 'issue "x"|staged|'],
     ],
     ["if nothing is asked for", { outputs: { findings: { max: 3 } } }, []],
   ];
@@ -250,8 +203,8 @@ describe("nothing is written", () => {
       breaks: ({ path }) => (path.endsWith("/comments") ? { status: 403 } : undefined),
     });
     const deliveries = await delivered(repository, { findings: [one] });
-    assert.match(shown(deliveries)[0] ?? "", /\|refused\|needs `pull-requests: write`: GitHub/);
-    assert.equal(deliveries[1]?.status, "done");
+    assert.match(shown(deliveries)[1] ?? "", /\|refused\|needs `pull-requests: write`: GitHub/);
+    assert.equal(deliveries[0]?.status, "done");
   });
 
   const conversation = "Unable to create comment because issue is locked.";
@@ -341,27 +294,6 @@ describe("nothing is written", () => {
       /^the setting .*Its branch agent-jobs\/update-77-\w+ stays: Git/,
     );
     assert.ok(made?.reason?.includes(branch));
-  });
-
-  it("of a thread without `contents: write`, which is named, or if GitHub hasn't resolved it", async (t) => {
-    const answer = { data: { resolveReviewThread: { thread: { isResolved: false } } } };
-    const worlds: readonly Partial<RepositoryOptions>[] = [
-      { writes: ["pull-requests"] },
-      {
-        breaks: ({ body }) =>
-          String(body["query"]).startsWith("mutation") ? { status: 200, answer } : undefined,
-      },
-    ];
-    for (const options of worlds) {
-      const repository = await start(t, options);
-      await delivered(repository, { findings: [one] });
-      const next = await delivered(repository, { origin: { workflowRun: "78" } });
-      assert.match(
-        shown(next)[2] ?? "",
-        /gone from #7, resolved\|refused\|needs `contents: write` and/,
-      );
-      assert.equal(repository.threads[0]?.isResolved, false);
-    }
   });
 
   it("without a token, which is said", async (t) => {

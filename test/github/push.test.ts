@@ -141,7 +141,7 @@ describe("a push", () => {
       findings: [one],
     });
     assert.deepEqual(shown(deliveries), [
-      "review of #7|done|",
+      "review of #7|done|1 new",
       "labels bug on #7|done|",
       'commit "Correct the price" on #7|done|',
     ]);

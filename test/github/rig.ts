@@ -2,12 +2,13 @@
 import type { TestContext } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { Finding, Origin, Proposal } from "../../src/events/output-shapes.ts";
+import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { createGithubPort } from "../../src/github/github-port.ts";
 import { deliver } from "../../src/github/deliver.ts";
 import type { Delivery } from "../../src/github/delivery.ts";
+import { lineDigest } from "../../src/outputs/check-finding.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
 
 export const head = "a".repeat(40);
@@ -42,12 +43,17 @@ export const finding = (name: string, line: number): Finding => ({
   message: `${name} is wrong.`,
   task: "review",
   fingerprint: name,
+  lineDigest: lineDigest(name),
 });
 export const one = finding("one", 2);
 const diff = { "src/a.ts": "@@ -1,2 +1,4 @@\n one\n+two\n+three\n four" };
 
 export interface Run {
   readonly findings?: readonly Finding[];
+  /** Key → reason. */
+  readonly resolved?: Readonly<Record<string, string>>;
+  /** Key → message. */
+  readonly replies?: Readonly<Record<string, string>>;
   readonly proposals?: readonly Proposal[];
   readonly outcome?: RunOutcome;
   readonly origin?: Partial<Origin>;
@@ -55,6 +61,9 @@ export interface Run {
   /** Why findings of this run were refused. */
   readonly refused?: readonly string[];
   readonly report?: string;
+  readonly verdict?: Verdict;
+  readonly faults?: readonly string[];
+  readonly checkId?: number;
   readonly staged?: boolean;
   readonly token?: string | undefined;
   readonly now?: () => number;
@@ -81,6 +90,13 @@ export async function delivered(
   const view = createRunView();
   const events: readonly RunEventBody[] = [
     ...findings.map((finding) => ({ type: "finding.reported", work, finding }) as const),
+    ...Object.entries(run.resolved ?? {}).map(
+      ([key, reason]) => ({ type: "finding.resolved", work, finding: key, reason }) as const,
+    ),
+    ...Object.entries(run.replies ?? {}).map(
+      ([key, message]) => ({ type: "reply.given", work, finding: key, message }) as const,
+    ),
+    ...(run.verdict ? [{ type: "verdict.given", work, verdict: run.verdict } as const] : []),
     ...(run.refused ?? []).map((reason) => {
       const refused = { kind: "finding", reason } as const;
       return { type: "output.refused", work, refused } as const;
@@ -111,7 +127,12 @@ export async function delivered(
       report: run.report ?? "# Done",
     },
     createGithubPort(api, "octo/shop", (text) => text.replaceAll("hunter2", "***")),
-    { staged, clock: { sleep: clock.sleep, now: run.now ?? clock.now } },
+    {
+      staged,
+      checkId: run.checkId,
+      faults: run.faults,
+      clock: { sleep: clock.sleep, now: run.now ?? clock.now },
+    },
   );
 }
 

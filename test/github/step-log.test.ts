@@ -88,7 +88,8 @@ test("what matters is told at once, and the table is at the end", async () => {
       "01:19 #1 review-correctness: [TASK FAILED] criteria not met: no file was read before the verdict",
     ),
   );
-  assert.match(outside.at(-1) ?? "", /^ +total .* 01:52$/);
+  assert.match(outside.at(-2) ?? "", /^ +total .* 01:52$/);
+  assert.equal(outside.at(-1), "01:52 cost: 1.32 credits (0.013 USD)");
 });
 
 test("a work that was never reported as ended has its group when the reporter finishes", async () => {

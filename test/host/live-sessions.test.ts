@@ -54,14 +54,15 @@ describe("a session of a server", () => {
     assert.equal(asked, 2);
   });
 
-  it("can have the models of the account, the free ones first", async (t) => {
-    const runtimePath = await makeAccount(t, { dear: 10, usual: 1, worker: 0 });
+  it("can have the models of the account, the cheapest first", async (t) => {
+    const prices = { dear: [125, 1000], usual: [25, 200], worker: [0, 0] } as const;
+    const { runtimePath } = await makeAccount(t, prices);
     const host = new JobHost({ runtimePath, gitHubToken: "gho_token", environment: {} });
     t.after(() => host.close());
     await host.installJobsEntry(entry);
     assert.deepEqual(
-      (await host.live.listModels()).map(({ id, multiplier }) => `${id} ${multiplier}`),
-      ["worker 0", "auto 0", "dear 10", "usual 1"],
+      (await host.live.listModels()).map(({ id, price }) => `${id} ${price?.output}`),
+      ["worker 0", "usual 2", "dear 10", "auto undefined"],
     );
   });
 });

@@ -61,7 +61,7 @@ describe("a server with a model server", { concurrency: true }, () => {
     const expected = ["gpt-5-mini", "another", "special"];
     assert.deepEqual(new Set(listed.map((one) => one.id)), new Set(expected));
     assert.equal(listed.length, expected.length);
-    for (const one of listed) assert.deepEqual(one, { name: one.id, id: one.id, multiplier: 0 });
+    for (const one of listed) assert.deepEqual(one, { name: one.id, id: one.id });
   });
 
   it("installs no entry with a model that the model server doesn't offer", async () => {

@@ -5,7 +5,6 @@ import type { Log } from "sarif";
 import { severities } from "../../src/entry/outputs.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
 import type { Finding, RefusedOutput } from "../../src/events/output-shapes.ts";
-import type { PreviousFinding } from "../../src/events/conversation.ts";
 import { checkFinding, hasLine, mapBlock } from "../../src/outputs/check-finding.ts";
 import { collectOutputs, selectFindings } from "../../src/outputs/collect.ts";
 import { lineAddress } from "../../src/outputs/line-address.ts";
@@ -13,6 +12,7 @@ import { sarifLog } from "../../src/outputs/sarif.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { testSuiteOf } from "../../src/outputs/junit.ts";
 import { judge, verdictLine } from "../../src/outputs/verdict.ts";
+import { previousFinding } from "../rig/conversation.ts";
 import { plannedTasks } from "../rig/plan.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 
@@ -74,10 +74,7 @@ test("a digest finds its line wherever it is, and no other", async () => {
   assert.equal(hasLine(["x", "twofold"], digest), false);
 });
 
-const previous: readonly PreviousFinding[] = ["F1", "F2"].map((id) => ({
-  ...{ id, key: `key-of-${id}`, severity: "warning", rule: "review", path: "src/a.ts", line: 2 },
-  ...{ text: "Wrong.", thread: "open", replies: [] },
-}));
+const previous = [previousFinding("F1"), previousFinding("F2")];
 const again = (sameAs: unknown) => checkFinding({ ...call, sameAs }, "review", read, previous);
 
 test("a finding with `sameAs` is the earlier one", async () => {

@@ -106,7 +106,7 @@ const logOf = (jobs: Readonly<Record<string, PlayedJob>>): string =>
 function assertReviewed({ github }: Forked, log: string): void {
   assert.deepEqual(
     github.calls.map(({ method, path }) => `${method} ${path}`),
-    ["POST /repos/octo/shop/issues/7/comments", "POST /repos/octo/shop/pulls/7/reviews"],
+    ["POST /repos/octo/shop/pulls/7/reviews", "POST /repos/octo/shop/issues/7/comments"],
     log,
   );
   assert.match(github.comments[0]?.body ?? "", /### ✗ Reject/);

@@ -112,6 +112,24 @@ export const fixer: Model =
     };
   };
 
+/** For the template `fix-ci`: writes what the log in its prompt asks for, or says why not. */
+export const mender =
+  (knowsHow: boolean): Model =>
+  (folder) =>
+  ({ prompt, toolResults }) => {
+    if (toolResults.length > (knowsHow ? 1 : 0)) return { text: "Done." };
+    const [, wanted = ""] = /wanted: (.*)/.exec(prompt) ?? [];
+    const change = { old_str: "Sentence 1", new_str: wanted };
+    const edit = { name: "edit", arguments: { path: `${folder}/README.md`, ...change } };
+    const proposal = { kind: "push", title: "Tell the truth", body: "It was no truth." };
+    const propose = { name: "job_propose", arguments: proposal };
+    const markdown = knowsHow ? "The README was wrong." : "I don't know how.";
+    const report = { name: "job_report", arguments: { markdown } };
+    return knowsHow && toolResults.length === 0
+      ? { toolCalls: [edit] }
+      : { toolCalls: [...(knowsHow ? [propose] : []), report] };
+  };
+
 /** For the template `triage`. */
 export const triager: Model =
   () =>

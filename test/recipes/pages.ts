@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
-import { inputsOf, type Mode } from "../../src/action/inputs.ts";
+import { inputsOf, type Mode } from "../../src/action/input-table.ts";
 
 export const root = new URL("../../../", import.meta.url);
 
-export const templates = ["review", "nightly", "triage", "release-notes"] as const;
+export const templates = ["review", "fix-ci", "nightly", "triage", "release-notes"] as const;
 
 export interface Recipe {
   /** The page, and the name of the workflow or else its place on the page. */

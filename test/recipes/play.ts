@@ -11,7 +11,7 @@ import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 import picomatch from "picomatch";
 import { parse } from "yaml";
-import { inputName, inputsOf, type Mode } from "../../src/action/inputs.ts";
+import { inputName, inputsOf, type Mode } from "../../src/action/input-table.ts";
 import { parseFileCommand, runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { checkOut } from "./checkout.ts";

@@ -4,12 +4,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { GithubRepository } from "../rig/github-repository.ts";
+import { GithubRuns } from "../rig/github-runs.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { lintWorkflow } from "../rig/lint-workflow.ts";
 import { modelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
 import { cliExits } from "../rig/cli.ts";
 import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
-import { fixer, reviewers, triager, writer, type Model } from "./models.ts";
+import { fixer, mender, reviewers, triager, writer, type Model } from "./models.ts";
 import { fields, list, read, recipe, templates, type Fields, type Recipe } from "./pages.ts";
 import { play, type PlayedJob, type World } from "./play.ts";
 import { changedLines, makePullRequest, otherLines, pullRequestEvent } from "./pull-request.ts";
@@ -40,7 +41,7 @@ async function write(name: Template): Promise<Record<string, string>> {
   const { stdout } = await cliExits(0, ["init", name, "--workflow"], { cwd });
   assert.match(
     stdout,
-    /^1 passed, 0 failed\nNext:\n {2}npx agent-jobs rehearse .*\n.+\n {2}git add \.github && git commit -m .*\n$/m,
+    /^[13] passed, 0 failed\nNext:\n {2}npx agent-jobs rehearse .*\n.+\n {2}git add \.github && git commit -m .*\n$/m,
   );
   const folder = join(cwd, ".github");
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -147,18 +148,19 @@ describe("a template", { timeout: 300_000 }, () => {
       return { ...(await pullRequestEvent(change)), ...event };
     });
     assert.ok(result !== undefined && github !== undefined);
-    const [comment, review, ...others] = callsOf(github);
+    const [review, comment, ...others] = callsOf(github);
     assert.deepEqual(
-      [comment?.path, review?.path, others],
-      ["POST /issues/7/comments", "POST /pulls/7/reviews", []],
+      [review?.path, comment?.path, others],
+      ["POST /pulls/7/reviews", "POST /issues/7/comments", []],
     );
     assert.match(
       String(comment?.body["body"]),
       /Needs\swork\s·\s`review`\n\nIt is wrong\.\n\n```diff\n[^]*Findings: 1\serror, 1\swarning/,
     );
     assert.equal(review?.body["event"], "COMMENT");
+    assert.equal(review.body["body"], undefined);
     assert.match(
-      String(review.body["body"]),
+      String(comment?.body["body"]),
       /Not in the lines of the diff:[^]*docs\/price\.md[^]*`second-review`\s\|\sRounded how\?/,
     );
     const [finding, ...more] = list(review.body["comments"]).map(fields);
@@ -177,6 +179,86 @@ describe("a template", { timeout: 300_000 }, () => {
     for (const line of otherLines) assert.ok(!seen.includes(line), seen);
     const models = new Set(result.requests.map(({ model }) => model));
     assert.deepEqual([...models].toSorted(), ["claude-sonnet-4.5", "gpt-5", "gpt-5-mini"]);
+  });
+
+  it("fix-ci: reads the log of the failed run, and pushes what makes the tests pass, or says why not; never to a fork, or after its own commits", async (t) => {
+    const files = await written("fix-ci");
+    const servers: GithubRepository[] = [];
+    const failed =
+      (run: object = {}, headMessage = "Say so"): Event =>
+      async ({ base: main, head }) => {
+        const job = { id: 21, name: "test", step: "Run npm test", log: "wanted: Truth 1\n" };
+        const entry = files[".github/agent-jobs/fix-ci.yml"] ?? "";
+        const github = await GithubRepository.start(t, {
+          head,
+          headMessage,
+          branch: "rounding",
+          runs: await GithubRuns.start(t, [{ id: 11, name: "CI", jobs: [job] }]),
+          files: { [`${main}:.github/agent-jobs/fix-ci.yml`]: entry },
+        });
+        servers.push(github);
+        const account = { login: "maintainer", type: "User" };
+        const workflowRun = {
+          id: 11,
+          name: "CI",
+          event: "pull_request",
+          conclusion: "failure",
+          head_branch: "rounding",
+          head_sha: head,
+          head_repository: { id: 1001, full_name: "octo/shop" },
+          head_commit: { id: head, message: headMessage },
+          actor: account,
+          triggering_actor: account,
+          ...run,
+        };
+        const repository = { id: 1001, full_name: "octo/shop", default_branch: "main" };
+        const payload = { workflow_run: workflowRun, repository, sender: account };
+        return { event: "workflow_run", payload, apiUrl: github.url };
+      };
+    const [pushed, ...idle] = await played(
+      t,
+      "fix-ci",
+      mender(true),
+      failed(),
+      failed({ conclusion: "success" }),
+      failed({ event: "push" }),
+      failed({ head_repository: { id: 2002, full_name: "stranger/shop" } }),
+      failed({}, "Fix\n\nAgent-Jobs-Push: 2 (98/0123456789ab)"),
+    );
+    const [github] = servers;
+    assert.ok(pushed !== undefined && github !== undefined);
+    succeeded(pushed);
+    assert.match(
+      pushed.requests[0]?.prompt ?? "",
+      /Failed checks: 1\. .*\n\n"CI \/ test \/ Run npm test"\n```text\nwanted: Truth 1\n```/,
+    );
+    assert.deepEqual(
+      callsOf(github).map(({ path }) => path),
+      ["POST /issues/7/comments", "POST /graphql"],
+    );
+    assert.match(
+      github.comments[0]?.body ?? "",
+      /Job `fix-ci` succeeded[^]*The README was wrong\./,
+    );
+    const { message = "", files: changes = {} } = github.branch.commits.get(github.head) ?? {};
+    assert.match(message, /^Tell the truth\n\nIt was no truth\.\n\nAgent-Jobs-Push: 1 \(99\//);
+    assert.deepEqual(Object.keys(changes), ["README.md"]);
+    assert.match(String(changes["README.md"]), /^# Shop\n\nAn old line of main\.\n\nTruth 1\n/);
+    assert.deepEqual(
+      idle.map(({ job }) => job.result),
+      ["skipped", "skipped", "skipped", "skipped"],
+    );
+    servers.splice(0);
+    const [given] = await played(t, "fix-ci", mender(false), failed());
+    assert.equal(given?.job.result, "failure");
+    assert.deepEqual(
+      servers.flatMap(callsOf).map(({ path }) => path),
+      ["POST /issues/7/comments"],
+    );
+    assert.match(
+      servers[0]?.comments[0]?.body ?? "",
+      /Job `fix-ci` failed[^]*tests failed \(exit 1\)[^]*I don't know how\./,
+    );
   });
 
   it("nightly: works until the tests pass, and proposes a pull request", async (t) => {
@@ -294,6 +376,8 @@ describe("a template", { timeout: 300_000 }, () => {
     assert.deepEqual(Object.keys(others).toSorted(), [
       ".github/agent-jobs/prompts/merge.md",
       ".github/agent-jobs/prompts/review.md",
+      ".github/agent-jobs/review-2.rehearsal.yml",
+      ".github/agent-jobs/review-3.rehearsal.yml",
       ".github/agent-jobs/review.rehearsal.yml",
       ".github/agent-jobs/review.yml",
     ]);

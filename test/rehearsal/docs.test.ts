@@ -10,7 +10,7 @@ const page = await readFile(new URL("../../../docs/rehearsals.md", import.meta.u
 
 test("the examples of the page are valid rehearsals", () => {
   const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text]) => text ?? "");
-  assert.equal(examples.length, 6);
+  assert.equal(examples.length, 7);
   for (const example of examples) {
     const part = example.startsWith("decisions:");
     const indented = example.replace(/^/gm, "  ");

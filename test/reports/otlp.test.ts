@@ -22,6 +22,7 @@ const prompt = "PROMPT-TEXT of the first task";
 /** One retry because of a criterion, a crash, a tool of the entry, a command, a workflow. */
 const entry = {
   models: { driving: "driver", work: "worker" },
+  prices: { default: { input: 1, output: 1 } },
   tools: {
     look: {
       description: "Says which trace it belongs to.",

@@ -28,6 +28,7 @@ type OfRun =
   | "values"
   | "outputChecks"
   | "change"
+  | "previous"
   | "past"
   | "fanOut";
 

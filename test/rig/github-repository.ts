@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { GithubBranch, type BranchOptions } from "./github-branch.ts";
+import { GithubChecks, type Refusal } from "./github-checks.ts";
+import type { GithubRuns } from "./github-runs.ts";
 import { GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
@@ -25,18 +27,30 @@ interface Item {
   readonly isDraft?: boolean;
 }
 
+interface Review {
+  readonly id: number;
+  readonly body: string;
+  readonly author: string;
+  readonly head: string;
+  /** As GraphQL names it. */
+  state: "COMMENTED" | "CHANGES_REQUESTED" | "APPROVED" | "DISMISSED";
+}
+
 export interface Call {
   readonly method: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+  /** The header. */
+  readonly authorization?: string | undefined;
 }
 
-type Permission = "contents" | "issues" | "pull-requests";
+type Permission = "checks" | "contents" | "issues" | "pull-requests";
 
 const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
   [/resolveReviewThread/i, [["contents", "pull-requests"]]],
   [/createCommitOnBranch/, [["contents"]]],
   [/minimizeComment/, [["issues"], ["pull-requests"]]],
+  [/ \/repos\/octo\/shop\/check-runs/, [["checks"]]],
   [/ \/repos\/octo\/shop\/git\//, [["contents"]]],
   [/ \/repos\/octo\/shop\/pulls/, [["pull-requests"]]],
   [/^POST \/repos\/octo\/shop\/issues$/, [["issues"]]],
@@ -44,12 +58,17 @@ const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Per
 ];
 
 export interface RepositoryOptions extends BranchOptions {
+  /** Its workflow runs. Default: none is known. */
+  readonly runs?: GithubRuns;
   readonly head: string;
   /** Default: 1001, that of the repository itself. */
   readonly headRepository?: number;
   readonly diff?: Readonly<Record<string, string>>;
   /** `REF:PATH`, in another repository `OWNER/REPO@REF:PATH`, → content. */
   readonly files?: Readonly<Record<string, string>>;
+  /** More fields of the pull request, and its commits. */
+  readonly pull?: object;
+  readonly commits?: readonly object[];
   /** Scopes that the token may write, named as in a job's `permissions`. Default: all. */
   readonly writes?: readonly Permission[];
   /** Default: true. */
@@ -69,7 +88,7 @@ export interface RepositoryOptions extends BranchOptions {
 export class GithubRepository {
   readonly me = "github-actions[bot]";
   readonly comments: Comment[] = [];
-  readonly reviews: { readonly body: string; readonly author: string }[] = [];
+  readonly reviews: Review[] = [];
   readonly items: Item[] = [];
   readonly labels: string[] = [];
   readonly reviewers: string[] = [];
@@ -91,6 +110,7 @@ export class GithubRepository {
   #ids = 100;
   readonly conversation = new GithubThreads(this.me, () => (this.#ids += 1));
   readonly threads = this.conversation.all;
+  readonly checks = new GithubChecks(this.me.replace("[bot]", ""), () => (this.#ids += 1));
 
   private constructor(options: RepositoryOptions) {
     this.#options = options;
@@ -111,7 +131,8 @@ export class GithubRepository {
         const body: Record<string, unknown> = text === "" ? {} : JSON.parse(text);
         const path = decodeURIComponent(incoming.url ?? "");
         repository.tokens.add(incoming.headers.authorization);
-        const call = { method: incoming.method ?? "", path, body };
+        const { authorization } = incoming.headers;
+        const call = { method: incoming.method ?? "", path, body, authorization };
         const { status, answer, headers } = repository.#answer(call);
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(JSON.stringify(answer));
@@ -142,9 +163,12 @@ export class GithubRepository {
     const broken = this.#options.breaks?.(call);
     if (broken?.isDone === true) this.#do(call);
     if (broken !== undefined) return { answer: { message: "scripted" }, ...broken };
+    const ofRuns = this.#options.runs?.answer(call.path);
+    if (ofRuns !== undefined) return ofRuns;
     const answer = this.#do(call);
     if (answer === "exists")
       return { status: 422, answer: { message: "Reference already exists" } };
+    if (isRefusal(answer)) return { status: answer.refused, answer };
     return answer === undefined
       ? { status: 404, answer: { message: "Not Found" } }
       : { status: call.method === "POST" ? 201 : 200, answer };
@@ -162,7 +186,9 @@ export class GithubRepository {
         ? { status: 200, answer: { data: {}, errors } }
         : { status: 403, answer: { message } };
     }
-    if (mayProposePulls || request !== "POST /repos/octo/shop/pulls") return undefined;
+    const isApproval = body["event"] === "APPROVE";
+    if (mayProposePulls || (request !== "POST /repos/octo/shop/pulls" && !isApproval))
+      return undefined;
     const message = "GitHub Actions is not permitted to create or approve pull requests.";
     return { status: 403, answer: { message } };
   }
@@ -174,6 +200,8 @@ export class GithubRepository {
       return answer;
     }
     if (path === "/graphql") return { data: this.#graphql(body) };
+    const ofCheck = this.checks.answer({ method, path, body });
+    if (ofCheck !== undefined) return ofCheck;
     const found = /^\/repos\/octo\/shop(?<rest>.*)$/.exec(path);
     const rest = found?.groups?.["rest"] ?? "none";
     const { files = {}, diff = {}, headRepository = 1001 } = this.#options;
@@ -189,7 +217,10 @@ export class GithubRepository {
           number: 7,
           head: { sha: this.head, ref: this.branch.name, repo: { id: headRepository } },
           base: { repo: { id: 1001, default_branch: "main" } },
+          ...this.#options.pull,
         };
+      case "GET /pulls/N/commits":
+        return this.#options.commits ?? [];
       case "GET /pulls/N/files":
         return Object.entries(diff).map(([filename, patch]) => ({ filename, patch }));
       case "POST /issues/N/comments":
@@ -203,6 +234,11 @@ export class GithubRepository {
       }
       case "POST /pulls/N/reviews":
         return this.#review(body, made);
+      case "PUT /pulls/N/reviews/N/dismissals": {
+        const review = this.reviews.find(({ id }) => rest.includes(`/reviews/${id}/`));
+        if (review !== undefined) review.state = "DISMISSED";
+        return review && made;
+      }
       case "POST /pulls/N/comments/N/replies":
         return this.conversation.reply(rest, text("body")) && made;
       case "PATCH /pulls/comments/N":
@@ -296,8 +332,21 @@ export class GithubRepository {
   }
 
   #review(body: Readonly<Record<string, unknown>>, made: object): object {
-    this.reviews.push({ body: String(body["body"]), author: this.me });
-    this.conversation.add(Object(body["comments"]));
+    const states = { APPROVE: "APPROVED", REQUEST_CHANGES: "CHANGES_REQUESTED" } as const;
+    const state = Object.entries(states).find(([event]) => event === body["event"])?.[1];
+    const comments = Object(body["comments"] ?? []);
+    const text = typeof body["body"] === "string" ? body["body"] : "";
+    // GitHub takes a review without a text only if it approves, or has comments and asks for nothing.
+    if (text === "" && state !== "APPROVED" && (state !== undefined || comments.length === 0))
+      return { refused: 422, message: "body is required" } satisfies Refusal;
+    this.reviews.push({
+      id: (this.#ids += 1),
+      body: text,
+      author: this.me,
+      head: String(body["commit_id"]),
+      state: state ?? "COMMENTED",
+    });
+    this.conversation.add(comments);
     return made;
   }
 
@@ -330,7 +379,11 @@ export class GithubRepository {
         ...viewer(author),
       })),
     );
-    const reviews = page(this.reviews.map(({ body, author }) => ({ body, ...viewer(author) })));
+    const reviews = page(
+      this.reviews.map(({ id: databaseId, body, author, state, head: oid }) => {
+        return { databaseId, body, state, commit: { oid }, ...viewer(author) };
+      }),
+    );
     const reviewThreads = page(this.conversation.nodes());
     const items = (isPullRequest: boolean): object =>
       page(
@@ -344,6 +397,7 @@ export class GithubRepository {
           })),
       );
     return {
+      viewer: { login: this.me },
       repository: {
         issueOrPullRequest: { comments },
         pullRequest: { reviews, reviewThreads },
@@ -352,4 +406,8 @@ export class GithubRepository {
       },
     };
   }
+}
+
+function isRefusal(answer: unknown): answer is Refusal {
+  return typeof answer === "object" && answer !== null && "refused" in answer;
 }

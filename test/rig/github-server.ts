@@ -20,6 +20,10 @@ export interface GithubServerOptions {
   readonly pullRequests?: Readonly<Record<number, "fork" | "same" | "deleted">>;
   /** Decoded path, with its query, → what is answered; a `Buffer` is a ZIP file. */
   readonly answers?: Readonly<Record<string, unknown>>;
+  /** Answers before everything but `broken`. */
+  readonly answer?: (
+    path: string,
+  ) => { readonly status: number; readonly body: unknown } | undefined;
   /** An answer for every request; of a list, one for each of the first ones. */
   readonly broken?: BrokenAnswer | readonly (BrokenAnswer | undefined)[];
 }
@@ -61,7 +65,7 @@ export async function startGithubServer(
     }
     const { status, body } =
       broken === undefined
-        ? answer(path, options)
+        ? (options.answer?.(path) ?? answer(path, options))
         : { status: broken.status, body: broken.body ?? '{"message":"scripted"}' };
     const type = Buffer.isBuffer(body) ? "application/zip" : "application/json";
     response.writeHead(status, { "content-type": type, ...broken?.headers });

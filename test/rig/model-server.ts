@@ -62,7 +62,9 @@ export interface Reply {
   /** An answer without an end. */
   readonly flood?: Flood;
   readonly finishReason?: string;
-  readonly usage?: { readonly input: number; readonly output: number };
+  readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number };
+  /** What Copilot bills for the answer. */
+  readonly nanoAiu?: number;
 }
 
 export interface Flood {
@@ -255,8 +257,14 @@ function finish(reply: Reply): string {
   return reply.finishReason ?? ((reply.toolCalls ?? []).length > 0 ? "tool_calls" : "stop");
 }
 
-function usageOf({ usage: { input, output } = { input: 10, output: 5 } }: Reply): object {
-  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+function usageOf({ usage = { input: 10, output: 5 }, nanoAiu }: Reply): object {
+  const { input, output, cached } = usage;
+  const counts = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+  const prompt_tokens_details = { cached_tokens: cached };
+  return {
+    usage: cached === undefined ? counts : { ...counts, prompt_tokens_details },
+    ...(nanoAiu !== undefined && { copilot_usage: { total_nano_aiu: nanoAiu } }),
+  };
 }
 
 const streamBase = ({ index, model }: Asked): object => ({
@@ -285,7 +293,7 @@ function streamed(request: Asked, reply: Reply): string[] {
     ...words(reply.text ?? "").map((word) => chunk({ content: word })),
     ...toolCalls.map((call) => chunk({ tool_calls: [call] })),
     chunk({}, finish(reply)),
-    JSON.stringify({ ...base, choices: [], usage: usageOf(reply) }),
+    JSON.stringify({ ...base, choices: [], ...usageOf(reply) }),
     "[DONE]",
   ].map((data) => `data: ${data}\n\n`);
 }
@@ -308,7 +316,7 @@ function completion(request: Asked, reply: Reply): object {
         finish_reason: finish(reply),
       },
     ],
-    usage: usageOf(reply),
+    ...usageOf(reply),
   };
 }
 

@@ -11,7 +11,11 @@ import {
   type Repeated,
 } from "../../src/run/option-kinds.ts";
 import { asFlag } from "../../src/run/options.ts";
-import { readProvider, type GivenProvider } from "../../src/run/options-provider.ts";
+import {
+  modelsOfEnvironment,
+  readProvider,
+  type GivenProvider,
+} from "../../src/run/options-provider.ts";
 
 const problem = (parsed: Parsed<unknown>): string =>
   parsed.kind === "wrong" ? parsed.problem : "";
@@ -138,5 +142,43 @@ describe("a provider", () => {
       assert.match(found, said);
       assert.doesNotMatch(found, /hunter2/);
     }
+  });
+});
+
+describe("the environment of an application", () => {
+  it("says which server and models its default host uses", () => {
+    const variables = {
+      AGENT_JOBS_PROVIDER_BASE_URL: "http://127.0.0.1:1/v1",
+      AGENT_JOBS_PROVIDER_TYPE: "azure",
+      AGENT_JOBS_PROVIDER_WIRE_API: "",
+      AGENT_JOBS_PROVIDER_API_KEY: "key",
+      AGENT_JOBS_MODEL: "driving=m",
+    };
+    const { provider, models: named } = modelsOfEnvironment(variables);
+    assert.deepEqual(named, { driving: "m" });
+    const { baseUrl, type, wireApi, apiKey } = provider ?? assert.fail();
+    assert.deepEqual(
+      [baseUrl, type, wireApi, apiKey],
+      ["http://127.0.0.1:1/v1", "azure", "completions", "key"],
+    );
+  });
+
+  for (const [variables, problem] of [
+    [
+      { AGENT_JOBS_PROVIDER_TYPE: "azure" },
+      /AGENT_JOBS_PROVIDER_TYPE needs AGENT_JOBS_PROVIDER_BASE_URL/,
+    ],
+    [{ AGENT_JOBS_PROVIDER_TYPE: "other" }, /AGENT_JOBS_PROVIDER_TYPE must be one of/],
+    [{ AGENT_JOBS_PROVIDER_BASE_URL: "ftp://x" }, /AGENT_JOBS_PROVIDER_BASE_URL must be an http/],
+  ] as const)
+    it(`is refused for ${problem.source}`, () => {
+      assert.throws(() => modelsOfEnvironment(variables), problem);
+    });
+
+  it("may have a key that nobody needs", () => {
+    assert.deepEqual(modelsOfEnvironment({ AGENT_JOBS_PROVIDER_API_KEY: "key" }), {
+      provider: undefined,
+      models: undefined,
+    });
   });
 });

@@ -156,7 +156,7 @@ test("a server that refuses two connections is absent, unless it has answered be
 });
 
 describe("the models of a model server", () => {
-  it("are asked for with its key, and cost no premium requests", async (t) => {
+  it("are asked for with its key, and have no price", async (t) => {
     const asked: unknown[] = [];
     const server = createServer((request, response) => {
       asked.push([request.method, request.url, request.headers.authorization]);
@@ -172,8 +172,8 @@ describe("the models of a model server", () => {
     );
     assert.deepEqual(asked, [["GET", "/v1/models", "Bearer key"]]);
     assert.deepEqual(models, [
-      { name: "a", id: "a", multiplier: 0 },
-      { name: "b", id: "b", multiplier: 0 },
+      { name: "a", id: "a" },
+      { name: "b", id: "b" },
     ]);
   });
 

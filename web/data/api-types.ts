@@ -1,6 +1,6 @@
 /** The answers of the routes of the server (docs/server.md). */
 import type { ChartGraph } from "../../src/entry/chart.ts";
-import type { GridRow, PreparedJob } from "../../src/entry/model.ts";
+import type { GridRow, ModelPrice, PreparedJob } from "../../src/entry/model.ts";
 import type { JournalInfo as JournalSummary } from "../../src/reports/run-summary.ts";
 
 export interface ApiError {
@@ -22,7 +22,7 @@ export interface Config {
 export interface Model {
   readonly name: string;
   readonly id: string;
-  readonly multiplier: number;
+  readonly price?: ModelPrice;
 }
 
 export interface Jobs {

@@ -44,7 +44,7 @@ export function formatAgo(ms: number): string {
   return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`;
 }
 
-/** Premium requests: `0`, `0.33`, `2.5`, `140`. */
+/** AI credits: `0`, `0.33`, `2.5`, `140`. */
 export function formatCost(cost: number): string {
   if (cost >= 100) return counts.format(Math.round(cost));
   return counts.format(Math.round(cost * 100) / 100);

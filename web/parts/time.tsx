@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { formatAgo, formatCost, formatCount, formatDuration } from "./format.ts";
+import { formatAgo, formatCount, formatDuration } from "./format.ts";
 
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" });
@@ -56,14 +56,6 @@ export function Tokens({ count, what = "tokens" }: { count: number; what?: strin
   return (
     <span class="number" title={`${count.toLocaleString("en")} ${what}`}>
       {formatCount(count)} {what}
-    </span>
-  );
-}
-
-export function Cost({ requests }: { requests: number }) {
-  return (
-    <span class="number" title="The runtime's own unit: premium requests">
-      {formatCost(requests)} {requests === 1 ? "premium request" : "premium requests"}
     </span>
   );
 }

@@ -1,9 +1,9 @@
 /** Starts a session: which model, and in which folder. */
 import { useState } from "preact/hooks";
+import { priceText } from "../../src/text/numbers.ts";
 import { api, type ApiError, type Model } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
 import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
-import { formatCost } from "../parts/format.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { hrefOf, proposedDirectory } from "../routes.ts";
@@ -86,9 +86,9 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
   );
 }
 
-function modelText({ name, id, multiplier }: Model): string {
+function modelText({ name, id, price }: Model): string {
   const title = name === id ? id : `${name} (${id})`;
-  return multiplier === 0 ? title : `${title} · ${formatCost(multiplier)}×`;
+  return price === undefined ? title : `${title} · ${priceText(price)} for a million tokens`;
 }
 
 function fieldOf(error: ApiError | undefined): "model" | "directory" | undefined {

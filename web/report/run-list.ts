@@ -27,7 +27,7 @@ export interface Figure {
 export const figures: readonly Figure[] = [
   { key: "durationMs", text: "Duration", of: (run) => run.durationMs, format: formatDuration },
   { key: "tokens", text: "Tokens", of: tokensOf, format: formatCount },
-  { key: "cost", text: "Cost", of: (run) => run.cost, format: formatCost },
+  { key: "cost", text: "Credits", of: (run) => run.cost, format: formatCost },
   { key: "retries", text: "Retries", of: (run) => run.retries, format: formatCount },
   { key: "crashes", text: "Crashes", of: (run) => run.crashes, format: formatCount },
 ];

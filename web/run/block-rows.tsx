@@ -2,12 +2,13 @@
 import { useState } from "preact/hooks";
 import type { AnswerFinish, ModelUsed } from "../../src/events/session-activity.ts";
 import type { Usage } from "../../src/events/view.ts";
+import { costText, costWords } from "../../src/text/numbers.ts";
 import type { Block, DecisionItem, SessionModel, TextBlock, TurnModel } from "../model/model.ts";
 import { roleName } from "../../src/events/decision.ts";
 import { usageOf } from "../model/contents.ts";
 import { turnTitle } from "../model/places.ts";
 import type { Row } from "../model/rows.ts";
-import { formatCost, formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
+import { formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { looks, StatusBadge, type Status } from "../parts/status.tsx";
 import { ClockTime } from "../parts/time.tsx";
@@ -142,7 +143,7 @@ export function usageText(usage: Usage): string {
   return [
     plural(usage.modelCalls, "model call"),
     `${formatCount(usage.inputTokens + usage.outputTokens)} tokens`,
-    ...(usage.cost > 0 ? [`${formatCost(usage.cost)} premium requests`] : []),
+    ...costWords(usage),
   ].join(", ");
 }
 
@@ -261,7 +262,7 @@ function UsageRow({ used }: { used: ModelUsed }) {
     formatDuration(durationMs),
     `${formatCount(inputTokens)} in`,
     `${formatCount(outputTokens)} out`,
-    ...(cost > 0 ? [`cost ${formatCost(cost)}`] : []),
+    ...(cost !== undefined && cost > 0 ? [costText(cost)] : []),
     ...(used.subAgent ? ["sub-agent"] : []),
   ];
   return (

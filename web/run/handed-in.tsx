@@ -4,6 +4,7 @@ import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output
 import type { GivenView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
 import { lineAddress } from "../../src/outputs/line-address.ts";
+import { previousOutcomes, type PreviousOutcome } from "../../src/outputs/previous-outcomes.ts";
 import { verdictTitle } from "../../src/outputs/verdict.ts";
 import type { RunModel } from "../model/model.ts";
 import { patternOf } from "../model/search.ts";
@@ -34,11 +35,13 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
     () => collectOutputs(view),
     [view, version],
   );
+  const previous = useMemo(() => previousOutcomes(view), [view, version]);
   const given = [...view.given.values()];
   const reports = given.filter(({ report }) => report !== undefined);
   const results = given.filter(({ result }) => result !== undefined);
   const isEmpty =
-    findings.length + omitted + proposals.length + reports.length + results.length === 0;
+    findings.length + omitted + previous.length + proposals.length === 0 &&
+    reports.length + results.length === 0;
   if (isEmpty && verdict === undefined) return null;
   return (
     <section class="card handed-in" aria-label="What the agents handed in">
@@ -57,6 +60,7 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
           origin={view.rehearsed ? undefined : view.plan?.origin}
         />
       )}
+      {previous.length === 0 ? null : <Previous outcomes={previous} />}
       {reports.slice(0, STEP).map(({ report, ...of }) => (
         <Collapsible
           key={`report ${keyOf(of)}`}
@@ -183,6 +187,37 @@ function FindingRow({ finding, href }: { finding: Finding; href: string | undefi
         </Collapsible>
       )}
     </li>
+  );
+}
+
+const previousTones: Readonly<Record<PreviousOutcome["kind"], Tone>> = {
+  resolved: "ok",
+  answered: "run",
+  dismissed: "skip",
+};
+
+function Previous({ outcomes }: { outcomes: readonly PreviousOutcome[] }) {
+  return (
+    <>
+      <h2>{plural(outcomes.length, "earlier finding")}</h2>
+      <ul class="findings stack" aria-label="Earlier findings">
+        {outcomes.slice(0, STEP).map(({ kind, id, path, line, text }, index) => (
+          <li key={index} data-tone={previousTones[kind]}>
+            <p class="row wrap">
+              <span class="badge" data-tone={previousTones[kind]}>
+                {kind}
+              </span>
+              <code>{line === undefined ? path : `${path}:${line}`}</code>
+              <span class="muted small">{id}</span>
+            </p>
+            <Text text={text} />
+          </li>
+        ))}
+      </ul>
+      {outcomes.length > STEP ? (
+        <p class="muted small">And {formatCount(outcomes.length - STEP)} more.</p>
+      ) : null}
+    </>
   );
 }
 

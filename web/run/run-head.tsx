@@ -1,5 +1,6 @@
 /** The head of a run: its name, its outcome, its figures and its plan. */
 import { changeText, instructionsText, type RunPlan } from "../../src/events/plan.ts";
+import { costWords } from "../../src/text/numbers.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Permissions } from "../../src/entry/model.ts";
@@ -8,7 +9,7 @@ import type { RunModel } from "../model/model.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
-import { formatCost, formatCount, formatDuration, formatExact } from "../parts/format.ts";
+import { formatCount, formatDuration, formatExact } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHeading } from "../parts/notes.tsx";
 import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
@@ -182,8 +183,8 @@ function Facts({ model }: { model: RunModel }) {
       <Fact name="Tokens" detail={tokensDetail(totals)}>
         {formatCount(totals.inputTokens + totals.outputTokens)}
       </Fact>
-      <Fact name="Cost" detail="In the runtime's own unit: premium requests">
-        {formatCost(totals.cost)}
+      <Fact name="Cost" detail="AI credits of GitHub Copilot">
+        {costWords(totals).join(", ") || "0"}
       </Fact>
       <Fact name="Model calls">{formatCount(totals.modelCalls)}</Fact>
       <Fact name="Retries" tone={totals.retries > 0 ? "warn" : undefined}>

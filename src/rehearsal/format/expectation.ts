@@ -14,7 +14,8 @@ import {
 
 export function toExpectation(fields: ExpectFields, reading: Reading): Expectation {
   const { result = "succeeded", reason, works, path, report, decisions, actions } = fields;
-  const { verdict, findings, proposals, reports = {}, results = {} } = fields;
+  const { verdict, findings, dismissed, resolved, replies, proposals } = fields;
+  const { reports = {}, results = {} } = fields;
   if (reason !== undefined && result === "succeeded") {
     const why = "A job that succeeds has no reason.";
     reading.problem(["expect", "reason"], why, 'say "result: failed"');
@@ -54,6 +55,9 @@ export function toExpectation(fields: ExpectFields, reading: Reading): Expectati
       report: report === undefined ? report : placed(report, ["expect", "report"], condition),
       verdict: verdict && placed(verdict, ["expect", "verdict"], () => verdict),
       findings: each("findings", findings, output),
+      dismissed: each("dismissed", dismissed, output),
+      resolved: each("resolved", resolved, output),
+      replies: each("replies", replies, output),
       proposals: each("proposals", proposals, output),
     }),
     decisions: toLists("decisions", decisions, (field, at) => toDecision(field, at, reading)),

@@ -4,6 +4,7 @@ import { type Diagnostic, toDiagnostics, type Path } from "../../document/diagno
 import { defined, isRecord } from "../../text/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
+import { conversationOf } from "./conversation.ts";
 import { toExpectation } from "./expectation.ts";
 import { Reading, type ScriptPlace } from "./reading.ts";
 import {
@@ -90,6 +91,8 @@ function scriptOf(value: RehearsalFile, file: string, reading: Reading): Script 
     ...defined({ workingDirectory: value.workingDirectory && beside(value.workingDirectory) }),
     ...(value.workspace && folderOf(value.workspace, reading)),
     ...(value.change && { change: changeOf(value.change, reading) }),
+    ...defined({ github: value.github }),
+    ...(value.github && { conversation: conversationOf(value.github, reading) }),
     models: models ?? {},
     limits: limits ?? {},
     rules: value.sessions.map((rule, index) => ruleOf(rule, ["sessions", index], reading)),

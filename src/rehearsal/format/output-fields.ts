@@ -13,11 +13,28 @@ const finding = {
     endLine: whole(1, "Its last line."),
     severity: { enum: severities, description: "How bad it is." },
     rule: text("Its rule."),
+    sameAs: text("The id of the earlier finding that it is."),
     task: text("The task that reported it."),
     title: condition("Its title."),
     message: condition("Its message."),
     suggestion: condition("What it would put in place of the lines."),
   },
+} as const;
+
+const id = text("The id of an earlier finding.");
+
+const resolved = {
+  type: "object",
+  additionalProperties: false,
+  required: ["finding"],
+  properties: { finding: id, reason: condition("Why it is resolved.") },
+} as const;
+
+const givenReply = {
+  type: "object",
+  additionalProperties: false,
+  required: ["finding"],
+  properties: { finding: id, message: condition("What it says.") },
 } as const;
 
 const proposal = {
@@ -47,6 +64,18 @@ export const outputFields = {
     "The findings of the job, in any order. A further one fails the rehearsal.",
     finding,
   ),
+  dismissed: list(
+    "The findings that were reported again although a person had closed their thread. A further one fails the rehearsal.",
+    finding,
+  ),
+  resolved: list(
+    "The earlier findings that the job has resolved. A further one fails the rehearsal.",
+    resolved,
+  ),
+  replies: list(
+    "The answers of the job to replies. A further one fails the rehearsal.",
+    givenReply,
+  ),
   proposals: list(
     "The proposals of the job, in any order. A further one fails the rehearsal.",
     proposal,
@@ -65,4 +94,6 @@ const schema = { type: "object", properties: outputFields } as const;
 export type OutputFields = SchemaType<typeof schema>;
 
 export type ExpectedFinding = SchemaType<typeof finding>;
+export type ExpectedResolved = SchemaType<typeof resolved>;
+export type ExpectedReply = SchemaType<typeof givenReply>;
 export type ExpectedProposal = SchemaType<typeof proposal>;

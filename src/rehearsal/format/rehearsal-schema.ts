@@ -7,6 +7,7 @@ import { documentSchema } from "./document-fields.ts";
 import {
   condition,
   filled,
+  flag,
   list,
   map,
   nonEmpty,
@@ -17,10 +18,9 @@ import {
   whole,
   type ConditionField,
 } from "./schema-parts.ts";
+import { github } from "./github-fields.ts";
 import { outputFields } from "./output-fields.ts";
 import { change, workspace } from "./workspace.ts";
-
-const flag = (description: string) => ({ type: "boolean", const: true, description }) as const;
 
 const tool = {
   type: "object",
@@ -310,6 +310,7 @@ export const rehearsalSchema = {
     ),
     workspace,
     change,
+    github,
     models: map("Model ids by category. They override the entry's.", nonEmpty),
     permissions: {
       enum: ["read-only", "workspace", "all"],

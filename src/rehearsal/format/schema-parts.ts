@@ -5,6 +5,9 @@ export const text = (description: string) => ({ type: "string", description }) a
 export const whole = (minimum: number, description: string) =>
   ({ type: "integer", minimum, description }) as const;
 
+export const flag = (description: string) =>
+  ({ type: "boolean", const: true, description }) as const;
+
 export const list = <const Item>(description: string, items: Item) =>
   ({ type: "array", description, items }) as const;
 

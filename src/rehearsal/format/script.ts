@@ -1,8 +1,10 @@
 /** A rehearsal, ready to be played: every part knows its place in the file, for the messages about it. */
 import type { Change } from "../../git/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
+import type { Conversation } from "../../events/conversation.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";
+import type { GithubFields } from "./github-fields.ts";
 import type { CommitFields } from "./workspace.ts";
 import type { RehearsalFile, ReplyFields, RuleFields, ToolField } from "./rehearsal-schema.ts";
 import type { WorkFields } from "./rehearsal-schema.ts";
@@ -26,6 +28,9 @@ export interface Script extends Pick<RehearsalFile, Optional> {
   readonly include?: readonly string[];
   /** Absent: that of the workspace. */
   readonly change?: ScriptedChange;
+  readonly github?: GithubFields;
+  /** Of the pull request. */
+  readonly conversation?: Conversation;
   readonly models: Readonly<Record<string, string>>;
   readonly limits: Limits;
   readonly rules: readonly Rule[];
@@ -117,6 +122,9 @@ export interface Expectation {
   readonly actions: ExpectedLists;
   readonly verdict?: Placed<string>;
   readonly findings?: Placed<readonly ExpectedItem[]>;
+  readonly dismissed?: Placed<readonly ExpectedItem[]>;
+  readonly resolved?: Placed<readonly ExpectedItem[]>;
+  readonly replies?: Placed<readonly ExpectedItem[]>;
   readonly proposals?: Placed<readonly ExpectedItem[]>;
   readonly reports: readonly OfTask<TextCondition>[];
   readonly results: readonly OfTask<unknown>[];

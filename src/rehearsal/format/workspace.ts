@@ -1,4 +1,4 @@
-/** The folder that a rehearsal works in and the change that it is about. */
+/** The folder that a rehearsal works in, the change that it is about, and what GitHub has. */
 import { posix, win32 } from "node:path";
 import type { SchemaType } from "../../document/describe.ts";
 import { fileStatus } from "../../events/plan.ts";

@@ -16,6 +16,7 @@ import {
   type RecordedSession,
   type RecordedTurn,
 } from "./recorded-session.ts";
+import { githubFields } from "../format/conversation.ts";
 import { SeenOutputs } from "../seen-outputs.ts";
 import { WorkTallies, type WorkTally } from "../work-tallies.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
@@ -35,6 +36,7 @@ export interface RecorderOptions {
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
   readonly change?: RehearsalFile["change"];
+  readonly github?: RehearsalFile["github"];
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits?: Limits;
@@ -150,6 +152,8 @@ export class Recorder {
     const actions = torn ? undefined : this.#actions.expectation();
     const params = job === undefined ? this.#portable(this.#workflows.params()) : undefined;
     const { userInput } = options;
+    const { conversation } = this.#view?.plan ?? {};
+    const github = { ...options.github, ...(conversation && githubFields(conversation)) };
     const given = {
       userInput: userInput && takeOut(userInput, this.#places),
       inputs: this.#portable(options.inputs),
@@ -162,6 +166,7 @@ export class Recorder {
     };
     return {
       ...options,
+      ...(Object.keys(github).length > 0 && { github }),
       ...defined({ ...given, change, params, answers, limits }),
       sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
       expect: {

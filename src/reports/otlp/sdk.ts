@@ -61,7 +61,7 @@ const metrics: Readonly<Record<string, readonly [string, string, number[]?]>> = 
   "agent_jobs.runs": ["{run}", "Runs that have ended"],
   "agent_jobs.run.duration": ["s", "Duration of runs", seconds],
   "agent_jobs.retries": ["{retry}", "Retries, by cause: unmet criteria, or the crash of a session"],
-  "agent_jobs.usage.cost": ["{request}", "Premium requests"],
+  "agent_jobs.usage.cost": ["{credit}", "AI credits of GitHub Copilot (0.01 USD each)"],
   "gen_ai.client.token.usage": [
     "{token}",
     "Input and output tokens of model calls",

@@ -125,7 +125,7 @@ export class TurnSpans {
     });
     if (firstTokenMs !== undefined)
       measure("gen_ai.client.operation.time_to_first_chunk", firstTokenMs / 1000, call);
-    if (cost > 0) measure("agent_jobs.usage.cost", cost, call);
+    if (cost !== undefined && cost > 0) measure("agent_jobs.usage.cost", cost, call);
   }
 
   #measureDuration(durationMs: number, call: Attributes): void {
@@ -190,7 +190,7 @@ export function usageOf(used: ModelUsed): Readonly<Record<string, number>> {
     "gen_ai.usage.output_tokens": used.outputTokens,
     "gen_ai.usage.cache_read.input_tokens": used.cacheReadTokens,
     "gen_ai.usage.reasoning.output_tokens": used.reasoningTokens,
-    "agent_jobs.usage.cost": used.cost,
+    ...(used.cost !== undefined && { "agent_jobs.usage.cost": used.cost }),
   };
 }
 

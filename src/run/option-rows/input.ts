@@ -7,7 +7,9 @@ export const inputOptions = {
   prompt: {
     kind: kind.filled,
     help: "A prompt, in place of an entry: a job of one task, which only reads.",
-    risk: "never put a text of the event into it. Pass such text as `user-input`, and name `$user-input` in the prompt.",
+    input:
+      "A prompt, in place of `entry`: a job of one task, which only reads. `job` names it (default: the id of the workflow's job).",
+    risk: "text of an event that is inserted with `${{ }}` becomes an instruction. Insert `$user-input`, and pass such text as `user-input`.",
     group: "Input",
     page: "cli.md#a-prompt",
     flag: "--prompt <text>",
@@ -17,7 +19,7 @@ export const inputOptions = {
   promptFile: {
     kind: kind.filled,
     help: "The file of such a prompt.",
-    input: "The file of such a prompt. It is read from the commit of the event, as an entry is.",
+    input: "The file of such a prompt. It is read as `entry` is.",
     group: "Input",
     flag: "--prompt-file <path>",
     on: ["run", "action"],

@@ -66,6 +66,7 @@ test("a run is told in lines with a clock and a work, then what was said, a char
     "1  publish  skipped           0      0          0    0  00:00",
     "   total                      3      2       2.0k   40  00:24",
     "",
+    "cost: 1 credit (0.01 USD)",
     "reported document: docs/report.md",
     "",
   ]);

@@ -1,0 +1,152 @@
+/** Check runs over GitHub's API. Only the App that created a check run may change it: the built-in token's is GitHub Actions. */
+import { createHash } from "node:crypto";
+import type { Outputs } from "../entry/outputs.ts";
+import { isList } from "../text/guards.ts";
+import { truncate } from "../text/truncate.ts";
+import type { Publisher } from "./comments.ts";
+import { GithubFailure, type GithubApi } from "./github-api.ts";
+import { at, textAt } from "./webhook-event.ts";
+
+export const checkNeeds = "`checks: write`";
+
+export interface CheckAnnotation {
+  readonly path: string;
+  readonly start_line: number;
+  readonly end_line: number;
+  readonly annotation_level: "notice" | "warning" | "failure";
+  readonly title: string;
+  readonly message: string;
+}
+
+export interface CheckText {
+  /** One line of text. */
+  readonly title: string;
+  /** Markdown. */
+  readonly summary: string;
+}
+
+export interface CheckOutput extends CheckText {
+  /** They are added to those that are there. */
+  readonly annotations?: readonly CheckAnnotation[];
+}
+
+export type Conclusion = "success" | "failure" | "neutral" | "cancelled";
+
+export interface NewCheck {
+  readonly head: string;
+  readonly name: string;
+  readonly externalId: string;
+  readonly url: string;
+}
+
+/** A check run of the token's own App. */
+export interface OwnCheck {
+  readonly id: number;
+  readonly externalId: string;
+  readonly isCompleted: boolean;
+  /** How many it has. */
+  readonly annotations: number;
+}
+
+/** GitHub's limits. */
+export const annotationsPerRequest = 50;
+const MAX_TITLE = 255;
+const MAX_SUMMARY = 65_535;
+
+/** What a check run of this job and leg is called. GitHub shows the latest of a name on a commit. */
+export function newCheck(about: Publisher, check: NonNullable<Outputs["check"]>): NewCheck {
+  const { server, repository, workflowRun, attempt, head, legName } = about.origin;
+  const name = check === true ? `agent-jobs: ${about.job}` : check.name;
+  return {
+    head,
+    name: truncate(legName === undefined ? name : `${name} (${legName})`, MAX_TITLE),
+    externalId: externalIdOf(about),
+    url: `${server}/${repository}/actions/runs/${encodeURIComponent(workflowRun)}/attempts/${attempt}`,
+  };
+}
+
+/** Each attempt has a check run of its own, because GitHub can't remove the annotations of an earlier one. */
+function externalIdOf({ entry, job, origin: { workflowRun, attempt, leg } }: Publisher): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([entry, job, leg]))
+    .digest("hex");
+  return `agent-jobs/${workflowRun}/${attempt}/${digest.slice(0, 16)}`;
+}
+
+export function createCheckCalls(api: GithubApi, redact: (text: string) => string) {
+  const outputOf = ({ title, summary, annotations = [] }: CheckOutput): object => ({
+    title: truncate(redact(title), MAX_TITLE),
+    summary: truncate(redact(summary), MAX_SUMMARY),
+    ...(annotations.length > 0 && {
+      annotations: annotations.map((one) => ({
+        ...one,
+        title: redact(one.title),
+        message: redact(one.message),
+      })),
+    }),
+  });
+  const ownCheck = (one: unknown): OwnCheck => ({
+    id: Number(at(one, "id")),
+    externalId: textAt(one, "external_id") ?? "",
+    isCompleted: at(one, "status") === "completed",
+    annotations: Number(at(one, "output", "annotations_count") ?? 0),
+  });
+  return {
+    /** Those with this name on a commit, the newest first. */
+    async ownChecks({ head, name }: Pick<NewCheck, "head" | "name">): Promise<readonly OwnCheck[]> {
+      const viewer = await api.graphql("query { viewer { login } }", {});
+      const app = textAt(at(viewer, "viewer"), "login")?.replace(/\[bot\]$/, "");
+      const answer = await api.get("GET /repos/{owner}/{repo}/commits/{ref}/check-runs", {
+        ref: head,
+        check_name: name,
+        filter: "all",
+        per_page: "100",
+      });
+      const all = at(answer, "check_runs");
+      return (isList(all) ? all : [])
+        .filter((one) => at(one, "app", "slug") === app && at(one, "name") === name)
+        .map(ownCheck)
+        .sort((a, b) => b.id - a.id);
+    },
+    async checkAt(check_run_id: number): Promise<OwnCheck> {
+      return ownCheck(
+        await api.get("GET /repos/{owner}/{repo}/check-runs/{check_run_id}", { check_run_id }),
+      );
+    },
+    /** It is in progress from now on, unless `conclusion` completes it at once. Not repeated, like all that isn't equal if it is done twice. */
+    async createCheck(
+      { head, name, externalId, url }: NewCheck,
+      output: CheckOutput,
+      conclusion?: Conclusion,
+    ): Promise<number> {
+      const made = await api.write(
+        "POST /repos/{owner}/{repo}/check-runs",
+        {
+          name,
+          head_sha: head,
+          external_id: externalId,
+          details_url: url,
+          ...(conclusion === undefined ? { status: "in_progress" } : { conclusion }),
+          output: outputOf(output),
+        },
+        "once",
+      );
+      const id = at(made, "id");
+      if (typeof id === "number") return id;
+      throw new GithubFailure("GitHub's answer names no check run", 422);
+    },
+    /** `conclusion`: completes it. Without one, a late update leaves a completed check run completed. */
+    async updateCheck(
+      check_run_id: number,
+      output: CheckOutput,
+      conclusion?: Conclusion,
+    ): Promise<{ readonly url: string | undefined }> {
+      const done = await api.write(
+        "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
+        { check_run_id, ...(conclusion && { conclusion }), output: outputOf(output) },
+        "once",
+      );
+      return { url: textAt(done, "html_url") };
+    },
+  };
+}

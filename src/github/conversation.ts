@@ -1,0 +1,169 @@
+/** Reads what earlier runs of a job left on a pull request, and what people with write access did with it. */
+import {
+  ConversationUnknown,
+  type Conversation,
+  type PreviousFinding,
+} from "../events/conversation.ts";
+import { severities } from "../entry/outputs.ts";
+import type { Origin } from "../events/output-shapes.ts";
+import { defined } from "../text/guards.ts";
+import { plural } from "../text/numbers.ts";
+import { truncate } from "../text/truncate.ts";
+import { reasonOf } from "./delivery.ts";
+import { GithubFailure, type GithubApi } from "./github-api.ts";
+import { createGraphql } from "./graphql.ts";
+import { readMarkerOf, type Marker, type MarkerKind, type MarkerOwner } from "./markers.ts";
+import { commentsOf, threadsOf, type ReviewThread, type ThreadComment } from "./review-threads.ts";
+import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
+
+const mostFindings = 100;
+/** In a thread, the latest ones. */
+const mostReplies = 10;
+const longestText = 2_000;
+/** Characters of all texts together. */
+const longestConversation = 60_000;
+
+export interface Conversing extends Omit<MarkerOwner, "leg"> {
+  readonly origin: Origin;
+}
+
+/** Rejects with a `ConversationUnknown`. */
+export async function readConversation(api: GithubApi, about: Conversing): Promise<Conversation> {
+  const { number, isPullRequest } = about.origin;
+  if (isPullRequest !== true || number === undefined) return { findings: [], round: 0 };
+  try {
+    return await conversationOf(api, about, number);
+  } catch (error) {
+    if (!(error instanceof GithubFailure)) throw error;
+    const why = reasonOf(error, "`pull-requests: read`");
+    throw new ConversationUnknown(`The earlier findings on #${number} can't be read: ${why}`);
+  }
+}
+
+async function conversationOf(
+  api: GithubApi,
+  { origin, ...owner }: Conversing,
+  number: number,
+): Promise<Conversation> {
+  const graphql = createGraphql(api, origin.repository);
+  const ours: Ours = ({ body, isOurs, isBot }, kind) =>
+    // Anybody can write a marker, but a stranger's program can't comment. Nothing is written on account of it.
+    isOurs || isBot ? readMarkerOf(body, kind, { ...owner, leg: origin.leg }) : undefined;
+  const threads = new Map<string, OwnThread>();
+  const heads = new Set<string>();
+  let lastReviewedHead: string | undefined;
+  for (const thread of (await threadsOf(graphql, number)).toReversed()) {
+    const marker = ours(thread.first, "finding");
+    if (marker?.key === undefined) continue;
+    threads.set(marker.key, { thread, key: marker.key, marker });
+    if (marker.head !== undefined) heads.add(marker.head);
+    if (thread.first.isOurs) lastReviewedHead = marker.reviewed ?? lastReviewedHead;
+  }
+  // Every run updates the report, also one that finds nothing.
+  const [report] = (await commentsOf(graphql, number)).flatMap((one) =>
+    // What it calls reviewed is not shown again, so only the owner of the token is believed.
+    one.isOurs ? (ours(one, "report") ?? []) : [],
+  );
+  lastReviewedHead = report?.reviewed ?? lastReviewedHead;
+  if (report?.reviewed !== undefined) heads.add(report.reviewed);
+  const all = [...threads.values()].map((one, index) => ({ ...one, id: `F${index + 1}` }));
+  // Open ones are checked again, so they come first, and then the latest.
+  const chosen = all
+    .toReversed()
+    .toSorted((a, b) => Number(a.thread.isResolved) - Number(b.thread.isResolved))
+    .slice(0, mostFindings);
+  const reading = new Reading(createThreadFacts(api, origin.head), ours);
+  const findings: PreviousFinding[] = [];
+  for (const one of all) if (chosen.includes(one)) findings.push(await reading.findingOf(one));
+  const left = all.length - chosen.length;
+  const notes = [
+    left === 0 ? "" : `${plural(left, "earlier finding")} of ${all.length} are not listed.`,
+    reading.isCut ? "Long texts are shortened, and of long threads only the end is listed." : "",
+  ].filter((note) => note !== "");
+  return {
+    findings,
+    ...defined({ lastReviewedHead }),
+    round: Math.max(heads.size, Number(report?.round ?? 0) || 0),
+    ...(notes.length > 0 && { notes }),
+  };
+}
+
+type Ours = (
+  comment: Pick<ThreadComment, "body" | "isOurs" | "isBot">,
+  kind: MarkerKind,
+) => Marker | undefined;
+
+interface OwnThread {
+  readonly thread: ReviewThread;
+  readonly key: string;
+  readonly marker: Marker;
+}
+
+class Reading {
+  readonly #facts: ThreadFacts;
+  readonly #ours: Ours;
+  #room = longestConversation;
+  isCut = false;
+
+  constructor(facts: ThreadFacts, ours: Ours) {
+    this.#facts = facts;
+    this.#ours = ours;
+  }
+
+  async findingOf({
+    thread,
+    key,
+    marker,
+    id,
+  }: OwnThread & { readonly id: string }): Promise<PreviousFinding> {
+    const { path, line, isResolved, isOutdated, resolvedBy, first } = thread;
+    const { rule = "", text: digest } = marker;
+    // A thread is outdated if GitHub no longer finds its line, which may also have moved.
+    const isGone = isOutdated && digest !== undefined && (await this.#facts.isGone(path, digest));
+    const isByPerson = await this.#facts.isClosedByPerson(thread);
+    return {
+      id,
+      key,
+      severity: severities.find((one) => one === marker.severity) ?? "warning",
+      rule,
+      path,
+      ...defined({ line, resolvedBy: isResolved ? resolvedBy?.login : undefined }),
+      text: this.#fitting(contentOf(first.body)),
+      thread: isResolved ? "resolved" : "open",
+      ...(isByPerson && { byPerson: true }),
+      ...(isOutdated && { outdated: true }),
+      ...(isGone && { gone: true }),
+      replies: await this.#repliesOf(thread),
+    };
+  }
+
+  async #repliesOf({ replies }: ReviewThread): Promise<PreviousFinding["replies"]> {
+    const found: ThreadComment[] = [];
+    const isOwn = (reply: ThreadComment): boolean => this.#ours(reply, "reply") !== undefined;
+    for (const reply of replies) {
+      const { author, isBot, isOurs } = reply;
+      const isPerson = author !== undefined && !isBot && !isOurs;
+      if (isOwn(reply) || (isPerson && (await this.#facts.canWrite(author)))) found.push(reply);
+    }
+    if (found.length > mostReplies) this.isCut = true;
+    return found.slice(-mostReplies).map((reply) => ({
+      author: reply.author ?? "",
+      ...(isOwn(reply)
+        ? { text: this.#fitting(contentOf(reply.body)), own: true }
+        : { text: this.#fitting(reply.body) }),
+    }));
+  }
+
+  #fitting(text: string): string {
+    const limit = Math.min(longestText, this.#room);
+    const shown = truncate(text.trim(), limit, "…");
+    this.#room -= Math.min(text.length, limit);
+    if (text.trim().length > limit) this.isCut = true;
+    return shown;
+  }
+}
+
+/** What a comment of ours says, without its marker and its last line, which names the run. */
+function contentOf(body: string): string {
+  return body.replace(/^<!--.*?-->\s*/, "").replace(/\s*<sub>[^\n]*<\/sub>\s*$/, "");
+}

@@ -1,0 +1,87 @@
+/** Reviews that merge rules count: what they say now, who may not be approved, and how one is made and withdrawn. */
+import { isList } from "../text/guards.ts";
+import type { GithubApi } from "./github-api.ts";
+import type { Graphql } from "./graphql.ts";
+import { readMarker } from "./markers.ts";
+import { at, textAt } from "./webhook-event.ts";
+
+/** A review of the token's user that asks for changes or approves, and was not dismissed. */
+export interface OwnDecision {
+  readonly id: number;
+  readonly isApproval: boolean;
+  readonly head: string;
+  readonly body: string;
+}
+
+interface Calls {
+  readonly api: GithubApi;
+  readonly graphql: Graphql;
+  readonly write: (
+    route: string,
+    values: object,
+    times?: "once",
+  ) => Promise<{ readonly url?: string | undefined }>;
+  readonly redact: (text: string) => string;
+}
+
+export function createDecisionCalls({ api, graphql, write: send, redact }: Calls) {
+  return {
+    /** The newest first. */
+    async ownDecisions(number: number): Promise<readonly OwnDecision[]> {
+      const fields = "databaseId state body viewerDidAuthor commit { oid }";
+      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviews", fields);
+      return all.flatMap((one): OwnDecision[] => {
+        const state = textAt(one, "state");
+        const isApproval = state === "APPROVED";
+        if (at(one, "viewerDidAuthor") !== true) return [];
+        if (!isApproval && state !== "CHANGES_REQUESTED") return [];
+        const head = textAt(at(one, "commit"), "oid") ?? "";
+        const id = Number(at(one, "databaseId"));
+        return [{ id, isApproval, head, body: textAt(one, "body") ?? "" }];
+      });
+    },
+    /** Why nothing of the pull request may be approved. Undefined: people wrote it. */
+    async writtenByAgent(pull_number: number): Promise<string | undefined> {
+      const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
+      if (isBot(at(pull, "user"))) return `its author is ${textAt(at(pull, "user"), "login")}`;
+      if (readMarker(textAt(pull, "body") ?? "") !== undefined) return "an agent has proposed it";
+      for (let page = 1; page <= MAX_PAGES; page += 1) {
+        const some = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}/commits", {
+          pull_number,
+          per_page: "100",
+          page: String(page),
+        });
+        const commits = isList(some) ? some : [];
+        const bot = commits.map((one) => at(one, "author")).find(isBot);
+        if (bot !== undefined) return `a commit is by ${textAt(bot, "login")}`;
+        if (commits.length < 100) return undefined;
+      }
+      return undefined;
+    },
+    decide: (pull_number: number, head: string, isApproval: boolean, body: string) =>
+      send(
+        "POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+        {
+          pull_number,
+          commit_id: head,
+          event: isApproval ? "APPROVE" : "REQUEST_CHANGES",
+          body: redact(body),
+        },
+        "once",
+      ),
+    withdraw: (pull_number: number, review_id: number, message: string) =>
+      send("PUT /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals", {
+        pull_number,
+        review_id,
+        message: redact(message),
+        event: "DISMISS",
+      }),
+  };
+}
+
+/** GitHub lists no more than 250 commits. */
+const MAX_PAGES = 3;
+
+function isBot(user: unknown): boolean {
+  return at(user, "type") === "Bot" || textAt(user, "login")?.endsWith("[bot]") === true;
+}

@@ -1,0 +1,111 @@
+/**
+ * Reviews that merge rules count: one asks for changes while findings are open, and is withdrawn when none is; one
+ * approves, if the entry says so. They have no comments: findings stand elsewhere. What is open, the threads on GitHub
+ * say, never the journal.
+ */
+import { severities, type Severity } from "../entry/outputs.ts";
+import type { CollectedOutputs } from "../outputs/collect.ts";
+import { plural } from "../text/numbers.ts";
+import { bodyOf, markerLine, runLink, safeText } from "./comments.ts";
+import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
+import type { OwnDecision } from "./decision-port.ts";
+import { codeText } from "./markdown.ts";
+
+const needs = "`pull-requests: write`";
+const MAX_NAME = 100;
+const MAX_REASON = 2_000;
+
+export async function deliverDecision(
+  delivering: Delivering,
+  collected: CollectedOutputs,
+): Promise<readonly Delivery[]> {
+  const { about, github, ours } = delivering;
+  const { isPullRequest, number, head } = about.origin;
+  if (isPullRequest !== true || number === undefined) return [];
+  const { review, approve, failOn = "never" } = about.outputs.findings ?? {};
+  const from: Severity = failOn === "never" ? "error" : failOn;
+  const what = `decision about #${number}`;
+  const withdrawn: Delivery[] = [];
+  const obstacleOf = async (isRefusedByOther: boolean): Promise<string | undefined> => {
+    if (isRefusedByOther) return "another job of this token's user asks for changes";
+    const pushes = collected.proposals.some(({ proposal }) => proposal.kind === "push");
+    return pushes ? "the run pushes a commit" : github.writtenByAgent(number);
+  };
+  const made = await attempt(delivering, { what, needs }, async () => {
+    const open = await openFindings(delivering, collected, number);
+    const blocking = open.filter((one) => severities.indexOf(one) >= severities.indexOf(from));
+    const standing = await github.ownDecisions(number);
+    const own = standing.filter(({ body }) => ours(body, "decision"));
+    const asksForChanges = review === "request-changes" && blocking.length > 0;
+    const isWhole = collected.complete;
+    const withdraw = async (isApproval: boolean, why: string): Promise<void> => {
+      for (const { id } of own.filter((one) => one.isApproval === isApproval)) {
+        const kind = isApproval ? "approval" : "request for changes";
+        const writing = { what: `${kind} of #${number}, withdrawn`, needs };
+        const send = (): Promise<Delivery> =>
+          write(delivering, writing, () => github.withdraw(number, id, why));
+        withdrawn.push(await attempt(delivering, writing, send));
+      }
+    };
+    const decide = async (isApproval: boolean, body: string): Promise<Delivery> => {
+      const kind = isApproval ? "approval" : "request for changes";
+      const isThere = (one: OwnDecision): boolean =>
+        ours(one.body, "decision") !== undefined &&
+        one.isApproval === isApproval &&
+        // An approval is one of a commit. A request for changes stands until it is withdrawn.
+        (!isApproval || one.head === head);
+      if (standing.some(isThere)) return skipped(`${kind} of #${number}`, "it stands already");
+      const marker = markerLine(about, { kind: "decision" });
+      const text = bodyOf(marker, [body, `<sub>${runLink(about.origin, "run")}</sub>`]);
+      return write(
+        delivering,
+        { what: `${kind} of #${number}`, needs, preview: text },
+        () => github.decide(number, head, isApproval, text),
+        async () => ((await github.ownDecisions(number)).some(isThere) ? {} : undefined),
+      );
+    };
+    const job = `Job ${codeText(about.job, MAX_NAME)}`;
+    if (asksForChanges) {
+      await withdraw(true, "Findings are open.");
+      const counts = `${plural(blocking.length, "finding is", "findings are")} open`;
+      return decide(false, `${job} asks for changes: ${counts}, of severity ${from} or worse.`);
+    }
+    if (!isWhole) return skipped(what, "findings may be missing, so nothing is withdrawn");
+    await withdraw(false, `No finding of severity ${from} or worse is open any more.`);
+    const verdict = collected.verdict;
+    const isPass = approve === true && open.length === 0 && verdict?.verdict === "pass";
+    const others = standing.some((one) => !one.isApproval && !own.includes(one));
+    const obstacle = isPass ? await obstacleOf(others) : undefined;
+    if (!isPass || obstacle !== undefined) {
+      await withdraw(true, "The last run of the job gives no approval.");
+      if (approve !== true) return skipped(what, "nothing to decide");
+      return skipped(
+        `approval of #${number}`,
+        obstacle ?? (open.length > 0 ? "findings are open" : "the verdict is not pass"),
+      );
+    }
+    return decide(
+      true,
+      `${job} approves.\n\n${safeText(verdict?.reason ?? "", MAX_REASON, about)}`,
+    );
+  });
+  return [made, ...withdrawn];
+}
+
+/** The severities of all findings that nobody has closed: those of earlier runs in threads, and what this run reports. */
+async function openFindings(
+  { github, ours }: Delivering,
+  { findings }: CollectedOutputs,
+  number: number,
+): Promise<readonly Severity[]> {
+  const threads = (await github.threads(number)).flatMap((thread) => {
+    const marker = thread.first.isOurs ? ours(thread.first.body, "finding") : undefined;
+    return marker === undefined ? [] : [{ ...thread, marker }];
+  });
+  const open = threads.filter(({ isResolved }) => !isResolved);
+  const keys = new Set(open.flatMap(({ marker }) => marker.key ?? []));
+  return [
+    ...open.map(({ marker }) => severities.find((one) => one === marker.severity) ?? "error"),
+    ...findings.filter(({ fingerprint }) => !keys.has(fingerprint)).map(({ severity }) => severity),
+  ];
+}

@@ -1,0 +1,201 @@
+/** Reviews that merge rules count, on the fake API, over several pushes. */
+import assert from "node:assert/strict";
+import { describe, it, test } from "node:test";
+import type { Outputs } from "../../src/entry/outputs.ts";
+import type { Finding } from "../../src/events/output-shapes.ts";
+import type { GithubRepository, RepositoryOptions } from "../rig/github-repository.ts";
+import { delivered, finding, head, shown, start, statuses, type Run } from "./rig.ts";
+
+const error: Finding = { ...finding("one", 2), severity: "error" };
+const warning = finding("two", 3);
+const asks: Outputs = { findings: { review: "request-changes" } };
+const approves: Outputs = { findings: { review: "request-changes", approve: true } };
+const pass = { verdict: "pass", reason: "All is well, @octocat." } as const;
+const next = { workflowRun: "78" };
+
+/** The reviews that count, and those that did. */
+const decisions = ({ reviews }: GithubRepository): string[] =>
+  reviews.map(({ state }) => state).filter((state) => state !== "COMMENTED");
+
+/** A person or an earlier run has closed all threads. */
+function closeAll({ conversation }: GithubRepository): void {
+  for (const thread of conversation.all) conversation.close(thread);
+}
+
+describe("findings.review: request-changes", () => {
+  const thresholds: readonly (readonly [string, Outputs, Finding, readonly string[]])[] = [
+    ["an error, without failOn", asks, error, ["CHANGES_REQUESTED"]],
+    ["a warning, without failOn", asks, warning, []],
+    [
+      "a warning, with failOn: warning",
+      { findings: { review: "request-changes", failOn: "warning" } },
+      warning,
+      ["CHANGES_REQUESTED"],
+    ],
+    ["an error, with review: comment", { findings: { review: "comment" } }, error, []],
+  ];
+  for (const [name, outputs, found, expected] of thresholds)
+    test(`for ${name}: ${expected.length === 0 ? "asks for nothing" : "asks for changes"}`, async (t) => {
+      const repository = await start(t);
+      await delivered(repository, { outputs, findings: [found] });
+      assert.deepEqual(decisions(repository), expected);
+    });
+
+  it("asks once while findings are open, and withdraws when they are closed", async (t) => {
+    const repository = await start(t);
+    await delivered(repository, { outputs: asks, findings: [error] });
+    const request = repository.reviews.find(({ state }) => state === "CHANGES_REQUESTED");
+    assert.match(
+      request?.body ?? "",
+      /Job `review` asks for changes: 1 finding is open, of severity error/,
+    );
+    assert.equal(request?.head, head);
+    await delivered(repository, { outputs: asks, findings: [error], origin: next });
+    assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
+    closeAll(repository);
+    const last = await delivered(repository, { outputs: asks, origin: { workflowRun: "80" } });
+    assert.ok(
+      shown(last).includes("request for changes of #7, withdrawn|done|"),
+      String(shown(last)),
+    );
+    assert.deepEqual(decisions(repository), ["DISMISSED"]);
+  });
+
+  it("withdraws nothing after a run that may have missed findings, and nothing of others", async (t) => {
+    const repository = await start(t);
+    await delivered(repository, { outputs: asks, findings: [error] });
+    repository.reviews.push(
+      { id: 1, body: "No.", author: "octocat", head, state: "CHANGES_REQUESTED" },
+      { id: 2, body: "No.", author: repository.me, head, state: "CHANGES_REQUESTED" },
+    );
+    const forged = repository.reviews.find(({ state }) => state === "CHANGES_REQUESTED");
+    repository.reviews.push({ ...forged!, id: 3, author: "octocat" });
+    closeAll(repository);
+    await delivered(repository, { outputs: asks, refused: ["line 0"], origin: next });
+    assert.equal(decisions(repository).filter((state) => state === "DISMISSED").length, 0);
+    await delivered(repository, { outputs: asks, origin: { workflowRun: "79" } });
+    assert.deepEqual(decisions(repository), [
+      "DISMISSED",
+      "CHANGES_REQUESTED",
+      "CHANGES_REQUESTED",
+      "CHANGES_REQUESTED",
+    ]);
+  });
+
+  it("is refused with the cause where GitHub refuses it, and the comments stay", async (t) => {
+    const message = "Can not request changes on your own pull request";
+    const repository = await start(t, {
+      breaks: ({ body }) =>
+        body["event"] === "REQUEST_CHANGES" ? { status: 422, answer: { message } } : undefined,
+    });
+    const deliveries = await delivered(repository, { outputs: asks, findings: [error] });
+    assert.deepEqual(statuses(deliveries).toSorted(), ["done", "refused"]);
+    assert.match(deliveries.at(-1)?.reason ?? "", /Can not request changes/);
+    assert.equal(repository.threads.length, 1);
+  });
+
+  for (const isDone of [false, true])
+    test(`asks once if GitHub answers 502 ${isDone ? "after" : "before"} it did`, async (t) => {
+      let isFirst = true;
+      const repository = await start(t, {
+        breaks({ body }) {
+          if (body["event"] !== "REQUEST_CHANGES" || !isFirst) return undefined;
+          isFirst = false;
+          return { status: 502, ...(isDone && { isDone }) };
+        },
+      });
+      await delivered(repository, { outputs: asks, findings: [error] });
+      assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
+    });
+});
+
+describe("findings.approve", () => {
+  const person = { user: { login: "octocat", type: "User" } };
+  const bot = { login: "copilot-swe-agent[bot]", type: "Bot" };
+  const commit = (author: object | null): object => ({ sha: head, author });
+  const marker = "<!-- agent-jobs:pull_request job=nightly entry=nightly.yml -->\n\nHello.";
+  const cases: readonly (readonly [
+    name: string,
+    run: Run,
+    options: Partial<RepositoryOptions>,
+    reason: string | undefined,
+  ])[] = [
+    ["a verdict that passes, and nothing open", { verdict: pass }, {}, undefined],
+    ["no verdict", {}, {}, "the verdict is not pass"],
+    [
+      "another verdict",
+      { verdict: { ...pass, verdict: "needs-work" } },
+      {},
+      "the verdict is not pass",
+    ],
+    ["an open notice", { verdict: pass, findings: [warning] }, {}, "findings are open"],
+    [
+      "a pull request of a bot",
+      { verdict: pass },
+      { pull: { user: bot } },
+      "its author is copilot-swe-agent[bot]",
+    ],
+    [
+      "a pull request that an agent has proposed with the token of a person",
+      { verdict: pass },
+      { pull: { ...person, body: marker } },
+      "an agent has proposed it",
+    ],
+    [
+      "a commit of a bot",
+      { verdict: pass },
+      { commits: [commit(null), commit(person.user), commit(bot)] },
+      "a commit is by copilot-swe-agent[bot]",
+    ],
+    ["no such option", { verdict: pass, outputs: asks }, {}, "nothing to decide"],
+  ];
+  for (const [name, run, options, reason] of cases)
+    test(`${name}: ${reason === undefined ? "approves" : "doesn't approve"}`, async (t) => {
+      const repository = await start(t, { pull: person, ...options });
+      const deliveries = await delivered(repository, { outputs: approves, ...run });
+      assert.deepEqual(decisions(repository), reason === undefined ? ["APPROVED"] : []);
+      if (reason !== undefined)
+        assert.ok(
+          deliveries.some((one) => one.reason === reason),
+          String(shown(deliveries)),
+        );
+    });
+
+  it("is of one commit, and is withdrawn when a run gives none", async (t) => {
+    const repository = await start(t, { pull: person });
+    await delivered(repository, { outputs: approves, verdict: pass });
+    await delivered(repository, { outputs: approves, verdict: pass, origin: next });
+    assert.deepEqual(decisions(repository), ["APPROVED"]);
+    assert.doesNotMatch(repository.reviews.at(-1)?.body ?? "", /[^`]@octocat/);
+    repository.head = "e".repeat(40);
+    const pushed = { head: repository.head, workflowRun: "79" };
+    await delivered(repository, { outputs: approves, verdict: pass, origin: pushed });
+    assert.deepEqual(
+      repository.reviews.filter(({ state }) => state === "APPROVED").map((one) => one.head),
+      [head, repository.head],
+    );
+    const later = { ...pushed, workflowRun: "80" };
+    await delivered(repository, { outputs: approves, findings: [error], origin: later });
+    assert.deepEqual(decisions(repository), ["DISMISSED", "DISMISSED", "CHANGES_REQUESTED"]);
+  });
+
+  it("doesn't override another job of the same user, and says which setting GitHub lacks", async (t) => {
+    const repository = await start(t, { pull: person });
+    const other = {
+      id: 5,
+      body: "",
+      author: repository.me,
+      head,
+      state: "CHANGES_REQUESTED",
+    } as const;
+    repository.reviews.push(other);
+    const deliveries = await delivered(repository, { outputs: approves, verdict: pass });
+    assert.match(
+      deliveries.at(-1)?.reason ?? "",
+      /another job of this token's user asks for changes/,
+    );
+    const strict = await start(t, { pull: person, mayProposePulls: false });
+    const [, refused] = await delivered(strict, { outputs: approves, verdict: pass });
+    assert.match(refused?.reason ?? "", /Allow GitHub Actions to create and approve/);
+  });
+});
