@@ -27,14 +27,9 @@ const bundles = {
     // ncc names the chunks by the paths of their modules, relative to the working directory.
     process.chdir(root);
     const main = await bundleByNcc("src/action/main.js");
-    const post = await bundleByNcc("src/action/post.js");
     const texts = licensesOf(await packagesInTexts());
     main.set("licenses.txt", `${main.get("licenses.txt")}\n\n${texts}`);
-    return new Map([
-      ...main,
-      ...mainsOfFamily(),
-      ...[...post].map(([name, text]) => [`post/${name}`, text]),
-    ]);
+    return new Map([...main, ...mainsOfFamily()]);
   },
   // The command line and the library share most of their code, so they share its files.
   cli: async () => {
@@ -63,7 +58,7 @@ for (const name of positionals.length === 0 ? ["action", "cli", "web"] : positio
   else publish(files, folder);
 }
 
-/** The main files of the actions: they share the bundle, and each says which action it starts. */
+/** The main files of the actions, and their post step: they share the bundle. */
 function mainsOfFamily() {
   const folder = join(compiled, "src/action/mains");
   return fs

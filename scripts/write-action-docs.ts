@@ -75,7 +75,7 @@ function actionYml(mode: Mode): string {
   const isMain = mode === "run";
   const { description, outputs } = family[mode];
   const dist = isMain ? "dist/action" : "../dist/action";
-  const post = mode === "deliver" ? "" : `  post: ${dist}/post/index.js\n`;
+  const post = mode === "deliver" ? "" : `  post: ${dist}/post.js\n`;
   return `# Written by \`npm run docs\` from src/action/family.ts, and the tables of inputs and outputs.
 name: ${isMain ? "agent-jobs" : JSON.stringify(`agent-jobs: ${mode}`)}
 description: ${JSON.stringify(description)}

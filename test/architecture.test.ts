@@ -27,11 +27,11 @@ const packages: Readonly<Record<string, string>> = {
   outputs: "sarif",
   rehearsal: "yaml",
   reports: "@opentelemetry fast-string-width fast-wrap-ansi",
-  github: "@actions/core @actions/github markdown-it",
+  github: "@actions/core @actions/github fflate markdown-it",
   run: "p-limit",
   evals: "p-limit",
   host: "@hono/node-server hono",
-  action: "@actions/core fflate",
+  action: "@actions/core",
   cli: "commander p-limit",
 };
 const order = Object.keys(packages);

@@ -47,7 +47,8 @@ import { callersOf, checkBounds } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
 import { rehearsalsOf, rehearseAll, type Rehearsals } from "./rehearsals.ts";
 import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
-import { isBelow, isInside } from "./workspace-paths.ts";
+import { Live, liveEnd, trustedOr } from "./live.ts";
+import { checkRehearsed, enter, isBelow } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
@@ -84,6 +85,7 @@ class Step {
   #rehearsal: string | undefined;
   #copies: string | undefined;
   #githubRun: GithubRun | undefined;
+  #live: Live | undefined;
   #saveUnfinished: (() => Promise<void>) | undefined;
   #endsAtOnce = false;
 
@@ -158,7 +160,9 @@ class Step {
       const isWritten = this.#setOutputs({ ...done.outputs, reason });
       return isWritten && reason === "" ? "passed" : "failed";
     }
-    const sources = await trustedSources(setting, paths, rehearsals?.deciding);
+    const sources = await trustedOr(setting, paths, this.#redactor.text, () =>
+      trustedSources(setting, paths, rehearsals?.deciding),
+    );
     this.#copies = sources.copies;
     if (rehearsals !== undefined && alone === undefined)
       return await this.#rehearse(rehearsals, setting, paths);
@@ -173,6 +177,10 @@ class Step {
     };
     const prepared = await prepareAttempt(setting, options, (text) => this.#warn(text));
     try {
+      const origin = await originOfRun(setting, prepared);
+      const redact = this.#redactor.text;
+      const live = await Live.begin(setting, prepared, origin, redact);
+      this.#live = live;
       for (const text of await checkBounds(setting, sources, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       await showTaken(setting, apiOf(setting).api);
@@ -206,13 +214,8 @@ class Step {
         () =>
           this.#writeOutputs({ journal, "journal-artifact": artifact, "output-dir": outputDir }),
       );
-      const reporters = [stepFiles.reporter, this.#githubRun];
-      const ready = {
-        ...options,
-        origin: await originOfRun(setting, prepared),
-        runtimePath,
-        reporters,
-      };
+      const reporters = [stepFiles.reporter, this.#githubRun, ...(live ? [live.reporter] : [])];
+      const ready = { ...options, origin, runtimePath, reporters };
       const { lastCall } = this.#cancellation;
       const onStarted = (save: () => Promise<void>): void => void (this.#saveUnfinished = save);
       const report = await executeRun(prepared, ready, { signal, lastCall, onStarted });
@@ -222,9 +225,13 @@ class Step {
       const foreign = stepFiles.problem();
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
-      const done = await handOn(setting, prepared, report, this.#redactor.text);
-      const { handedOn, deliveries } = done;
+      await live?.stop();
+      const isTrusted = foreign === undefined;
+      const faults = report.complete && isTrusted ? [] : failures;
       const run = this.#githubRun;
+      const checkId = live?.checkId;
+      const done = await handOn(setting, prepared, report, { redact, checkId, faults });
+      const { handedOn, deliveries } = done;
       const summarize = (): Promise<void> => this.#summarize(run.summary(deliveries));
       const refusal = await tellDeliveries(setting, deliveries, summarize);
       const outputs = { ...this.#githubRun.outputs(), ...handedOn };
@@ -235,9 +242,9 @@ class Step {
       const { judgement } = report;
       if (judgement.kind === "passed" && judgement.warning !== undefined)
         this.#warn(judgement.warning);
-      const isTrusted = foreign === undefined;
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
       const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
+      await live?.end(liveEnd(end.outputs));
       sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
       return ending;
     } finally {
@@ -282,7 +289,9 @@ class Step {
       error instanceof DiagnosticsError && !canceled
         ? error.diagnostics.map((diagnostic) => this.#shown(diagnostic))
         : [];
-    const written = this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
+    const outputs = outputsWithoutRun(result, reasons.join("\n"));
+    const written = this.#setOutputs(outputs);
+    await this.#live?.end(liveEnd(outputs));
     if (this.#inputs?.summary !== "off") {
       await this.#summarize(summaryWithoutRun(result, reasons, problems));
     }
@@ -368,24 +377,6 @@ class Step {
   #warn(text: string): void {
     this.#core.warning(annotationText(this.#redactor.text(text)), { title: "agent-jobs" });
   }
-}
-
-function enter(workspace: string): void {
-  try {
-    process.chdir(workspace);
-  } catch {
-    throw new Stop("failure", [
-      `The workspace ${workspace} doesn't exist. Run actions/checkout before this step.`,
-    ]);
-  }
-}
-
-/** A rehearsal may name the folder itself. */
-async function checkRehearsed(folder: string, workspace: string): Promise<void> {
-  if (await isInside(workspace, folder)) return;
-  throw new Stop("failure", [
-    `The working directory of the rehearsal, ${folder}, is not in the workspace.`,
-  ]);
 }
 
 function reasonsOf(error: unknown): readonly string[] {

@@ -6,10 +6,12 @@ import type { RunView } from "../events/view.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { originOf } from "../github/origin.ts";
+import type { GithubApi } from "../github/github-api.ts";
 import { createGithubPort } from "../github/github-port.ts";
 import { asksForDelivery, deliver } from "../github/deliver.ts";
-import { skipped, type Delivery } from "../github/delivery.ts";
+import { skipped, type Delivery, type DeliveryOptions } from "../github/delivery.ts";
 import { offlinePort } from "../github/github-port.ts";
+import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { annotate, reasonAnnotations } from "../github/annotations.ts";
 import { deliveryLine, refusedOf } from "../github/deliveries.ts";
@@ -18,7 +20,7 @@ import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import { deliveriesText, outputsOf as outputsOfRun } from "../github/step-outputs.ts";
 import { sayLine, type Outputs } from "./github.ts";
-import { legOf } from "./leg.ts";
+import { legNameOf, legOf } from "./leg.ts";
 import { outputsOfPlan } from "./journals.ts";
 import { apiOf, centralFiles, deliveryApiOf, type Setting } from "./preparation.ts";
 import type { Paths } from "./step-paths.ts";
@@ -29,10 +31,22 @@ export async function originOfRun(
   setting: Setting,
   { entry, jobName }: PreparedRun,
 ): Promise<Origin | undefined> {
-  const { inputs, environment } = setting;
-  const asks = inputs.mode !== "rehearse" && asksForDelivery(outputsOf(entry, jobName) ?? {});
-  const origin = await originOf(environment, asks ? apiOf(setting).api : undefined);
-  return origin && { ...origin, leg: legOf(environment, inputs) };
+  const asks = setting.inputs.mode !== "rehearse";
+  const publishes = asksForDelivery(outputsOf(entry, jobName) ?? {});
+  return originOfStep(setting, asks && publishes ? apiOf(setting).api : undefined);
+}
+
+export async function originOfStep(
+  { environment, inputs }: Setting,
+  api?: GithubApi,
+): Promise<Origin | undefined> {
+  const origin = await originOf(environment, api);
+  const legName = legNameOf(inputs);
+  return origin && { ...origin, leg: legOf(environment, inputs), ...defined({ legName }) };
+}
+
+interface Handing extends Pick<DeliveryOptions, "checkId" | "faults"> {
+  readonly redact: (text: string) => string;
 }
 
 /** Publishes a run. A part of a job never gets as far as GitHub, nor does their merge: another job delivers it. */
@@ -40,7 +54,7 @@ export async function handOn(
   setting: Setting,
   prepared: PreparedRun,
   report: RunReport,
-  redact: (text: string) => string,
+  handing: Handing,
 ): Promise<{ readonly handedOn: Partial<Outputs>; readonly deliveries: readonly Delivery[] }> {
   const { journal } = prepared.recordPaths;
   const { mode, shard } = setting.inputs;
@@ -52,7 +66,7 @@ export async function handOn(
     return { handedOn: { ...outputs, ...more }, deliveries: [] };
   }
   if (mode === "merge" || shard !== undefined) return { handedOn: outputs, deliveries: [] };
-  const deliveries = await deliveriesOf(setting, prepared, report.view, redact);
+  const deliveries = await deliveriesOf(setting, prepared, report.view, handing);
   return { handedOn: { ...outputs, deliveries: deliveriesText(deliveries) }, deliveries };
 }
 
@@ -60,7 +74,7 @@ async function deliveriesOf(
   setting: Setting,
   { entry: loaded, jobName: job, entryFile }: PreparedRun,
   view: RunView,
-  redact: (text: string) => string,
+  { redact, checkId, faults }: Handing,
 ): Promise<readonly Delivery[]> {
   const outputs = outputsOf(loaded, job) ?? {};
   const origin = view.plan?.origin;
@@ -74,7 +88,7 @@ async function deliveriesOf(
   const port = rehearses
     ? offlinePort(origin)
     : createGithubPort(deliveryApiOf(setting), origin.repository, redact);
-  return deliver(about, port, { staged, clock: systemClock });
+  return deliver(about, port, { staged, checkId, faults, clock: systemClock });
 }
 
 export async function deliverFromJournal(

@@ -38,7 +38,7 @@ const runInputs = {
   },
   onCommand: {
     kind: word,
-    help: "On `issue_comment`: runs only for a new comment whose first word is this command, such as `/review`, by a user who may start an agent. The rest of its line is `$user-input`, unless that is empty. The comment gets 👀, which needs `issues: write` or `pull-requests: write`. Any other comment is skipped. Other events run as always.",
+    help: "On `issue_comment`: runs only for this command, such as `/review`. The rest of its line, if there is one, is `$user-input`. The comment gets 👀, which needs `issues: write` or `pull-requests: write`.",
   },
   leg: {
     kind: text,

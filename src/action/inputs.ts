@@ -1,10 +1,12 @@
 /** The inputs of the actions. This is the only file of the room that reads the environment. */
+import { tmpdir } from "node:os";
 import { named, type Named } from "../run/option-assignments.ts";
 import type { Flag, Kind, Repeated } from "../run/option-kinds.ts";
 import { optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
+import { isText } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
 import { inputName, inputsOf, inputTable, variables, type Mode, type Rows } from "./input-table.ts";
@@ -147,11 +149,20 @@ function readInput(
 function settled(mode: Mode, raw: RawInputs, environment: Environment, problems: string[]) {
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey, entry, prompt, promptFile } = raw;
   const { providerType: type, providerWireApi: wireApi, inputs: given, ...others } = raw;
-  const ownKey = present(environment[inputVariable("provider-api-key")]);
+  const own = (name: string): string | undefined => present(environment[inputVariable(name)]);
+  // A key of the environment may be there for other steps.
+  const hasServer = baseUrl !== undefined;
   const { provider, problems: wrong } = readProvider(
-    // A key of the environment may be there for other steps.
-    { baseUrl, apiKey: baseUrl === undefined ? ownKey : apiKey, type, wireApi },
+    {
+      baseUrl,
+      apiKey: hasServer ? apiKey : own("provider-api-key"),
+      tokenCommand: hasServer ? raw.providerTokenCommand : own("provider-token-command"),
+      type,
+      wireApi,
+    },
     asInput,
+    // A relative path in the command names no file of the checkout.
+    { folder: environment["RUNNER_TEMP"] || tmpdir(), environment },
   );
   const central = entry === undefined ? undefined : parseCentral(entry);
   problems.push(...wrong);
@@ -202,7 +213,9 @@ export function modelAccess(
 ): string {
   if (mode === "rehearse") return "played by the rehearsal, without a token";
   if (provider !== undefined) {
-    const key = provider.apiKey === undefined ? "without a key" : "with `provider-api-key`";
+    const { apiKey } = provider;
+    const input = asInput(`provider-${isText(apiKey) ? "api-key" : "token-command"}`);
+    const key = apiKey === undefined ? "without a key" : `with ${input}`;
     const where = new URL(provider.baseUrl).origin;
     return `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`;
   }

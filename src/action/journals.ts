@@ -2,10 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { unzipSync } from "fflate";
-import { defined, isList } from "../text/guards.ts";
-import type { GithubApi } from "../github/github-api.ts";
-import { at } from "../github/webhook-event.ts";
+import { defined } from "../text/guards.ts";
+import { artifactsOf, journalsInArtifact } from "../github/artifacts.ts";
 import { GithubFailure } from "../github/github-api.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RunReport } from "../run/execute.ts";
@@ -48,8 +46,6 @@ export async function outputsOfPlan(
   };
 }
 
-const MAX_BYTES = 500_000_000;
-const MAX_ZIP_BYTES = 50_000_000;
 const MAX_ATTEMPTS = 10;
 
 export function journalArtifact(
@@ -117,10 +113,13 @@ async function earlierJournal(
     for (let earlier = attempt - 1; earlier >= oldest; earlier -= 1) {
       const name = journalArtifact(environment, inputs, String(earlier));
       if (name === undefined) break;
-      const bytes = await artifact(api, environment["GITHUB_RUN_ID"] ?? "", name);
-      if (bytes === undefined) continue;
+      const [found] = await artifactsOf(api, environment["GITHUB_RUN_ID"] ?? "", name);
+      if (found === undefined) continue;
+      const [journal, ...others] = await journalsInArtifact(api, found);
+      if (journal === undefined || others.length > 0)
+        throw new Error("the artifact must have one file whose name ends with .jsonl");
       const path = join(temporaryFolder(environment), `${name}-${randomUUID()}.jsonl`);
-      await writeFile(path, journalInZip(bytes), { flag: "wx", mode: 0o600 });
+      await writeFile(path, journal, { flag: "wx", mode: 0o600 });
       say(`Resume: continuing from the journal of attempt ${earlier} (${name}).`);
       return path;
     }
@@ -135,42 +134,4 @@ async function earlierJournal(
     );
   }
   return undefined;
-}
-
-async function artifact(
-  api: GithubApi,
-  runId: string,
-  name: string,
-): Promise<Uint8Array | undefined> {
-  const found = await api.get("GET /repos/{owner}/{repo}/actions/runs/{run_id}/artifacts", {
-    run_id: runId,
-    name,
-    per_page: "10",
-  });
-  const list = at(found, "artifacts");
-  const usable = (isList(list) ? list : []).find(
-    (one) => at(one, "name") === name && at(one, "expired") !== true,
-  );
-  if (usable === undefined) return undefined;
-  const size = Number(at(usable, "size_in_bytes"));
-  if (size > MAX_ZIP_BYTES)
-    throw new Error(`the artifact has ${size} bytes (at most ${MAX_ZIP_BYTES} are read)`);
-  const id = String(at(usable, "id"));
-  const data = await api.get(
-    "GET /repos/{owner}/{repo}/actions/artifacts/{artifact_id}/{archive_format}",
-    { artifact_id: id, archive_format: "zip" },
-  );
-  if (!(data instanceof ArrayBuffer)) throw new Error("GitHub's response is not a file");
-  return new Uint8Array(data);
-}
-
-function journalInZip(zip: Uint8Array): Uint8Array {
-  const files = unzipSync(zip, {
-    filter: ({ name, originalSize }) =>
-      !name.endsWith("/") && name.endsWith(".jsonl") && originalSize <= MAX_BYTES,
-  });
-  const [journal, ...others] = Object.values(files);
-  if (journal === undefined || others.length > 0)
-    throw new Error("the artifact must have one file whose name ends with .jsonl");
-  return journal;
 }

@@ -3,6 +3,7 @@
  * comments. It is the same in every attempt of a workflow run, and in later runs with the same configuration.
  */
 import { createHash } from "node:crypto";
+import { oneLine } from "../text/harmless-text.ts";
 import { isRecord } from "../text/guards.ts";
 import type { Environment, Inputs } from "./inputs.ts";
 
@@ -26,6 +27,16 @@ export function legOf(environment: Environment, inputs: Inputs): string {
   // The base commit differs between runs. The key must not, or later runs don't find the comment.
   const base = inputs.base?.replaceAll(/\b[0-9a-f]{40,64}\b/g, "");
   return digestOf([isPart ? [] : place, telling.map((name) => inputs[name]), base, server]);
+}
+
+const MAX_NAME = 100;
+
+/** What people call a leg: the values of its matrix, like the names of jobs on GitHub. Undefined outside of a matrix. */
+export function legNameOf({ leg = "null" }: Pick<Inputs, "leg">): string | undefined {
+  const values = Object.values(matrixIn(leg) ?? { leg }).map((value) =>
+    typeof value === "string" ? value : JSON.stringify(value),
+  );
+  return values.length === 0 ? undefined : oneLine(values.join(", "), MAX_NAME);
 }
 
 /** Reads `toJSON(matrix)`, which is `null` outside of a matrix. Undefined: the user has named the leg. */

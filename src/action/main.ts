@@ -33,6 +33,12 @@ export async function start(mode: Mode): Promise<void> {
   setTimeout(() => process.exit(), 1_000).unref();
 }
 
+/** The post step. */
+export async function finish(): Promise<void> {
+  const { endStep } = await import("./post.ts");
+  await endStep();
+}
+
 function reportCancellation(reason: string): void {
   const environment = processEnvironment();
   const write = (name: string, text: string): void => {

@@ -27,6 +27,7 @@ import { legOf } from "./leg.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "../github/trust.ts";
+import { withKeysTold } from "../run/options-provider.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 
 export interface Setting {
@@ -116,11 +117,12 @@ export async function trustedSources(
       sayLine(core, `Event: trusted, ${decision.reason}.`);
       break;
     case "skipped":
-      throw new Stop("skipped", [decision.reason]);
+      throw new Stop("skipped", [decision.reason], true);
     case "refused": {
       // Anybody may write a command, and a failed run would be visible for everybody.
       const isVain = setting.command !== undefined && decision.onlyStrangers === true;
-      throw new Stop(isVain || decision.unattended ? "skipped" : "failure", [decision.reason]);
+      const result = isVain || decision.unattended ? "skipped" : "failure";
+      throw new Stop(result, [decision.reason], true);
     }
     case "limited":
       sayLine(core, "Event: not trusted. The job runs only if it can do no harm.");
@@ -352,7 +354,7 @@ export function runOptions(
     leg,
     isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
-    provider,
+    ...withKeysTold({ provider }, (key) => setting.core.setSecret(key)),
     honorExpectations: alone !== undefined,
     gitHubToken: provider === undefined ? gitHubToken : undefined,
   };

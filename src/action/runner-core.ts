@@ -2,6 +2,7 @@ import * as core from "@actions/core";
 import type { GithubCore } from "./github.ts";
 
 export const MARK_STATE = "run";
+export const LIVE_STATE = "live";
 
 /** An older step may have left something else. */
 export function isMark(value: string): boolean {

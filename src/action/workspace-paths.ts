@@ -1,6 +1,7 @@
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { leaves } from "../platform/search-path.ts";
+import { Stop } from "./stop.ts";
 
 export type CheckedPath =
   | {
@@ -84,4 +85,22 @@ async function realTarget(path: string): Promise<string | undefined> {
   if (parent === path) return path;
   const real = await realTarget(parent);
   return real === undefined ? undefined : join(real, relative(parent, path));
+}
+
+export function enter(workspace: string): void {
+  try {
+    process.chdir(workspace);
+  } catch {
+    throw new Stop("failure", [
+      `The workspace ${workspace} doesn't exist. Run actions/checkout before this step.`,
+    ]);
+  }
+}
+
+/** A rehearsal may name the folder itself. */
+export async function checkRehearsed(folder: string, workspace: string): Promise<void> {
+  if (await isInside(workspace, folder)) return;
+  throw new Stop("failure", [
+    `The working directory of the rehearsal, ${folder}, is not in the workspace.`,
+  ]);
 }

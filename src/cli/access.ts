@@ -2,7 +2,12 @@ import { asFlag, limitsOf, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, readProvider, type ModelAccess } from "../run/options-provider.ts";
 import type { OptionsOf } from "./options.ts";
 
-type Server = "providerBaseUrl" | "providerType" | "providerWireApi" | "providerApiKey";
+type Server =
+  | "providerBaseUrl"
+  | "providerType"
+  | "providerWireApi"
+  | "providerApiKey"
+  | "providerTokenCommand";
 type Read = Server | "runtimePath" | "maxParallel" | "timeoutMinutes";
 
 /** The rest is left as it is. Throws a `UsageError`. */
@@ -14,6 +19,7 @@ export function readAccess<Options extends Pick<OptionsOf<"run">, Read | "rehear
     providerType: type,
     providerWireApi: wireApi,
     providerApiKey,
+    providerTokenCommand,
     maxParallel,
     timeoutMinutes,
     runtimePath,
@@ -21,15 +27,19 @@ export function readAccess<Options extends Pick<OptionsOf<"run">, Read | "rehear
   } = given;
   if (rest.inPlace === true && rest.rehearse === undefined)
     throw new UsageError("--in-place requires --rehearse. Other runs always work in the folder.");
-  // A key alone is fine: it may come from the environment, for the runs that name a server.
+  // A key alone is fine, and a command for it: they may come from the environment, for the runs that name a server.
   const apiKey = baseUrl === undefined ? undefined : providerApiKey;
-  const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, (option) =>
-    option === "provider-api-key"
-      ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
-      : asFlag(option),
+  const tokenCommand = baseUrl === undefined ? undefined : providerTokenCommand;
+  const environment = process.env;
+  const { provider, problems } = readProvider(
+    { baseUrl, type, wireApi, apiKey, tokenCommand },
+    (option) =>
+      option === "provider-api-key"
+        ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
+        : asFlag(option),
+    { folder: process.cwd(), environment },
   );
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  const environment = process.env;
   return {
     ...rest,
     environment,

@@ -67,6 +67,11 @@ const forPrograms = { format, json: row("--json", "The same as `--format json`."
 const access = optionsOn("access");
 const { prompt, promptFile, outputs, ...ofRun } = optionsOn("run");
 const run = { ...ofRun, format: { ...format, help: json, group: "Output" } };
+/** The options of a run that its help shows. `--help-all` shows all. */
+const common: readonly string[] = (
+  "prompt promptFile outputs userInput userInputFile inputs workingDirectory base uncommitted env resume " +
+  "models providerBaseUrl providerApiKey permissions timeoutMinutes rehearse record outputDir journal verbose format"
+).split(" ");
 const { checkModels, env, inPlace, runtimePath, sandbox, verbose, workingDirectory } = optionTable;
 
 const tool = {
@@ -148,6 +153,22 @@ export const options = {
       row("-o, --output <file>", "The file to write (`-` for stdout).", text),
       "report.html",
     ),
+  },
+  history: {
+    workflow: row(
+      "--workflow <file>",
+      "Reads the journals that the latest runs of this GitHub workflow left as artifacts.",
+      text,
+    ),
+    repository: row("--repository <owner/name>", "With `--workflow`: its repository.", text, {
+      env: "GITHUB_REPOSITORY",
+    }),
+    runs: row("--runs <n>", "With `--workflow`: how many runs, at most 100.", count, {
+      without: { cli: "30" },
+    }),
+    compare: row("--compare <a..b>", "Compares two runs, by the beginning of their ids.", text),
+    html: row("--html <file>", "Also writes the runs as an HTML report.", text),
+    ...forPrograms,
   },
   rehearse: {
     test: row(
@@ -292,7 +313,10 @@ type Given<Rows> = {
 
 export type OptionsOf<Name extends keyof typeof options> = Given<(typeof options)[Name]>;
 
+const runs: ReadonlySet<unknown> = new Set<unknown>([options.run, options.plan, options.merge]);
+
 export function addOptions(command: Command, rows: Readonly<Record<string, Row>>): Command {
+  const isOfRun = runs.has(rows);
   for (const [field, described] of Object.entries(rows)) {
     const { kind, env: variable, mayBeEmpty, conflicts, implies, group } = described;
     const help = helpOf(described).replaceAll("`", "");
@@ -307,10 +331,18 @@ export function addOptions(command: Command, rows: Readonly<Record<string, Row>>
     if (conflicts !== undefined) option.conflicts(conflicts);
     if (implies !== undefined) option.implies({ ...implies });
     if (group !== undefined) option.helpGroup(`${group}:`);
+    option.hidden = isOfRun && Object.hasOwn(options.run, field) && !common.includes(field);
     option.attributeName = () => field;
     command.addOption(option);
   }
-  return command;
+  return isOfRun ? addHelpOfAll(command) : command;
+}
+
+function addHelpOfAll(command: Command): Command {
+  return command.option("--help-all", "display help with all options").on("option:help-all", () => {
+    for (const option of command.options) option.hidden = false;
+    command.help();
+  });
 }
 
 /** In Markdown. */

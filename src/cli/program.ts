@@ -79,6 +79,14 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .argument("[entry]", ENTRY_OR_WORKFLOW)
     .argument("[job]", JOB)
     .description("run a job of an entry, a workflow, or a prompt")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  agent-jobs run review --base main --uncommitted
+  agent-jobs run entries/hello.yml --user-input you --rehearse entries/hello.rehearsal.yml
+  agent-jobs run --prompt 'Review this change: $change-files' --model gpt-5-mini`,
+    )
     .action(async (entry: string | undefined, job: string | undefined, given: OptionsOf<"run">) =>
       end(await (await import("./run.ts")).run(entry, job, given, io)),
     );
@@ -155,6 +163,15 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await (await import("./report.ts")).report(journals, given, io)),
     );
 
+  command("history")
+    .argument("[journal...]", "journals, and folders of journals (*.jsonl)")
+    .description(
+      "show what earlier runs cost and took, which tasks are flaky, what became of findings",
+    )
+    .action(async (journals: string[], given: OptionsOf<"history">) =>
+      end(await (await import("./history.ts")).history(journals, given, io)),
+    );
+
   command("rehearse")
     .argument(
       "[rehearsal...]",
@@ -192,6 +209,15 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       new Argument("[kind]", "which one").choices(["entry", "rehearsal", "eval"]).default("entry"),
     )
     .action(async (kind: string) => end((await import("./schema.ts")).schema(kind, io)));
+
+  program
+    .command("completion")
+    .description("print a script that completes commands, options and names of entries in a shell")
+    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
+    .action(async (shell: string) => {
+      output.print((await import("./completion.ts")).completion(program, shell));
+      end(exitCode.success);
+    });
 
   const tool = program.command("tool").description("build or call a tool of an entry");
   addOptions(tool.command("build"), options.build)

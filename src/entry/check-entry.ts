@@ -142,8 +142,10 @@ class EntryChecker {
     }
   }
 
-  /** A finding that is dropped can't fail the step. */
-  #checkSeverities({ findings }: Salvaged<Outputs> = {}, path: Path): void {
+  /** A finding that is dropped can't fail the step, and a comment that there is none of shows no progress. */
+  #checkOutputs({ findings, report }: Salvaged<Outputs> = {}, path: Path): void {
+    if (report?.progress === true && report.comment === undefined)
+      this.#problems.add([...path, "outputs", "report", "progress"], "Needs `comment: sticky`.");
     const { minSeverity, failOn } = findings ?? {};
     if (minSeverity === undefined || failOn === undefined || failOn === "never") return;
     if (severities.indexOf(minSeverity) <= severities.indexOf(failOn)) return;
@@ -153,9 +155,9 @@ class EntryChecker {
 
   /** After the places, which say what a job needs. */
   checkJobs(): void {
-    this.#checkSeverities(this.#entry.outputs, []);
+    this.#checkOutputs(this.#entry.outputs, []);
     for (const [name, job] of Object.entries(this.#entry.jobs ?? {})) {
-      this.#checkSeverities(job?.outputs, ["jobs", name]);
+      this.#checkOutputs(job?.outputs, ["jobs", name]);
       const path = ["jobs", name, "requireUserInput"];
       const need = this.#needs.get(name);
       if (job?.requireUserInput === false && need !== undefined)

@@ -187,7 +187,8 @@ const check = {
       "name",
     ]),
   ],
-  description: "A check run on the commit, which merge rules can require.",
+  description:
+    "A check run on the commit, which merge rules can require. Of a job in parts, the merge makes it.",
 } as const;
 
 export const outputsSchema = object({ report, findings, verdict, check, proposals }, [], {

@@ -19,6 +19,8 @@ import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 const mostFindings = 100;
 /** In a thread, the latest ones. */
 const mostReplies = 10;
+/** Whoever comments costs a request. */
+const mostAuthors = 50;
 const longestText = 2_000;
 /** Characters of all texts together. */
 const longestConversation = 60_000;
@@ -55,6 +57,9 @@ async function conversationOf(
   for (const thread of (await threadsOf(graphql, number)).toReversed()) {
     const marker = ours(thread.first, "finding");
     if (marker?.key === undefined) continue;
+    // Of several with the same, an open one counts, or else the newest.
+    const other = threads.get(marker.key)?.thread;
+    if (other?.isResolved === false && thread.isResolved) continue;
     threads.set(marker.key, { thread, key: marker.key, marker });
     if (marker.head !== undefined) heads.add(marker.head);
     if (thread.first.isOurs) lastReviewedHead = marker.reviewed ?? lastReviewedHead;
@@ -78,7 +83,9 @@ async function conversationOf(
   const left = all.length - chosen.length;
   const notes = [
     left === 0 ? "" : `${plural(left, "earlier finding")} of ${all.length} are not listed.`,
-    reading.isCut ? "Long texts are shortened, and of long threads only the end is listed." : "",
+    reading.isCut
+      ? "Long texts are shortened, and of long conversations only a part is listed."
+      : "",
   ].filter((note) => note !== "");
   return {
     findings,
@@ -102,6 +109,7 @@ interface OwnThread {
 class Reading {
   readonly #facts: ThreadFacts;
   readonly #ours: Ours;
+  readonly #authors = new Set<string>();
   #room = longestConversation;
   isCut = false;
 
@@ -143,7 +151,7 @@ class Reading {
     for (const reply of replies) {
       const { author, isBot, isOurs } = reply;
       const isPerson = author !== undefined && !isBot && !isOurs;
-      if (isOwn(reply) || (isPerson && (await this.#facts.canWrite(author)))) found.push(reply);
+      if (isOwn(reply) || (isPerson && (await this.#canWrite(author)))) found.push(reply);
     }
     if (found.length > mostReplies) this.isCut = true;
     return found.slice(-mostReplies).map((reply) => ({
@@ -152,6 +160,15 @@ class Reading {
         ? { text: this.#fitting(contentOf(reply.body)), own: true }
         : { text: this.#fitting(reply.body) }),
     }));
+  }
+
+  async #canWrite(author: string): Promise<boolean> {
+    if (!this.#authors.has(author) && this.#authors.size >= mostAuthors) {
+      this.isCut = true;
+      return false;
+    }
+    this.#authors.add(author);
+    return this.#facts.canWrite(author);
   }
 
   #fitting(text: string): string {

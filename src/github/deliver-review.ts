@@ -61,24 +61,20 @@ export async function deliverReview(
   }
   for (const reply of collected.replies)
     others.push(await answered(delivering, threads.get(reply.key), reply, number));
-  const closed = new Set<string>();
-  const done = (delivery: Delivery, key: string): void => {
-    if (delivery.status === "done" || delivery.status === "staged") closed.add(key);
-    others.push(delivery);
-  };
+  const closing: Closing = { number, closed: new Set(), isForbidden: false };
   const handled = new Set(standings.map(({ finding }) => finding.fingerprint));
   for (const resolved of collected.resolved) {
     if (handled.has(resolved.key)) continue;
     handled.add(resolved.key);
-    done(await close(delivering, threads.get(resolved.key), resolved, number), resolved.key);
+    others.push(await close(delivering, threads.get(resolved.key), resolved, closing));
   }
   for (const thread of threads.values()) {
     // A finding that was left out of the list may be the one of this thread.
     if (handled.has(thread.key) || collected.omitted > 0) continue;
-    const delivery = await closeIfGone(delivering, thread, number);
-    if (delivery !== undefined) done(delivery, thread.key);
+    const delivery = await closeIfGone(delivering, thread, closing);
+    if (delivery !== undefined) others.push(delivery);
   }
-  const counts = countsOf(state, delivering.about.origin.head, closed);
+  const counts = countsOf(state, delivering.about.origin.head, closing.closed);
   const elsewhere = standings.flatMap(({ kind, finding }) => {
     if (kind === "listed") placeless.add(finding.fingerprint);
     return kind === "listed" || (kind === "new" && !posted.has(finding.fingerprint))
@@ -244,15 +240,24 @@ async function answered(
   );
 }
 
+interface Closing {
+  readonly number: number;
+  /** The keys of the findings whose threads are closed. */
+  readonly closed: Set<string>;
+  /** The token may not close threads. One refusal says so. */
+  isForbidden: boolean;
+}
+
 /** The reason is noted in the comment first: it holds even if the token may not close the thread. */
 async function close(
   delivering: Delivering,
   thread: OwnThread | undefined,
   { key, reason }: ResolvedFinding,
-  number: number,
+  closing: Closing,
 ): Promise<Delivery> {
+  const { number } = closing;
   if (thread === undefined) return notOurs(key, number, "closing");
-  const { about, github } = delivering;
+  const { about, github, options } = delivering;
   const what = `${named(thread)} of #${number}, closed`;
   const { first, nodeId, isResolved, replies } = thread;
   if (isResolved) return skipped(what, "its thread is closed already");
@@ -260,10 +265,17 @@ async function close(
     return skipped(what, "somebody has written in its thread, who may close it");
   const body = closedBody(first.body, reason, about);
   const writing = { what, needs: needsToClose, preview: body };
+  if (options.staged) closing.closed.add(key);
   return attempt(delivering, writing, () =>
     write(delivering, writing, async () => {
       await github.updateReviewComment(first.id, body);
-      return github.resolveThread(nodeId);
+      if (closing.isForbidden) return { reason: "its comment says so, and its thread stays open" };
+      await github.resolveThread(nodeId).catch((error: unknown) => {
+        if (error instanceof GithubFailure && error.status === 403) closing.isForbidden = true;
+        throw error;
+      });
+      closing.closed.add(key);
+      return {};
     }),
   );
 }
@@ -272,17 +284,20 @@ async function close(
 async function closeIfGone(
   delivering: Delivering,
   thread: OwnThread,
-  number: number,
+  closing: Closing,
 ): Promise<Delivery | undefined> {
   const { isResolved, isOutdated, replies, path, key, marker } = thread;
   const { text } = marker;
   if (isResolved || !isOutdated || text === undefined || replies.some(isPerson)) return undefined;
   const { about, github } = delivering;
-  const writing = { what: `${named(thread)} of #${number}, closed`, needs: "`contents: read`" };
+  const writing = {
+    what: `${named(thread)} of #${closing.number}, closed`,
+    needs: "`contents: read`",
+  };
   const isGone = await attempt(delivering, writing, () =>
     github.facts(about.origin.head).isGone(path, text),
   );
   if (typeof isGone !== "boolean") return isGone;
   if (!isGone) return undefined;
-  return close(delivering, thread, { key, reason: "its line is gone." }, number);
+  return close(delivering, thread, { key, reason: "its line is gone." }, closing);
 }

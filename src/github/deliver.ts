@@ -64,8 +64,10 @@ export async function deliver(
   const deliveries = writesOnSubject(outputs)
     ? [...(await deliverOutputs(delivering, collected, outcome))]
     : [];
+  // A canceled step has no time: it completes the check run that it has begun at once.
+  const isEnded = outcome.kind === "canceled" && options.checkId !== undefined;
   // When it is completed, a merge that waits for it may go on.
-  if (outputs.check !== undefined) {
+  if (outputs.check !== undefined && !isEnded) {
     const report = reportComment(reportContent(delivering, collected, outcome));
     deliveries.push(await deliverCheck(delivering, collected, outcome, report));
   }

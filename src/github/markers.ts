@@ -35,6 +35,8 @@ export interface Marker {
   readonly head?: string;
   /** The last head that a run has reviewed without leaving anything out. */
   readonly reviewed?: string;
+  /** Of a report: the run and attempt that is running, or `ended` if the one that was shown has left no report. */
+  readonly status?: string;
   /** Of a report: the number of such heads. */
   readonly round?: string;
   /** Of a finding: the head at which we closed its thread. */
@@ -56,6 +58,7 @@ const fields = [
   "key",
   "head",
   "reviewed",
+  "status",
   "round",
   "closed",
   "rule",

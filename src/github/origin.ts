@@ -3,7 +3,7 @@ import { isList, isRecord } from "../text/guards.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { GithubApi } from "./github-api.ts";
-import { at, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
+import { at, numberAt, payloadOf, sameRepository, sha, textAt } from "./webhook-event.ts";
 
 /** Returns undefined outside of GitHub Actions. `api` is asked for a head that the event doesn't name. */
 export async function originOf(
@@ -45,7 +45,8 @@ async function subjectOf(
   const run = at(payload, "workflow_run");
   const isOfPull = textAt(run, "event")?.startsWith("pull_request") === true;
   const head = isOfPull ? sha(at(run, "head_sha")) : undefined;
-  return ofPullRequest(api && (await pullRequestOf(api.get, { number, head })));
+  const from = at(run, "head_repository");
+  return ofPullRequest(api && (await pullRequestOf(api.get, { number, head, from })));
 }
 
 function ofPullRequest(pull: unknown): Subject {
@@ -54,10 +55,17 @@ function ofPullRequest(pull: unknown): Subject {
   return number === undefined || head === undefined ? {} : { number, isPullRequest: true, head };
 }
 
+interface Named {
+  readonly number?: number | undefined;
+  readonly head?: string | undefined;
+  /** The repository of the head: a stranger can open a pull request with the head of somebody else's. */
+  readonly from?: unknown;
+}
+
 /** The pull request of which an event tells only the number or the head. Undefined: there is none. */
 export async function pullRequestOf(
   get: GithubApi["get"],
-  { number, head }: { readonly number?: number | undefined; readonly head?: string | undefined },
+  { number, head, from }: Named,
 ): Promise<unknown> {
   if (number !== undefined)
     return get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number: number });
@@ -65,5 +73,9 @@ export async function pullRequestOf(
   const pulls = await get("GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", {
     commit_sha: head,
   });
-  return isList(pulls) ? pulls.find((pull) => at(pull, "head", "sha") === head) : undefined;
+  return (isList(pulls) ? pulls : []).find(
+    (pull) =>
+      at(pull, "head", "sha") === head &&
+      (from === undefined || sameRepository(at(pull, "head", "repo"), from)),
+  );
 }

@@ -10,6 +10,7 @@ import { bodyOf, markerLine, runLink, safeText } from "./comments.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import type { OwnDecision } from "./decision-port.ts";
 import { codeText } from "./markdown.ts";
+import { ownThreads, type OwnThread } from "./review-state.ts";
 
 const needs = "`pull-requests: write`";
 const MAX_NAME = 100;
@@ -92,18 +93,21 @@ export async function deliverDecision(
   return [made, ...withdrawn];
 }
 
-/** The severities of all findings that nobody has closed: those of earlier runs in threads, and what this run reports. */
+/** The severities of all findings that nobody who may has closed: those in threads, and what this run reports. */
 async function openFindings(
-  { github, ours }: Delivering,
+  delivering: Delivering,
   { findings }: CollectedOutputs,
   number: number,
 ): Promise<readonly Severity[]> {
-  const threads = (await github.threads(number)).flatMap((thread) => {
-    const marker = thread.first.isOurs ? ours(thread.first.body, "finding") : undefined;
-    return marker === undefined ? [] : [{ ...thread, marker }];
-  });
-  const open = threads.filter(({ isResolved }) => !isResolved);
-  const keys = new Set(open.flatMap(({ marker }) => marker.key ?? []));
+  const facts = delivering.github.facts(delivering.about.origin.head);
+  const open: OwnThread[] = [];
+  for (const thread of (await ownThreads(delivering, number)).values()) {
+    const { isResolved, resolvedBy } = thread;
+    const isOurs = resolvedBy === undefined || resolvedBy.isUs;
+    // The author of a pull request may close threads without write access.
+    if (!isResolved || !(isOurs || (await facts.isClosedByPerson(thread)))) open.push(thread);
+  }
+  const keys = new Set(open.map(({ key }) => key));
   return [
     ...open.map(({ marker }) => severities.find((one) => one === marker.severity) ?? "error"),
     ...findings.filter(({ fingerprint }) => !keys.has(fingerprint)).map(({ severity }) => severity),

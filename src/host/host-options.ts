@@ -141,7 +141,10 @@ const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
   headers: optionTable.inputs.kind.check,
   startSeconds: must("be a number over 0", (value) => typeof value === "number" && value > 0),
   baseUrl: (value) => addressProblem(isText(value) ? value : "", "provider.apiKey"),
-  apiKey: optionTable.providerApiKey.kind.check,
+  apiKey: must(
+    "be a string or a function",
+    (value) => isText(value) || typeof value === "function",
+  ),
   wireApi: optionTable.providerWireApi.kind.check,
 };
 

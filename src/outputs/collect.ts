@@ -20,7 +20,7 @@ export interface CollectedOutputs {
   readonly resolved: readonly ResolvedFinding[];
   /** For each earlier finding, the last one. */
   readonly replies: readonly GivenReply[];
-  /** Nothing is missing, so an earlier finding that is no longer reported is resolved. */
+  /** Nothing is missing: the head counts as reviewed. */
   readonly complete: boolean;
   readonly verdict: Verdict | undefined;
   /** Outputs that were refused and not corrected afterwards. */

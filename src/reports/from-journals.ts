@@ -20,6 +20,11 @@ export interface JournalsReport {
   readonly readable: boolean;
 }
 
+export interface FoundRun {
+  readonly run: ReportRun;
+  readonly view: RunView;
+}
+
 /** The files that are meant, each once: folders stand for the `*.jsonl` in them, and in their folders. Rejects with the reason. */
 export async function journalFiles(paths: readonly string[]): Promise<readonly string[]> {
   const files = new Map<string, string>();
@@ -44,34 +49,38 @@ async function journalsIn(folder: string): Promise<readonly string[]> {
     .sort();
 }
 
-export async function reportOfJournals(files: readonly string[]): Promise<JournalsReport> {
-  const archive = new EventArchive();
-  const isOnly = files.length === 1;
+/** The runs without their events, the earliest first. `archive`: takes the events, too. */
+export async function runsOfJournals(files: readonly string[], archive?: EventArchive) {
   const journals = [];
-  for (const name of files)
-    journals.push({ name, ...(await findRuns(name, isOnly ? archive : undefined)) });
-  const runs = mergeRuns(journals.map(({ views }) => views));
-  for (const [index, { name }] of isOnly ? [] : journals.entries()) {
-    const ours = new Set(runs.filter((run) => run.journals[0] === index).map(({ runId }) => runId));
-    if (ours.size > 0)
-      await readJournalFile(name, (events) =>
-        archive.addAll(events.filter(({ runId }) => ours.has(runId))),
-      );
-  }
+  for (const name of files) journals.push({ name, ...(await findRuns(name, archive)) });
   return {
+    runs: mergeRuns(journals.map(({ views }) => views)),
     journals: journals.map(({ name, problems, moreProblems }) => ({
       name,
       problems,
       moreProblems,
     })),
-    runs,
-    events: await archive.finish(),
     readable: journals.some(({ isJournal }) => isJournal),
     intact: journals.every(
       ({ problems, moreProblems }) =>
         moreProblems === 0 && problems.every(({ kind }) => kind !== "damaged"),
     ),
   };
+}
+
+export async function reportOfJournals(files: readonly string[]): Promise<JournalsReport> {
+  const archive = new EventArchive();
+  const isOnly = files.length === 1;
+  const { runs: found, ...read } = await runsOfJournals(files, isOnly ? archive : undefined);
+  const runs = found.map(({ run }) => run);
+  for (const [index, { name }] of isOnly ? [] : read.journals.entries()) {
+    const ours = new Set(runs.filter((run) => run.journals[0] === index).map(({ runId }) => runId));
+    if (ours.size > 0)
+      await readJournalFile(name, (events) =>
+        archive.addAll(events.filter(({ runId }) => ours.has(runId))),
+      );
+  }
+  return { ...read, runs, events: await archive.finish() };
 }
 
 async function findRuns(
@@ -94,17 +103,19 @@ async function findRuns(
 }
 
 /** A run that several journals contain is taken from the one that has most of it. */
-function mergeRuns(journals: readonly ReadonlyMap<string, RunView>[]): readonly ReportRun[] {
-  const runs = new Map<string, ReportRun & { readonly journals: number[] }>();
+function mergeRuns(journals: readonly ReadonlyMap<string, RunView>[]): readonly FoundRun[] {
+  const runs = new Map<string, FoundRun & { readonly run: { readonly journals: number[] } }>();
   const places = journals
     .flatMap((views, index) => [...views.values()].map((view) => ({ view, index })))
     .sort((a, b) => b.view.events - a.view.events);
   for (const { view, index } of places) {
     const known = runs.get(view.runId);
-    if (known === undefined) runs.set(view.runId, { ...summaryOf(view), journals: [index] });
-    else known.journals.push(index);
+    if (known === undefined)
+      runs.set(view.runId, { run: { ...summaryOf(view), journals: [index] }, view });
+    else known.run.journals.push(index);
   }
-  return [...runs.values()].sort((a, b) => (a.startTime ?? "").localeCompare(b.startTime ?? ""));
+  const startOf = ({ run }: FoundRun): string => run.startTime ?? "";
+  return [...runs.values()].sort((a, b) => startOf(a).localeCompare(startOf(b)));
 }
 
 /** Lines are handed to the compressor in parts of about this many bytes. */

@@ -39,7 +39,7 @@ import type { ModelTransport } from "../sessions/transport.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate } from "./gate.ts";
-import { modelServer, type ModelAccess } from "./options-provider.ts";
+import { modelServer, withKeysTold, type ModelAccess } from "./options-provider.ts";
 import { version } from "../generated/version.ts";
 import { withoutCost } from "./prices.ts";
 import { HostMasking } from "./secrets.ts";
@@ -119,7 +119,7 @@ export class Host {
   #closing: Promise<readonly ReporterFailure[]> | undefined;
 
   constructor(options: HostOptions) {
-    this.#options = options;
+    this.#options = withKeysTold(options, (key) => this.addSecrets([key]));
     this.mark = options.mark ?? randomUUID();
     this.#masking = new HostMasking(options);
     this.clock = options.clock ?? systemClock;

@@ -82,6 +82,8 @@ export async function subjectOfJob(wanted: Wanted): Promise<JobSubject> {
     const conversation = await conversationOfJob({ ...wanted, warn });
     const isNarrow = outputs?.findings?.since !== undefined;
     const since = isNarrow ? conversation?.planned.lastReviewedHead : undefined;
+    if (isNarrow && conversation === undefined)
+      warn("The change is the whole pull request: what was reviewed last is unknown.");
     change = await changeOfJob(wanted, warn, since);
     const instructions = await instructionsOfJob({
       ...wanted,

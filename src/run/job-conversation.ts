@@ -59,6 +59,7 @@ export async function conversationOfJob(wanted: Wanted): Promise<JobConversation
 
 export function conversationOfSpec(
   found: JobConversation | undefined,
+  redact: (text: string) => string,
 ): Pick<RunSpec, "conversation" | "previous" | "values"> {
   if (found === undefined) return {};
   const { planned, isShown } = found;
@@ -66,7 +67,7 @@ export function conversationOfSpec(
   return {
     conversation: planned,
     previous: planned.findings,
-    values: { "previous-findings": previousFindingsText(planned) },
+    values: { "previous-findings": redact(previousFindingsText(planned)) },
   };
 }
 

@@ -1,9 +1,15 @@
 import { urlOf } from "../text/guards.ts";
-import { type Provider, withDefaults, type ProviderOptions } from "../sessions/provider.ts";
+import {
+  type KeySource,
+  type Provider,
+  withDefaults,
+  type ProviderOptions,
+} from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import { modelOptions } from "./option-rows/models.ts";
 import type { Option } from "./option-rows/row.ts";
 import { type Models, UsageError, type WriteName } from "./options.ts";
+import { keyFromCommand, type TokenCommand } from "./provider-token.ts";
 
 export { providerTypes, wireApis, type ProviderOptions } from "../sessions/provider.ts";
 
@@ -16,12 +22,18 @@ export interface ModelAccess {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export type GivenProvider = {
-  readonly [Field in "baseUrl" | keyof typeof optionOf]: ProviderOptions[Field] | undefined;
-};
+export interface GivenProvider {
+  readonly baseUrl: string | undefined;
+  readonly apiKey: string | undefined;
+  /** Prints the key. */
+  readonly tokenCommand?: string | undefined;
+  readonly type: ProviderOptions["type"] | undefined;
+  readonly wireApi: ProviderOptions["wireApi"] | undefined;
+}
 
 const optionOf = {
   apiKey: "provider-api-key",
+  tokenCommand: "provider-token-command",
   type: "provider-type",
   wireApi: "provider-wire-api",
 } as const;
@@ -29,12 +41,17 @@ const optionOf = {
 export function readProvider(
   { baseUrl, ...others }: GivenProvider,
   write: WriteName,
+  place: Pick<TokenCommand, "folder" | "environment"> = { folder: ".", environment: {} },
 ): { readonly provider: ProviderOptions | undefined; readonly problems: readonly string[] } {
   const address = write("provider-base-url");
   if (baseUrl === undefined) {
     // A workflow whose address is an empty variable may name the defaults.
-    const defaults = withDefaults({ baseUrl: "" });
-    const alone = (["apiKey", "type", "wireApi"] as const).filter(
+    const defaults = {
+      apiKey: undefined,
+      tokenCommand: undefined,
+      ...withDefaults({ baseUrl: "" }),
+    };
+    const alone = (["apiKey", "tokenCommand", "type", "wireApi"] as const).filter(
       (field) => others[field] !== undefined && others[field] !== defaults[field],
     );
     return {
@@ -42,11 +59,14 @@ export function readProvider(
       problems: alone.map((field) => `${write(optionOf[field])} needs ${address}.`),
     };
   }
+  const { tokenCommand: command, apiKey: given, ...more } = others;
+  const option = write(optionOf.tokenCommand);
   const problem = addressProblem(baseUrl, write(optionOf.apiKey));
-  return {
-    provider: withDefaults({ baseUrl, ...others }),
-    problems: problem === undefined ? [] : [`${address} ${problem}.`],
-  };
+  const problems = problem === undefined ? [] : [`${address} ${problem}.`];
+  if (given !== undefined && command !== undefined)
+    problems.push(`${write(optionOf.apiKey)} and ${option} can't be used together.`);
+  const apiKey = command === undefined ? given : keyFromCommand({ ...place, command, option });
+  return { provider: withDefaults({ baseUrl, apiKey, ...more }), problems };
 }
 
 /** What the variables of the environment say, in place of options. Throws a `UsageError`. */
@@ -62,15 +82,19 @@ export function modelsOfEnvironment(environment: ModelAccess["environment"]): {
     return value?.kind === "value" ? value.value : undefined;
   };
   const { models, providerBaseUrl, providerApiKey, providerType, providerWireApi } = modelOptions;
+  const { providerTokenCommand } = modelOptions;
   const baseUrl = read(providerBaseUrl);
+  const hasServer = baseUrl !== undefined;
   const { provider, problems: wrong } = readProvider(
     {
       baseUrl,
-      apiKey: baseUrl === undefined ? undefined : read(providerApiKey),
+      apiKey: hasServer ? read(providerApiKey) : undefined,
+      tokenCommand: hasServer ? read(providerTokenCommand) : undefined,
       type: read(providerType),
       wireApi: read(providerWireApi),
     },
     (option) => `AGENT_JOBS_${option.toUpperCase().replaceAll("-", "_")}`,
+    { folder: ".", environment },
   );
   const named = read(models);
   problems.push(...wrong);
@@ -88,6 +112,24 @@ export function addressProblem(baseUrl: string, keyOption: string): string | und
     return `contains a user name or a password: pass the key with ${keyOption} instead`;
   }
   return undefined;
+}
+
+/** `tell` gets each key of a function before anything else does, so that it is masked everywhere. */
+export function withKeysTold<Access extends Pick<ModelAccess, "provider">>(
+  access: Access,
+  tell: (key: string) => void,
+): Access {
+  const { provider } = access;
+  const source = provider?.apiKey;
+  if (provider === undefined || typeof source !== "function") return access;
+  let told: string | undefined;
+  const apiKey: KeySource = async (rejected) => {
+    const key = await source(rejected);
+    if (key !== told) tell(key);
+    told = key;
+    return key;
+  };
+  return { ...access, provider: { ...provider, apiKey } };
 }
 
 export function modelServer(

@@ -81,7 +81,7 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
   const { outputDirectory, memory, trace } = run;
   const inputs = withDefaults(entry, run.inputs ?? {});
   const ofChange = changeOfSpec(change);
-  const ofConversation = conversationOfSpec(run.conversation);
+  const ofConversation = conversationOfSpec(run.conversation, (text) => host.redactor.text(text));
   const { environment, clock, mark, confinement } = host;
   const redact = (): ReturnType<Redactor["stream"]> => host.redactor.stream();
   const servers = async (): Promise<McpHost | undefined> =>

@@ -1,4 +1,5 @@
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
+import { isText } from "../text/guards.ts";
 import { decoded, type ModelAccess } from "./options-provider.ts";
 
 // Common names of secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
@@ -39,7 +40,7 @@ export function knownSecrets({
         : partsOf(value).filter((part) => isSecret(part, false)),
   );
   return [
-    ...[provider?.apiKey, gitHubToken].filter((value) => value !== undefined && value !== ""),
+    ...[provider?.apiKey, gitHubToken].filter(isText).filter((value) => value !== ""),
     ...partsOf(provider?.baseUrl ?? ""),
     ...Object.values(provider?.headers ?? {}).flatMap(headerWords),
     ...values,

@@ -13,7 +13,8 @@ import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import { promptTokensOf } from "./offered-models.ts";
 import type { ModelProbe } from "./model-probe.ts";
-import { providerTypeOf, requestOf, type Provider } from "./provider.ts";
+import { hasCredentials, withoutCredentials } from "./credentials.ts";
+import { providerTypeOf, requestOf, withHeaders, type Provider } from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { wholeCharacters } from "../text/truncate.ts";
@@ -81,10 +82,7 @@ export async function openCopilotSession(
   const { startSeconds = context.provider?.startSeconds, headers } = asked.modelServer ?? {};
   if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
   if (pool.pids.length === 0) probe?.watch();
-  const provider = context.provider && {
-    ...context.provider,
-    headers: { ...context.provider.headers, ...headers },
-  };
+  const provider = context.provider && withHeaders(context.provider, headers);
   const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
   const formatted = asked.answersFormatted === true && takesFormats;
   const limits = await context.limitsOf(asked, provider, signal);
@@ -93,6 +91,7 @@ export async function openCopilotSession(
   const handled =
     context.handlesRequests ||
     formatted ||
+    (provider !== undefined && hasCredentials(provider)) ||
     (asked.history ?? []).length > 0 ||
     contextTokens !== undefined;
   const startsPrograms =
@@ -139,7 +138,7 @@ export async function openCopilotSession(
     calls,
     names,
     provider: provider && {
-      ...provider,
+      ...withoutCredentials(provider),
       maxPromptTokens: contextTokens && promptTokensOf(contextTokens, outputTokens),
       maxOutputTokens: outputTokens,
     },

@@ -8,6 +8,7 @@ import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { forward } from "./forward.ts";
+import { keyOf } from "./credentials.ts";
 import { listOf, providerTypeOf, type Provider } from "./provider.ts";
 import type { CopilotClient, SessionEvent } from "@github/copilot-sdk";
 import type { ModelPrice } from "../entry/model.ts";
@@ -34,19 +35,20 @@ const answerMs = 5_000;
 const accountMs = 15_000;
 
 /** Takes the route of the model requests, through a proxy if there is one. */
-export function askForModels(
+export async function askForModels(
   address: string,
   provider: Provider | undefined,
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Response> {
   const url = provider === undefined ? `${address}/models` : listOf(provider);
-  const headers = new Headers(headersOf(provider));
+  const headers = new Headers(await headersOf(provider));
   return forward({ url, method: "GET", headers, body: "" }, environment, signal);
 }
 
-function headersOf(provider: Provider | undefined): Record<string, string> {
-  const { apiKey = "", headers = {} } = provider ?? {};
+async function headersOf(provider: Provider | undefined): Promise<Record<string, string>> {
+  const { headers = {} } = provider ?? {};
+  const apiKey = provider === undefined ? "" : await keyOf(provider);
   const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
   return { ...ofKey, ...headers };
 }
@@ -251,7 +253,8 @@ export class ContextLengths {
    * model was trained with may be far more. So the model is loaded, as the first request would do.
    */
   async #askOllama(provider: Provider, modelId: string): Promise<number | undefined> {
-    const headers = new Headers({ ...headersOf(provider), "content-type": "application/json" });
+    const ofProvider = await headersOf(provider);
+    const headers = new Headers({ ...ofProvider, "content-type": "application/json" });
     const ask = (path: string, body?: object, milliseconds = sessionAnswerMs) =>
       inTime(this.#clock, milliseconds, async (signal) => {
         const method = body === undefined ? "GET" : "POST";

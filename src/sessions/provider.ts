@@ -4,6 +4,9 @@ import { defined, urlOf } from "../text/guards.ts";
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
 export const wireApis = ["completions", "responses"] as const;
 
+/** Returns the key, before each request. `rejected`: the server has refused this one. Rejects with an Error for people. */
+export type KeySource = (rejected?: string) => Promise<string>;
+
 /** Your own model server. With it, no GitHub token is needed or used. */
 export interface ProviderOptions {
   /** Default: `openai`. */
@@ -11,7 +14,7 @@ export interface ProviderOptions {
   /** Such as `http://127.0.0.1:11434/v1`. */
   readonly baseUrl: string;
   /** Masked in everything that is written. Default: none. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | KeySource;
   /** Default: `completions`. */
   readonly wireApi?: (typeof wireApis)[number];
   /** Sent with every request. Masked, as the key is. */
@@ -58,6 +61,10 @@ export function withDefaults(provider: ProviderOptions): Provider {
   // Anthropic's own address has no version, and many write it with one.
   const baseUrl = provider.type === "anthropic" ? address.replace(/\/v1$/, "") : address;
   return { type: "openai", wireApi: "completions", ...defined(provider), baseUrl };
+}
+
+export function withHeaders<P extends Provider>(provider: P, headers: Provider["headers"] = {}): P {
+  return { ...provider, headers: { ...provider.headers, ...headers } };
 }
 
 export function listOf({ baseUrl, type }: Provider): string {

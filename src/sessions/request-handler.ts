@@ -8,6 +8,8 @@ import { forward } from "./forward.ts";
 import type { Crash } from "../events/crash.ts";
 import { clearAnswer, stopped, untilItsEnd } from "./model-response.ts";
 import { hopeless, type ModelAddress } from "./model-error.ts";
+import { KeyUnavailable, sendAuthorized } from "./credentials.ts";
+import type { Provider } from "./provider.ts";
 import type { ModelTransport } from "./transport.ts";
 
 export interface Conversation {
@@ -18,14 +20,20 @@ export interface Conversation {
   toolNames?: ReadonlyMap<string, string>;
   turn?: Pick<TurnOptions, "activity" | "answerFormat"> | undefined;
   model?: ModelAddress;
+  /** The server that answers it, with its headers. Default: that of the runtime. */
+  provider?: Provider | undefined;
   /** Its requests pass through this process. */
   handled?: true;
+  /** Its turn is being aborted. The runtime may still send the results of calls that have ended with it. */
+  isStopped?: boolean;
   /** The cause of the turn's crash, where the runtime doesn't report it. */
   problem?: Crash | undefined;
 }
 
 interface RequestContext {
   readonly transport: ModelTransport | undefined;
+  /** A server of one's own, with its credentials. */
+  readonly provider?: Provider | undefined;
   readonly environment: Environment;
   readonly conversation: (sessionId: string) => Conversation | undefined;
   readonly killRuntime: () => void;
@@ -57,6 +65,7 @@ export class RequestHandler extends CopilotRequestHandler {
     // The answer was refused for good, though the runtime asks again.
     const { problem } = conversation ?? {};
     if (problem !== undefined && problem.cause !== "refused") return stopped(problem.message);
+    if (conversation?.isStopped === true) return stopped("The turn was stopped.");
     const tell = (crash: Crash | undefined): void => {
       if (conversation !== undefined) conversation.problem = crash;
     };
@@ -74,10 +83,21 @@ export class RequestHandler extends CopilotRequestHandler {
       tell(undefined);
       if (transport === undefined) {
         const { environment } = this.#context;
-        const to = { ...original, headers, body: written };
-        const response = await forward(to, environment, context.signal);
+        const provider = conversation?.provider ?? this.#context.provider;
+        const forwarded = (with_: Headers): Promise<Response> =>
+          forward({ ...original, headers: with_, body: written }, environment, context.signal);
+        const answered = await (provider === undefined
+          ? forwarded(headers)
+          : sendAuthorized({ url, headers }, provider, forwarded).catch((error: unknown) => {
+              if (error instanceof KeyUnavailable) return error;
+              throw error;
+            }));
+        if (answered instanceof KeyUnavailable) {
+          tell({ cause: "configuration", message: answered.message });
+          return stopped(answered.message);
+        }
         const asked = conversation?.model;
-        return asked === undefined ? response : clearAnswer(response, asked, tell);
+        return asked === undefined ? answered : clearAnswer(answered, asked, tell);
       }
       return transport.send({
         sessionId,

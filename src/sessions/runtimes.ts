@@ -18,6 +18,7 @@ import {
   type RuntimePoolOptions,
 } from "../runtime/runtime-pool.ts";
 import { RequestHandler, type Conversation } from "./request-handler.ts";
+import type { Provider } from "./provider.ts";
 import type { ModelTransport } from "./transport.ts";
 
 export interface RuntimesOptions extends Omit<RuntimePoolOptions, "configure"> {
@@ -31,14 +32,16 @@ export function makeRuntimes(
   options: RuntimesOptions & {
     readonly authentication: Authentication;
     readonly transport: ModelTransport | undefined;
+    readonly provider?: Provider | undefined;
     readonly conversations: ReadonlyMap<string, Conversation>;
   },
 ): RuntimePool {
-  const { environment, transport, conversations } = options;
+  const { environment, transport, provider, conversations } = options;
   const withoutFormats = new Set<string>();
   const handler = (killRuntime: () => void): RequestHandler =>
     new RequestHandler({
       transport,
+      provider,
       environment,
       conversation: (sessionId) => conversations.get(sessionId),
       killRuntime,

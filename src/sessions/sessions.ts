@@ -20,7 +20,7 @@ import {
 } from "./offered-models.ts";
 import { copilotService, ModelProbe } from "./model-probe.ts";
 import { serverName } from "./model-error.ts";
-import { rehearsalProvider, transportProvider, type Provider } from "./provider.ts";
+import { rehearsalProvider, transportProvider, withHeaders, type Provider } from "./provider.ts";
 import type { Conversation } from "./request-handler.ts";
 import {
   canceled,
@@ -88,7 +88,13 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
   const conversations = runtimes?.conversations ?? new Map<string, Conversation>();
   const open = new Map<string, OpenSession>();
-  const pool = makeRuntimes({ ...options, authentication: access, conversations, transport });
+  const pool = makeRuntimes({
+    ...options,
+    provider,
+    authentication: access,
+    conversations,
+    transport,
+  });
   const scripted = transport?.scripted === true;
   const confinement =
     options.confinement ?? new Confinement({ environment, kept: options.kept, scripted });
@@ -142,8 +148,13 @@ export function createSessions(options: SessionsOptions): Sessions {
         if (signal.aborted) return canceled;
         if (refusal !== undefined) return { kind: "crashed", crash: refusal };
         const id = randomUUID();
-        const { label, history = [], modelId } = request;
-        const conversation: Conversation = { label, history, transport };
+        const { label, history = [], modelId, modelServer } = request;
+        const conversation: Conversation = {
+          label,
+          history,
+          transport,
+          provider: provider && withHeaders(provider, modelServer?.headers),
+        };
         conversations.set(id, conversation);
         const inspectsAnswers =
           transport === undefined && hadUnclearError && (label?.attempt ?? 1) > 1;
@@ -245,6 +256,8 @@ function jobSession(
       const stop = linkSignals([options.signal, closed.signal, probe?.absence]);
       conversation.turn = options;
       conversation.problem = undefined;
+      conversation.isStopped = false;
+      const onStop = (): void => void (conversation.isStopped = true);
       const onActivity: TurnOptions["onActivity"] = (activity) => {
         if (activity.kind === "model.used") probe?.answered();
         if (activity.kind !== "model.failed") return options.onActivity(activity);
@@ -256,7 +269,7 @@ function jobSession(
       const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open
         .refresh()
-        .then(() => runTurn(open.session, prompt, turn, { ...open, clock, queue }));
+        .then(() => runTurn(open.session, prompt, turn, { ...open, clock, queue, onStop }));
       running = ended;
       try {
         const outcome = await ended;

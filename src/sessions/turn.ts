@@ -40,6 +40,8 @@ interface TurnContext extends Pick<UsableSession, "life" | "model" | "calls" | "
   readonly stopped?: { readonly signal: AbortSignal };
   readonly unconfined?: UsableSession["unconfined"];
   readonly queue?: CallQueue | undefined;
+  /** Called before the session is aborted: from then on the turn asks no model. */
+  readonly onStop?: (() => void) | undefined;
 }
 
 export async function runTurn(
@@ -90,9 +92,11 @@ class Turn {
   readonly #calls: OwnCalls;
   readonly #names: ToolNames;
   readonly #signs: LifeSigns;
+  readonly #onStop: () => void;
 
   constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
-    const { clock, life, stopped, model } = context;
+    const { clock, life, stopped, model, onStop = () => {} } = context;
+    this.#onStop = onStop;
     this.#calls = context.calls ?? new OwnCalls();
     this.#names = context.names ?? new ToolNames([]);
     this.#signs = new LifeSigns(clock, context.queue);
@@ -319,6 +323,7 @@ class Turn {
     }
     if (this.#stage.at === "sending") return;
     if (abort) {
+      this.#onStop();
       const aborting = bestEffort(() => this.#session.abort(), abortMs, this.#clock);
       // Calls are aborted after the session, because the model would get their results otherwise.
       this.#calls.abort();

@@ -60,7 +60,7 @@ export const CREDITS_PER_USD = 100;
 /** `12.4 credits (0.12 USD)` */
 export function costText(credits: number): string {
   const unit = credits === 1 ? "credit" : "credits";
-  return `${amount(credits)} ${unit} (${amount(credits / CREDITS_PER_USD)} USD)`;
+  return `${amount(credits)} ${unit} (${amount(credits / CREDITS_PER_USD, 2)} USD)`;
 }
 
 /** What a usage cost, and the models whose calls could not be counted; empty if there is nothing to say. */
@@ -92,10 +92,11 @@ export function priceText({
 }
 
 /** `1,012.5`, `0.12`, `0.0043` */
-function amount(value: number): string {
+function amount(value: number, digits = 0): string {
   if (value > 0 && value < 0.0001) return "under 0.0001";
   const rounded = value < 0.1 ? Number(value.toPrecision(2)) : Math.round(value * 100) / 100;
-  return rounded.toLocaleString("en-US", { maximumFractionDigits: 4 });
+  const minimumFractionDigits = Number.isInteger(rounded) ? 0 : digits;
+  return rounded.toLocaleString("en-US", { minimumFractionDigits, maximumFractionDigits: 4 });
 }
 
 function twoDigits(value: number): string {

@@ -77,7 +77,7 @@ for (const mode of modes) {
     assert.equal(main, join(root, "dist/action", `${mode}.js`));
     assert.ok(existsSync(actionMain(mode)), actionMain(mode));
     if (runs["post"] !== undefined)
-      assert.equal(join(own, runs["post"]), join(root, "dist/action/post/index.js"));
+      assert.equal(join(own, runs["post"]), join(root, "dist/action/post.js"));
   });
 }
 

@@ -18,10 +18,10 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
 
   it("is smaller than 4 MB, and loads its HTTP client only to ask GitHub something", async (t) => {
     const { path } = await makeWorkspace(t, files);
-    const copy = join(path, "action");
-    await cp(bundle.dist, copy, { recursive: true });
+    const copy = join(path, "dist", "action");
+    await cp(join(bundle.folder, "dist"), join(path, "dist"), { recursive: true });
     const names = await readdir(copy, { recursive: true });
-    for (const name of ["index.js", "run.js", "rehearse.js", "post/index.js", "licenses.txt"])
+    for (const name of ["index.js", "run.js", "rehearse.js", "post.js", "licenses.txt"])
       assert.ok(names.includes(name), name);
     let size = 0;
     const clients: string[] = [];
@@ -76,7 +76,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       });
       assert.match(asked.raw, /stranger, who has no write access/);
       assert.ok(api.requests.length > 0);
-      const main = join(bundle.dist, "post", "index.js");
+      const main = join(bundle.dist, "post.js");
       const post = await runPost(workspace.path, result.state, main);
       assert.equal(post.code, 0, post.raw);
       assert.match(post.log, /The run left no processes\./);

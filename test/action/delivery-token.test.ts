@@ -2,14 +2,16 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { it } from "node:test";
+import { it, type TestContext } from "node:test";
+import { cliExits } from "../rig/cli.ts";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { bash, modelServer } from "../rig/model-server.ts";
-import { runStep } from "../rig/runner.ts";
+import { readFixture, runStep } from "../rig/runner.ts";
 import { makeRepository } from "../rig/workspace.ts";
 
 const head = "c".repeat(40);
 const token = "ghs_deliveryonly0123456789";
+const other = "ghs_0123456789abcdef";
 const entry = JSON.stringify({
   models: { driving: "gpt-5" },
   permissions: { preset: "read-only", shell: ["env"], sandbox: "off" },
@@ -33,13 +35,14 @@ const entry = JSON.stringify({
   },
 });
 
-it("writes with the delivery token alone, which no agent, command, log, output or journal has", async (t) => {
+/** A repository whose requests are told apart by their token, and a step in it. */
+async function world(t: TestContext) {
   const workspace = await makeRepository(t, { "e.yml": entry });
   const commit = (await workspace.git("rev-parse", "HEAD")).trim();
   const used = new Map<string, string>();
   const github = await GithubRepository.start(t, {
     head,
-    files: { [`${commit}:e.yml`]: entry },
+    files: { [`${commit}:e.yml`]: entry, [`${"b".repeat(40)}:e.yml`]: entry },
     breaks({ method, path, body, authorization = "" }) {
       const what = path === "/graphql" ? String(body["query"]).split("(")[0] : method;
       used.set(`${what} ${path}`, authorization.replace(/^\w+ /, ""));
@@ -58,28 +61,40 @@ it("writes with the delivery token alone, which no agent, command, log, output o
       ],
     };
   });
-  const result = await runStep(t, {
-    workspace: workspace.path,
-    event: "pull-request",
-    apiUrl: github.url,
-    env: { GITHUB_RUN_ID: "99" },
-    inputs: {
-      entry: "e.yml",
-      "github-token": "ghs_0123456789abcdef",
-      "delivery-token": token,
-      "provider-base-url": model.baseUrl,
-      "provider-api-key": "key-0123456789",
-      "output-dir": "out",
-    },
-  });
+  const step = (inputs: Readonly<Record<string, string>>) =>
+    runStep(t, {
+      workspace: workspace.path,
+      event: "pull-request",
+      apiUrl: github.url,
+      env: { GITHUB_RUN_ID: "99" },
+      inputs: {
+        entry: "e.yml",
+        "github-token": other,
+        "provider-base-url": model.baseUrl,
+        "provider-api-key": "key-0123456789",
+        "output-dir": "out",
+        ...inputs,
+      },
+    });
+  const isWrittenWithIt = (): void => {
+    const written = github.calls.map(({ authorization }) => authorization);
+    assert.deepEqual([...new Set(written)], [`token ${token}`]);
+    const others = [...used].filter(([, by]) => by !== token).map(([what]) => what);
+    assert.notEqual(others.length, 0);
+    assert.ok(others.every((what) => what.startsWith("GET ")));
+  };
+  return { workspace, github, used, model, step, isWrittenWithIt };
+}
+
+it("writes with the delivery token alone, which no agent, command, log, output or journal has", async (t) => {
+  const { workspace, github, used, model, step, isWrittenWithIt } = await world(t);
+  const result = await step({ "delivery-token": token });
   assert.equal(result.code, 0, result.raw);
   assert.equal(github.comments.length, 1);
   assert.deepEqual(github.labels, ["bug"]);
-  const written = github.calls.map(({ authorization }) => authorization);
-  assert.deepEqual([...new Set(written)], [`token ${token}`]);
-  const others = [...used].filter(([, by]) => by !== token).map(([what]) => what);
-  assert.ok(others.some((what) => what.includes("/collaborators/")));
-  assert.ok(others.every((what) => what.startsWith("GET ")));
+  isWrittenWithIt();
+  const asked = [...used].find(([what]) => what.includes("/collaborators/"));
+  assert.equal(asked?.[1], other);
   const masked = result.commands.filter(({ name }) => name === "add-mask");
   assert.ok(masked.some(({ message }) => message === token));
   const log = result.raw.replaceAll(/^::add-mask::.*$/gm, "");
@@ -88,4 +103,27 @@ it("writes with the delivery token alone, which no agent, command, log, output o
   assert.match(seen.join(), /PATH=/);
   for (const text of [log, journal, result.summary, JSON.stringify(result.outputs), ...seen])
     assert.ok(!text.includes(token), text);
+});
+
+it("is read from the environment by agent-jobs deliver", async (t) => {
+  const { workspace, github, step, isWrittenWithIt } = await world(t);
+  const staged = await step({ staged: "true" });
+  assert.equal(staged.code, 0, staged.raw);
+  assert.deepEqual(github.calls, []);
+  const { event, payload } = await readFixture("pull-request");
+  const digest = staged.outputs["journal-digest"] ?? "";
+  await cliExits(0, ["deliver", "out/journal.jsonl", "--entry", "e.yml", "--digest", digest], {
+    cwd: workspace.path,
+    env: {
+      GITHUB_TOKEN: other,
+      AGENT_JOBS_DELIVERY_TOKEN: token,
+      GITHUB_REPOSITORY: "octo/shop",
+      GITHUB_RUN_ID: "99",
+      GITHUB_API_URL: github.url,
+      GITHUB_EVENT_NAME: event,
+      GITHUB_EVENT_PATH: await workspace.write("event.json", JSON.stringify(payload)),
+    },
+  });
+  assert.equal(github.comments.length, 1);
+  isWrittenWithIt();
 });

@@ -104,7 +104,7 @@ const untried = ["entry", "prompt", "prompt-file", "outputs", "job"];
 const ofParts = ["shards", "shard", "journals", "on-missing"];
 /** Limits, keys, trust, and what is done with the results. */
 const others =
-  "on-command delivery-token staged journal journal-digest files env output-dir resume limits sandbox github-token entry-token provider-api-key summary fail-on allowed-users".split(
+  "on-command delivery-token provider-token-command staged journal journal-digest files env output-dir resume limits sandbox github-token entry-token provider-api-key summary fail-on allowed-users".split(
     " ",
   );
 

@@ -59,6 +59,16 @@ describe("loadEntry", () => {
     ]);
   });
 
+  it("takes no progress of a report without the comment that shows it", () => {
+    const of = (report: object): string[] =>
+      linesOf(JSON.stringify(entryWith({ outputs: { report } })), "a.json");
+    assert.deepEqual(of({ comment: "sticky", progress: true }), []);
+    assert.match(
+      of({ progress: true }).join(),
+      /outputs\.report\.progress: Needs `comment: sticky`\.$/,
+    );
+  });
+
   it("reports an unknown field at its name, also if its value is a block below it", () => {
     const text = yaml
       .replace("jobs:", "jbos:\n  - a\njobs:")

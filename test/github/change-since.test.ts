@@ -46,7 +46,7 @@ interface Asked {
 async function changeSince(
   t: TestContext,
   since: string | undefined,
-  { to = tip, from = base, answers = {} as Readonly<Record<string, unknown>>, path = "" } = {},
+  { to = tip, from = base, answers = {}, path = "" } = {},
 ): Promise<Asked> {
   const server = await startGithubServer(t, { answers });
   const github = createGithubApi({ token: "ghs_1", repository: "octo/shop", apiUrl: server.url });

@@ -175,13 +175,17 @@ test("a huge conversation is bounded, and what is left out is said", async (t) =
   repository.conversation.close(first);
   for (let index = 0; index < 60; index += 1)
     repository.conversation.replyTo(last, `reply ${index}`, "maintainer");
+  for (const middle of repository.threads.slice(50, 52))
+    for (let index = 0; index < 40; index += 1)
+      repository.conversation.replyTo(middle, "x", `stranger-${middle.id}-${index}`);
   const { findings, notes } = await read(repository);
   const ids = findings.map(({ id }) => id);
   assert.deepEqual([ids.length, ids[0], ids.at(-1)], [100, "F21", "F120"]);
   assert.ok(JSON.stringify(findings).length < 100_000);
+  assert.equal(repository.asked.filter((path) => path.includes("/permission")).length, 50);
   assert.deepEqual(notes, [
     "20 earlier findings of 120 are not listed.",
-    "Long texts are shortened, and of long threads only the end is listed.",
+    "Long texts are shortened, and of long conversations only a part is listed.",
   ]);
 });
 

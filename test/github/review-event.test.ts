@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { Finding } from "../../src/events/output-shapes.ts";
+import type { Delivery } from "../../src/github/delivery.ts";
 import type { GithubRepository, RepositoryOptions } from "../rig/github-repository.ts";
 import { delivered, finding, head, shown, start, statuses, type Run } from "./rig.ts";
 
@@ -41,7 +42,22 @@ describe("findings.review: request-changes", () => {
       assert.deepEqual(decisions(repository), expected);
     });
 
-  it("asks once while findings are open, and withdraws when they are closed", async (t) => {
+  it("asks for nothing because of a finding that is dismissed or held back", async (t) => {
+    const repository = await start(t);
+    const quietAfter = { rounds: 1, severity: "error" } as const;
+    const outputs: Outputs = { findings: { ...asks.findings, quietAfter, failOn: "warning" } };
+    await delivered(repository, {
+      outputs: { findings: { review: "comment" } },
+      findings: [error],
+    });
+    repository.conversation.close(repository.threads[0], "maintainer");
+    repository.head = "b".repeat(40);
+    const origin = { ...next, head: repository.head };
+    await delivered(repository, { outputs, findings: [error, warning], origin });
+    assert.deepEqual(decisions(repository), []);
+  });
+
+  it("asks once while findings are open, reported or not, and withdraws when somebody who may has closed them", async (t) => {
     const repository = await start(t);
     await delivered(repository, { outputs: asks, findings: [error] });
     const request = repository.reviews.find(({ state }) => state === "CHANGES_REQUESTED");
@@ -52,8 +68,16 @@ describe("findings.review: request-changes", () => {
     assert.equal(request?.head, head);
     await delivered(repository, { outputs: asks, findings: [error], origin: next });
     assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
-    closeAll(repository);
-    const last = await delivered(repository, { outputs: asks, origin: { workflowRun: "80" } });
+    const [thread] = repository.conversation.all;
+    const runs = async (workflowRun: string): Promise<readonly Delivery[]> =>
+      delivered(repository, { outputs: asks, origin: { workflowRun } });
+    await runs("79");
+    assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
+    repository.conversation.close(thread, "stranger");
+    await runs("80");
+    assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
+    repository.conversation.close(thread, "maintainer");
+    const last = await runs("81");
     assert.ok(
       shown(last).includes("request for changes of #7, withdrawn|done|"),
       String(shown(last)),

@@ -76,7 +76,7 @@ describe("a finding that is reported again", () => {
     ["a person with write access", "maintainer", "dismissed"],
     ["the author, who may only read", "stranger", "still open"],
     ["an account that is gone", "nobody", "still open"],
-    ["another program", "dependabot[bot]", "still open"],
+    ["a program with the name of a person", "maintainer[bot]", "still open"],
     ["somebody whom GitHub doesn't name", undefined, "still open"],
   ];
   for (const [name, login, expected] of closers)
@@ -124,7 +124,8 @@ describe("a thread is closed", () => {
       const repository = await start(t, { files });
       await delivered(repository, { findings: [one] });
       const thread = Object.assign(threadOf(repository, "one"), state);
-      await pushed(repository, 1);
+      const lines = await pushed(repository, 1);
+      assert.equal(lines.length, isClosed ? 3 : 2, String(lines));
       assert.equal(thread.isResolved, isClosed);
       assert.equal(/: its line is gone\.$/m.test(thread.body), isClosed);
       const count = isClosed ? "1 fixed" : "1 still open";
@@ -138,6 +139,38 @@ describe("a thread is closed", () => {
     const few: Outputs = { findings: { review: "comment", max: 1 } };
     await pushed(repository, 1, { findings: [two, finding("three", 4)], outputs: few });
     assert.equal(thread.isResolved, false);
+  });
+
+  it("only with `contents: write`, which one refusal names, and the comments say why all the same", async (t) => {
+    const repository = await start(t, { writes: ["pull-requests"] });
+    await delivered(repository, { findings: [one, two] });
+    const resolved = { one: "Fixed.", two: "Fixed, too." };
+    const lines = (await pushed(repository, 1, { resolved })).map((line) => line.split("|"));
+    assert.match(
+      lines[1]?.[2] ?? "",
+      /^needs `contents: write` and `pull-requests: write`: GitHub/,
+    );
+    assert.deepEqual(
+      lines.map(([, status]) => status),
+      ["skipped", "refused", "done", "done"],
+    );
+    assert.match(lines[2]?.[2] ?? "", /^its comment says so, and its thread stays open$/);
+    for (const { body, isResolved } of repository.threads)
+      assert.deepEqual([/Resolved\*\* at/.test(body), isResolved], [true, false]);
+    assert.match(report(repository), /^2 still open$/m);
+    await pushed(repository, 2, { findings: [one] });
+    assert.doesNotMatch(threadOf(repository, "one").body, /Resolved/);
+  });
+
+  it("only if GitHub has done so", async (t) => {
+    const answer = { data: { resolveReviewThread: { thread: { isResolved: false } } } };
+    const repository = await start(t, {
+      breaks: ({ body }) =>
+        String(body["query"]).startsWith("mutation") ? { status: 200, answer } : undefined,
+    });
+    await delivered(repository, { findings: [one] });
+    const lines = await pushed(repository, 1, { resolved: { one: "Fixed." } });
+    assert.match(lines[1] ?? "", /\|refused\|.*GitHub accepted resolveReviewThread, but didn't/);
   });
 
   it("once, and one that a person has closed stays theirs", async (t) => {
@@ -249,6 +282,17 @@ const refusesLine =
       ? { status: 422 }
       : undefined;
 
+it("a review without comments whose answer is lost is found by its body", async (t) => {
+  let failures = 0;
+  const repository = await start(t, {
+    breaks: ({ path }) =>
+      path.endsWith("/reviews") && failures++ === 0 ? { status: 502, isDone: true } : undefined,
+  });
+  const [made] = await pushed(repository, 0, { findings: [finding("far", 90)], outputs: review });
+  assert.equal(made, "review of #7|done|1 new");
+  assert.equal(repository.reviews.length, 1);
+});
+
 describe("quietAfter", () => {
   const quiet: Outputs = {
     ...outputs,
@@ -280,6 +324,17 @@ describe("quietAfter", () => {
     const [fourth] = await pushed(repository, 3, { ...run, findings: [finding("late", 4)] });
     assert.match(fourth ?? "", /no new findings; 2 still open, 1 held back$/);
   });
+
+  for (const report of [{ report: { comment: "sticky" } }, {}] as const)
+    it(`counts a head once ${"report" in report ? "with" : "without"} a report comment`, async (t) => {
+      const repository = await start(t);
+      const findings = { review: "comment", quietAfter: { rounds: 1 } } as const;
+      const run = { outputs: { ...report, findings } };
+      await pushed(repository, 0, { ...run, findings: [one] });
+      const again = { ...run, findings: [one, two] };
+      const [made] = await pushed(repository, 0, { ...again, origin: { attempt: 2 } });
+      assert.equal(made, "review of #7|done|2 new");
+    });
 
   it("is not reached by runs that failed", async (t) => {
     const repository = await start(t);
@@ -380,6 +435,10 @@ describe("a fault of GitHub loses nothing and makes nothing twice", () => {
         const refusals = lines.filter((line) => line.includes("|refused|")).join("\n");
         if (fault.status === 403) assert.match(refusals, needs, told);
         if (fault.status === 429) assert.match(refusals, /a rate limit of GitHub is reached/, told);
+        // What is missing would not be shown again.
+        const isReviewed = readMarker(report(repository))?.reviewed === pushes[1];
+        const hasReview = !/\|refused\|/.test(lines[0] ?? "");
+        if (name !== "the report") assert.equal(isReviewed, hasReview, told);
         isBroken = false;
         await pushed(repository, 2, { ...everything, origin: { attempt: 2 } });
         assert.deepEqual(stateOf(repository), settled, told);

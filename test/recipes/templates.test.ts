@@ -103,7 +103,12 @@ async function playOne(
     onWorkspace(folder) {
       script = model(folder);
     },
-    inputs: { "provider-base-url": server.baseUrl, "provider-api-key": "key-0123456789" },
+    inputs: {
+      "provider-base-url": server.baseUrl,
+      "provider-api-key": "key-0123456789",
+      // Each event has a model server of its own, whose address would make another leg.
+      leg: "only",
+    },
     ...event,
   });
   const [job] = Object.values(jobs);
@@ -141,18 +146,25 @@ function pullRequestOf(github: GithubRepository): Fields {
 describe("a template", { timeout: 300_000 }, () => {
   it("review: two models see the change of a pull request and nothing else, and what a third one merges becomes one comment and one review", async (t) => {
     let github: GithubRepository | undefined;
-    const [result] = await played(t, "review", reviewers, async (change) => {
-      const diff = { "src/price.mjs": "@@ -1 +1 @@\n-old\n+new" };
-      github = await GithubRepository.start(t, { head: change.head, diff });
+    const diff = { "src/price.mjs": "@@ -1 +1 @@\n-old\n+new" };
+    const opened: Event = async (change) => {
+      github ??= await GithubRepository.start(t, { head: change.head, diff });
       const event = { ref: "refs/pull/7/merge", sha: change.merge, apiUrl: github.url };
       return { ...(await pullRequestEvent(change)), ...event };
-    });
-    assert.ok(result !== undefined && github !== undefined);
-    const [review, comment, ...others] = callsOf(github);
+    };
+    const later: Event = async (change) => ({ ...(await opened(change)), runId: "100" });
+    const [result, again] = await played(t, "review", reviewers, opened, later);
+    assert.ok(result !== undefined && again !== undefined && github !== undefined);
+    const [review, comment, update, ...others] = callsOf(github);
     assert.deepEqual(
       [review?.path, comment?.path, others],
       ["POST /pulls/7/reviews", "POST /issues/7/comments", []],
     );
+    // The next run knows what this one has found, and nothing is repeated.
+    assert.match(update?.path ?? "", /^PATCH \/issues\/comments\/\d+$/);
+    assert.doesNotMatch(JSON.stringify(result.requests), /F1/);
+    const prompts = again.requests.map(({ prompt }) => prompt).join("\n");
+    assert.match(prompts, /^\{"id":"F1",.*"path":"src\/price\.mjs","line":1,.*"thread":"open"\}$/m);
     assert.match(
       String(comment?.body["body"]),
       /Needs\swork\s·\s`review`\n\nIt is wrong\.\n\n```diff\n[^]*Findings: 1\serror, 1\swarning/,

@@ -20,7 +20,7 @@ const file = (compiled: string, bundle: string): string =>
 export const commandLine: string = file("cli/main.js", "cli/index.js");
 export const actionMain = (mode: Mode): string =>
   file(`action/mains/${mode}.js`, `action/${mode}.js`);
-export const actionPost: string = file("action/post.js", "action/post/index.js");
+export const actionPost: string = file("action/mains/post.js", "action/post.js");
 
 /** Installs the package into a folder: its manifest, its types and its bundles. Returns the folder of the package. */
 export async function installPackage(folder: string): Promise<string> {

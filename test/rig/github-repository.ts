@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { GithubBranch, type BranchOptions } from "./github-branch.ts";
 import { GithubChecks, type Refusal } from "./github-checks.ts";
 import type { GithubRuns } from "./github-runs.ts";
-import { GithubThreads } from "./github-threads.ts";
+import { authorOf, GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
 
 interface Comment {
@@ -316,7 +316,13 @@ export class GithubRepository {
       return { status: "ahead", merge_base_commit: sha, base_commit: sha, files: changed };
     }
     if (/^\/commits\/\w+\/pulls$/.test(rest))
-      return [{ number: 7, head: { sha: this.head }, base: { sha: "b".repeat(40) } }];
+      return [
+        {
+          number: 7,
+          head: { sha: this.head, repo: { id: headRepository } },
+          base: { sha: "b".repeat(40) },
+        },
+      ];
     if (method === "GET" && rest.startsWith("/git/commits/"))
       return { tree: { sha: "e".repeat(40) }, message: this.branch.messageOf(rest.slice(13)) };
     const [, repo, file, ref] =
@@ -377,6 +383,7 @@ export class GithubRepository {
         body,
         isMinimized,
         ...viewer(author),
+        author: authorOf(author),
       })),
     );
     const reviews = page(

@@ -99,12 +99,17 @@ export class GithubThreads {
   }
 
   #node({ id, body, author }: ThreadComment): object {
-    const login = author.replace(/\[bot\]$/, "");
     return {
       databaseId: id,
       body,
       viewerDidAuthor: author === this.#me,
-      author: { login, __typename: login === author ? "User" : "Bot" },
+      author: authorOf(author),
     };
   }
+}
+
+/** GraphQL names programs without `[bot]`. */
+export function authorOf(name: string): object {
+  const login = name.replace(/\[bot\]$/, "");
+  return { login, __typename: login === name ? "User" : "Bot" };
 }

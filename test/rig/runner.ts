@@ -226,11 +226,10 @@ export async function runPost(
   workspace: string,
   state: Readonly<Record<string, string>>,
   main = actionPost,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<StepResult> {
-  const env = Object.fromEntries(
-    Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]),
-  );
-  return spawnStep(main, workspace, {}, env).ended;
+  const states = Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]);
+  return spawnStep(main, workspace, {}, { ...env, ...Object.fromEntries(states) }).ended;
 }
 
 function spawnStep(

@@ -121,35 +121,39 @@ describe("a call", () => {
     assert.equal(call?.signal.aborted, true);
   });
 
-  it("ends with its turn, whatever ends that", async (t) => {
-    const clock = skippingClock();
-    const rig = await sharedRig(t, callOnce, { clock });
-    for (const ending of ["cancel", "deadline", "close"] as const) {
-      let call: SessionToolCall | undefined;
-      const before = rig.server.requests.length;
-      const endless = tool(
-        (one) => {
-          call = one;
-          return untilStopped(one);
-        },
-        { timeoutSeconds: Infinity },
-      );
-      const stop = new AbortController();
-      const session = await rig.open({ tools: [endless] });
-      const turned = turn(session, "Search", { turnMs: 3_600_000, signal: stop.signal });
-      await until(() => call !== undefined, "the call began");
-      if (ending === "cancel") stop.abort();
-      if (ending === "deadline") clock.skip(3_600_000);
-      if (ending === "close") void session.close();
-      const run = await turned;
-      if (ending === "deadline") assert.equal(crashOf(run).cause, "deadline");
-      else assert.equal(run.outcome.kind, "canceled");
-      assert.equal(call?.signal.aborted, true, ending);
-      await session.close();
-      // The model is not given the result of a stopped call.
-      assert.equal(rig.server.requests.length - before, 1);
-    }
-  });
+  for (const [how, history] of [
+    ["goes to the model server by itself", []],
+    ["passes through this process", [{ role: "user", text: "Before" }]],
+  ] as const)
+    it(`ends with its turn, whatever ends that, if the session ${how}`, async (t) => {
+      const clock = skippingClock();
+      const rig = await sharedRig(t, callOnce, { clock });
+      for (const ending of ["cancel", "deadline", "close"] as const) {
+        let call: SessionToolCall | undefined;
+        const before = rig.server.requests.length;
+        const endless = tool(
+          (one) => {
+            call = one;
+            return untilStopped(one);
+          },
+          { timeoutSeconds: Infinity },
+        );
+        const stop = new AbortController();
+        const session = await rig.open({ tools: [endless], history });
+        const turned = turn(session, "Search", { turnMs: 3_600_000, signal: stop.signal });
+        await until(() => call !== undefined, "the call began");
+        if (ending === "cancel") stop.abort();
+        if (ending === "deadline") clock.skip(3_600_000);
+        if (ending === "close") void session.close();
+        const run = await turned;
+        if (ending === "deadline") assert.equal(crashOf(run).cause, "deadline");
+        else assert.equal(run.outcome.kind, "canceled");
+        assert.equal(call?.signal.aborted, true, ending);
+        await session.close();
+        // The model is not given the result of a stopped call.
+        assert.equal(rig.server.requests.length - before, 1);
+      }
+    });
 
   it("shows its progress while it runs", async (t) => {
     const rig = await sharedRig(t, callOnce);

@@ -72,7 +72,6 @@ export async function makeRig(
     provider: {
       ...(wire === "messages" ? { type: "anthropic" } : { type: "openai", wireApi: wire }),
       baseUrl: server.baseUrl,
-      apiKey: "a-key",
     },
     onRuntimeRestarted: (reason) => restarts.push(reason),
     ...options,

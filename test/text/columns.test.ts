@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
 import { fitColumns, fit } from "../../src/text/columns.ts";
 import { harmless, oneLine, paragraph } from "../../src/text/harmless-text.ts";
-import { clockText, countText } from "../../src/text/numbers.ts";
+import { clockText, costText, costWords, countText } from "../../src/text/numbers.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { rounds } from "../rig/nightly.ts";
 
@@ -57,6 +57,25 @@ test("a text is fitted to columns, not to characters", () => {
       assert.ok(stringWidth(fitColumns(line, width)) <= width);
     }),
   );
+});
+
+for (const [credits, text] of [
+  [0, "0 credits (0 USD)"],
+  [1, "1 credit (0.01 USD)"],
+  [12.4, "12.4 credits (0.12 USD)"],
+  [30, "30 credits (0.30 USD)"],
+  [1012.345, "1,012.35 credits (10.12 USD)"],
+  [0.43, "0.43 credits (0.0043 USD)"],
+  [0.003, "0.003 credits (under 0.0001 USD)"],
+] as const)
+  test(`${credits} credits are shown in USD, too`, () => assert.equal(costText(credits), text));
+
+test("a cost that is unknown names the models without a price", () => {
+  assert.deepEqual(costWords({ cost: 0, unpriced: [] }), []);
+  assert.deepEqual(costWords({ cost: 2, unpriced: ["a", "b"] }), [
+    "2 credits (0.02 USD)",
+    "no price for a, b",
+  ]);
 });
 
 test("times and counts are short", () => {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  differenceOf,
   figures,
   filterRuns,
   noFilter,
   sortRuns,
   type ListedRun,
 } from "../../web/report/run-list.ts";
+import { differenceOf } from "../../src/reports/run-figures.ts";
 
 function run(runId: string, more: Partial<ListedRun> = {}): ListedRun {
   return {

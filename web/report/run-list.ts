@@ -1,4 +1,5 @@
 /** Filters, sorts and compares listed runs. Pure. */
+import { figuresIn, tokensOf, type Figure } from "../../src/reports/run-figures.ts";
 import type { RunSummary } from "../../src/reports/run-summary.ts";
 import { formatCost, formatCount, formatDuration } from "../parts/format.ts";
 
@@ -16,32 +17,17 @@ export interface RunFilter {
 
 export const noFilter: RunFilter = { text: "", status: "", job: "" };
 
-/** A number of a run that is summed up and compared. */
-export interface Figure {
-  readonly key: SortKey;
-  readonly text: string;
-  readonly of: (run: RunSummary) => number;
-  readonly format: (value: number) => string;
-}
+export const figures = figuresIn({
+  duration: formatDuration,
+  count: formatCount,
+  credits: formatCost,
+});
 
-export const figures: readonly Figure[] = [
-  { key: "durationMs", text: "Duration", of: (run) => run.durationMs, format: formatDuration },
-  { key: "tokens", text: "Tokens", of: tokensOf, format: formatCount },
-  { key: "cost", text: "Credits", of: (run) => run.cost, format: formatCost },
-  { key: "retries", text: "Retries", of: (run) => run.retries, format: formatCount },
-  { key: "crashes", text: "Crashes", of: (run) => run.crashes, format: formatCount },
-];
-
-export type SortKey =
-  "status" | "jobName" | "startTime" | "durationMs" | "tokens" | "cost" | "retries" | "crashes";
+export type SortKey = "status" | "jobName" | "startTime" | Figure["key"];
 
 export interface Sorting {
   readonly key: SortKey;
   readonly descending: boolean;
-}
-
-function tokensOf({ inputTokens, outputTokens }: RunSummary): number {
-  return inputTokens + outputTokens;
 }
 
 /** Every word has to be in the job, the id, the reason, or the name of a journal. */
@@ -66,14 +52,4 @@ export function sortRuns(
     const [one, other] = [value(a), value(b)];
     return one === other ? 0 : one < other ? -sign : sign;
   });
-}
-
-/** From the first run to the second, such as `−340 ms (−12 %)`; undefined where both look the same. */
-export function differenceOf({ of, format }: Figure, a: RunSummary, b: RunSummary) {
-  const [from, to] = [of(a), of(b)];
-  if (from === to || format(from) === format(to)) return undefined;
-  const sign = to > from ? "+" : "−";
-  const by = `${sign}${format(Math.abs(to - from))}`;
-  if (from === 0) return by;
-  return `${by} (${sign}${formatCount(Math.round((Math.abs(to - from) / from) * 100))} %)`;
 }

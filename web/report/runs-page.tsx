@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { ReportJournal } from "../../src/reports/html/boot.ts";
+import { differenceOf } from "../../src/reports/run-figures.ts";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { formatMoment, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -9,7 +10,6 @@ import { EmptyState, PageHeading } from "../parts/notes.tsx";
 import { looks, RehearsalMark, StatusBadge, type Status } from "../parts/status.tsx";
 import { runHref } from "../routes.ts";
 import {
-  differenceOf,
   figures,
   filterRuns,
   noFilter,

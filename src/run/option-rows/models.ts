@@ -53,6 +53,18 @@ export const modelOptions = {
     mayBeEmpty: true,
     on: ["run", "serve", "access", "action"],
   },
+  providerTokenCommand: {
+    kind: kind.filled,
+    help: "A command for bash that prints the key, also when it expires.",
+    input:
+      "A command for bash that prints the key of the model server, with the environment of the step, such as the exchange of an OIDC token. It runs again before the key expires.",
+    risk: "it runs outside of any sandbox.",
+    group: "Models",
+    flag: "--provider-token-command <command>",
+    env: "AGENT_JOBS_PROVIDER_TOKEN_COMMAND",
+    mayBeEmpty: true,
+    on: ["run", "serve", "access", "action"],
+  },
   providerWireApi: {
     kind: kind.choice(wireApis),
     help: "The API of the model server. Default: `completions`.",

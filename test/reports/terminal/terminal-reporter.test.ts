@@ -282,6 +282,32 @@ function going(options: Partial<TerminalOptions>) {
   return { clock, emit, text };
 }
 
+test("a log has a line after 30 seconds of a model call without an answer, and then one a minute", async () => {
+  const { clock, emit, text } = going({});
+  const session = { work: review, sessionId: "s" };
+  const turn = { ...session, turnId: "t" };
+  const asked = { purpose: "prompt", retry: 0, attempt: 1, prompt: "Look.", modelId: "m" } as const;
+  emit({ type: "session.started", ...session, modelId: "m", role: "task", retry: 0, attempt: 1 });
+  emit({ type: "turn.started", ...turn, ...asked });
+  const lines = (): readonly string[] => text().match(/^.*still running.*$/gm) ?? [];
+  await clock.pass(29_000);
+  assert.deepEqual(lines(), []);
+  await clock.pass(1_000);
+  assert.deepEqual(lines(), ["00:30 still running: #0 review 00:30 thinking, no byte yet"]);
+  await clock.pass(59_000);
+  assert.equal(lines().length, 1);
+  await clock.pass(1_000);
+  await clock.pass(60_000);
+  assert.equal(lines().length, 3);
+  // The answer has begun: only a minute without a line is worth one.
+  emit({ type: "activity", ...turn, activity: { kind: "message.started", messageId: "1" } });
+  emit({ type: "decision", work: review, decision: { kind: "note", text: "here" } });
+  await clock.pass(59_000);
+  assert.equal(lines().length, 3);
+  await clock.pass(1_000);
+  assert.match(lines()[3] ?? "", /^03:30 .* thinking$/);
+});
+
 test("a log has a line at least every minute while something runs, with what, and none after it", async () => {
   const { clock, emit, text } = going({});
   await clock.pass(59_000);

@@ -1,0 +1,291 @@
+/**
+ * What GitHub shows of a job while it runs: a check run in progress, and the sticky comment with the steps above the last
+ * report. Owns that neither says "running" after the job has ended: whatever the delivery has not completed, `end` does.
+ * A fault of GitHub is logged and changes nothing for the job.
+ */
+import type { Outputs } from "../entry/outputs.ts";
+import type { Reporter } from "../events/sink.ts";
+import { isFailure, itemsText, worksOf, type RunView } from "../events/view.ts";
+import { elapsedMs } from "../events/view-works.ts";
+import { startTimer, within, type Release } from "../platform/waiting.ts";
+import type { Clock } from "../platform/clock.ts";
+import { code, inline, sentence } from "../text/escape.ts";
+import { plural } from "../text/numbers.ts";
+import { checkNeeds, newCheck, type CheckText, type Conclusion } from "./check-port.ts";
+import { bodyOf, maxBody, runLink, type Publisher } from "./comments.ts";
+import { titleText } from "./deliver-check.ts";
+import { reasonOf } from "./delivery.ts";
+import { GithubFailure } from "./github-api.ts";
+import type { GithubPort, OwnComment } from "./github-port.ts";
+import { durationText, result, tableHead, tableRow } from "./layout.ts";
+import { codeText } from "./markdown.ts";
+import { markerOf, readMarkerOf, type Marker } from "./markers.ts";
+
+const PACE_MS = 15_000;
+/** A request that is under way may take so long before it is given up. */
+const PATIENCE_MS = 10_000;
+const MAX_STEPS = 100;
+const MAX_REASON = 1_000;
+
+export interface LiveOptions {
+  readonly about: Publisher;
+  readonly outputs: Outputs;
+  /** Without the patience of a delivery. Aborted: nothing more is sent. */
+  readonly connect: (signal?: AbortSignal) => GithubPort;
+  readonly clock: Clock;
+  readonly log: (line: string) => void;
+}
+
+export interface End {
+  readonly conclusion: Conclusion;
+  readonly reason: string;
+}
+
+interface Writer {
+  readonly what: string;
+  readonly needs: string;
+  /** Undefined: there is nothing to update. */
+  readonly show: (port: GithubPort, text: CheckText) => Promise<unknown>;
+  readonly end: (port: GithubPort, text: CheckText, conclusion: Conclusion) => Promise<unknown>;
+}
+
+export function showsProgress({ check, report }: Outputs): boolean {
+  return check !== undefined || (report?.comment !== undefined && report.progress === true);
+}
+
+export class LiveStatus {
+  readonly #options: LiveOptions;
+  readonly #writers: readonly Writer[];
+  readonly #refused = new Set<Writer>();
+  readonly #over = new AbortController();
+  readonly #port: GithubPort;
+  #view: RunView | undefined;
+  #shown = "";
+  #sending: Promise<void> = Promise.resolve();
+  #next: Release | undefined;
+  #lastAt = 0;
+  #checkId: number | undefined;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+    this.#port = options.connect(this.#over.signal);
+    const { about, outputs } = options;
+    const { isPullRequest, number } = about.origin;
+    const hasComment = outputs.report?.comment !== undefined && outputs.report.progress === true;
+    this.#writers = [
+      ...(outputs.check === undefined ? [] : [this.#check(outputs.check)]),
+      ...(hasComment && isPullRequest === true && number !== undefined
+        ? [this.#comment(number)]
+        : []),
+    ];
+  }
+
+  /** The check run that was made, for its delivery. */
+  get checkId(): number | undefined {
+    return this.#checkId;
+  }
+
+  readonly reporter: Reporter = {
+    name: "progress on GitHub",
+    report: ({ type }, view) => {
+      this.#view = view;
+      if (type === "run.started") this.#schedule(0);
+      else if (type === "work.started" || type === "work.ended" || type === "items.listed")
+        this.#schedule(this.#lastAt + PACE_MS - this.#options.clock.now());
+      else if (type === "run.ended") this.#stopScheduling();
+    },
+  };
+
+  /** Before the agents start. */
+  async begin(): Promise<void> {
+    await this.#send({ title: "The job is starting", summary: this.#page("is starting") });
+  }
+
+  /** Nothing is updated any more. */
+  async stop(patienceMs = PATIENCE_MS): Promise<void> {
+    this.#stopScheduling();
+    await within(this.#sending, patienceMs, this.#options.clock);
+    this.#over.abort();
+  }
+
+  /** Ends what is still shown as running. To be called after `stop`. False: GitHub may still show something. */
+  async end({ conclusion, reason }: End): Promise<boolean> {
+    const port = this.#options.connect();
+    const word = ends[conclusion];
+    const text = {
+      title: titleText(`The job ${word}${reason === "" ? "" : `: ${reason}`}`),
+      summary: this.#page(word, reason),
+    };
+    return this.#each((writer) => writer.end(port, text, conclusion));
+  }
+
+  /** Nobody has judged the commit. What was said of it before, a stranger's event doesn't replace. */
+  async skip(reason: string): Promise<void> {
+    const { about, outputs, connect } = this.#options;
+    const isFirst = async (): Promise<boolean> =>
+      (await connect().ownChecks(newCheck(about, outputs.check ?? true))).length === 0;
+    if (await isFirst()) await this.end({ conclusion: "neutral", reason });
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#over.signal.aborted || this.#next !== undefined) return;
+    const { clock } = this.#options;
+    this.#next = startTimer(clock, Math.max(0, afterMs), () => {
+      this.#sending = this.#sending.then(async () => {
+        this.#next = undefined;
+        this.#lastAt = clock.now();
+        if (this.#view?.status !== "running" || this.#over.signal.aborted) return;
+        const { title, table } = stepsOf(this.#view);
+        await this.#send({ title, summary: this.#page("is running", "", table) });
+      });
+    });
+  }
+
+  #stopScheduling(): void {
+    this.#next?.();
+    this.#next = undefined;
+  }
+
+  async #send(text: CheckText): Promise<void> {
+    if (text.summary === this.#shown) return;
+    this.#shown = text.summary;
+    this.#lastAt = this.#options.clock.now();
+    await this.#each((writer) => writer.show(this.#port, text));
+  }
+
+  async #each(write: (writer: Writer) => Promise<unknown>): Promise<boolean> {
+    const done = await Promise.all(
+      this.#writers.map(async (writer) => {
+        if (this.#refused.has(writer)) return true;
+        try {
+          await write(writer);
+          return true;
+        } catch (error) {
+          if (!(error instanceof GithubFailure)) throw error;
+          // It stays refused: the delivery makes a warning of it.
+          if (!error.isUncertain && error.status !== 429) this.#refused.add(writer);
+          const why = reasonOf(error, writer.needs);
+          if (!this.#over.signal.aborted)
+            this.#options.log(`Can't show the progress in the ${writer.what}: ${why}`);
+          return false;
+        }
+      }),
+    );
+    return !done.includes(false);
+  }
+
+  #page(word: string, reason = "", table = ""): string {
+    const { about } = this.#options;
+    const { origin } = about;
+    return [
+      `### Job ${codeText(about.job, 100)} ${word}`,
+      sentence(reason, MAX_REASON),
+      table,
+      `<sub>commit ${codeText(origin.head.slice(0, 12), 12)} · ${runLink(origin, "run")}</sub>`,
+    ]
+      .filter((part) => part !== "")
+      .join("\n\n");
+  }
+
+  #check(wanted: NonNullable<Outputs["check"]>): Writer {
+    const check = newCheck(this.#options.about, wanted);
+    const find = async (port: GithubPort) =>
+      (await port.ownChecks(check)).find(({ externalId }) => externalId === check.externalId);
+    let isAsked = false;
+    return {
+      what: "check run",
+      needs: checkNeeds,
+      show: async (port, text) => {
+        // GitHub may have made it without an answer.
+        if (isAsked) this.#checkId ??= (await find(port))?.id;
+        isAsked = true;
+        if (this.#checkId === undefined) this.#checkId = await port.createCheck(check, text);
+        else await port.updateCheck(this.#checkId, text);
+      },
+      end: async (port, text, conclusion) => {
+        const id = this.#checkId;
+        const known = id === undefined ? await find(port) : await port.checkAt(id);
+        if (known?.isCompleted === true) return;
+        if (known === undefined) await port.createCheck(check, text, conclusion);
+        else await port.updateCheck(known.id, text, conclusion);
+      },
+    };
+  }
+
+  #comment(number: number): Writer {
+    const { about } = this.#options;
+    const owner = { ...about, leg: about.origin.leg };
+    const running = `${about.origin.workflowRun}/${about.origin.attempt}`;
+    const find = async (port: GithubPort): Promise<OwnComment | undefined> =>
+      (await port.ownComments(number)).find(
+        ({ body }) => readMarkerOf(body, "report", owner) !== undefined,
+      );
+    /** The last report stays below, with its marker: it is the one that the next report follows. */
+    const bodyWith = (page: string, earlier: string, status: string): string => {
+      const marker: Marker = readMarkerOf(earlier, "report", owner) ?? {
+        kind: "report",
+        job: about.job,
+        entry: about.entry,
+        ...(about.origin.leg !== undefined && { leg: about.origin.leg }),
+      };
+      const content = earlier.split("\n").slice(1).join("\n");
+      const report =
+        marker.status === undefined
+          ? content
+          : content.split(`\n${DIVIDER}\n`).slice(1).join(`\n${DIVIDER}\n`);
+      const body = bodyOf(markerOf({ ...marker, status }), [page, DIVIDER, report.trim()]);
+      return body.length <= maxBody
+        ? body
+        : bodyOf(markerOf({ ...marker, status }), [page, DIVIDER]);
+    };
+    let known: { id: number | undefined; earlier: string } | undefined;
+    return {
+      what: "comment",
+      needs: "`pull-requests: write`",
+      show: async (port, { summary }) => {
+        if (known?.id === undefined) {
+          const found = await find(port);
+          known = { id: found?.id, earlier: found?.body ?? "" };
+        }
+        const body = bodyWith(summary, known.earlier, running);
+        if (known.id === undefined) await port.createComment(number, body);
+        else await port.updateComment(known.id, body);
+      },
+      end: async (port, { summary }) => {
+        const found = await find(port);
+        if (found === undefined) return;
+        if (readMarkerOf(found.body, "report", owner)?.status !== running) return;
+        await port.updateComment(found.id, bodyWith(summary, found.body, "ended"));
+      },
+    };
+  }
+}
+
+const DIVIDER = "<!-- agent-jobs: the last report -->";
+
+const ends: Readonly<Record<Conclusion, string>> = {
+  success: "succeeded",
+  failure: "failed",
+  neutral: "was skipped",
+  cancelled: "was canceled",
+};
+
+/** What changes only when a step does: no clock runs in it. */
+function stepsOf(view: RunView): { readonly title: string; readonly table: string } {
+  const works = worksOf(view);
+  const ended = works.filter(({ status }) => status !== "pending" && status !== "running");
+  const failed = works.filter(isFailure).length;
+  const rows = works.slice(0, MAX_STEPS).map((work) => {
+    const { sign, word } = result(work);
+    const items = work.itemCount > 0 ? ` ${inline(itemsText(work), 200)}` : "";
+    const time =
+      work.status === "running" || work.runs === 0 ? "" : durationText(elapsedMs(work, 0));
+    return [code(work.taskId, 80) + items, `${sign} ${word}`, time];
+  });
+  const left = works.length - rows.length;
+  if (left > 0) rows.push([`and ${left} more`, "", ""]);
+  return {
+    title: `${ended.length} of ${plural(works.length, "step")} done${failed > 0 ? `, ${failed} failed` : ""}`,
+    table: (tableHead(["Step", "Status", "Time:"]) + rows.map(tableRow).join("")).trimEnd(),
+  };
+}

@@ -1,0 +1,49 @@
+/** The journals that earlier runs of a workflow have left as artifacts. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { JOURNAL_FORMAT } from "../journal/read.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { isList } from "../text/guards.ts";
+import { artifactsOf, journalsInArtifact } from "./artifacts.ts";
+import type { GithubApi } from "./github-api.ts";
+import { at } from "./webhook-event.ts";
+
+/** As the action and its examples name them: other artifacts may be large, and have nothing for us. */
+const mayHaveJournals = ({ name }: { readonly name: string }): boolean =>
+  /agent-jobs|journal/i.test(name);
+
+function isJournal(file: Uint8Array): boolean {
+  return Buffer.from(file.subarray(0, 1000)).includes(JOURNAL_FORMAT);
+}
+
+/** `folder`: where they are written. `count`: of runs, the latest ones. Rejects if the runs can't be listed. */
+export async function downloadJournals(
+  api: Pick<GithubApi, "get">,
+  { workflow, count, folder }: { workflow: string; count: number; folder: string },
+  warn: (text: string) => void,
+): Promise<{ readonly runs: number; readonly files: readonly string[] }> {
+  const route = "GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs";
+  const listed = at(
+    await api.get(route, { workflow_id: workflow, per_page: count }),
+    "workflow_runs",
+  );
+  const runs = (isList(listed) ? listed : []).map((run) => Number(at(run, "id")));
+  const files: string[] = [];
+  for (const run of runs) {
+    try {
+      const artifacts = await artifactsOf(api, String(run));
+      for (const artifact of artifacts.filter(mayHaveJournals)) {
+        const found = await journalsInArtifact(api, artifact);
+        for (const journal of found.filter(isJournal)) {
+          // The name is ours: that of an artifact could lead anywhere.
+          const path = join(folder, `${run}-${files.length}.jsonl`);
+          await writeFile(path, journal, { flag: "wx", mode: 0o600 });
+          files.push(path);
+        }
+      }
+    } catch (error) {
+      warn(`The journals of the run ${run} can't be read: ${errorMessage(error)}`);
+    }
+  }
+  return { runs: runs.length, files };
+}
