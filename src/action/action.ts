@@ -58,9 +58,13 @@ import { errorMessage, systemFault } from "../platform/system-error.ts";
 
 export async function runAction(mode: Mode, cancellation: Cancellation): Promise<Ending> {
   const environment = readEnvironment();
-  const core = runnerCore;
-  for (const secret of secretInputs(environment)) core.setSecret(secret);
-  const redactor = createRedactor([...knownSecrets({ environment }), ...secretInputs(environment)]);
+  const redactor = createRedactor(knownSecrets({ environment }));
+  const setSecret = (secret: string): void => {
+    runnerCore.setSecret(secret);
+    redactor.addSecret(secret);
+  };
+  const core = { ...runnerCore, setSecret };
+  for (const secret of secretInputs(environment)) setSecret(secret);
   const step = new Step(mode, environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
   // Node would print it without escaping it.
@@ -244,7 +248,7 @@ class Step {
         this.#warn(judgement.warning);
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
       const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
-      await live?.end(liveEnd(end.outputs));
+      await live?.end(liveEnd(end.outputs, deliveries));
       sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
       return ending;
     } finally {

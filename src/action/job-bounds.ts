@@ -57,13 +57,12 @@ function harmsOf(job: PreparedJob): readonly string[] {
   return [...harms];
 }
 
-function publishes({ report, findings, check, proposals = {} }: Outputs): readonly string[] {
+function publishes({ report, findings, proposals = {} }: Outputs): readonly string[] {
   const { label: _label, from: _from, ...others } = proposals;
   return [
     ...(report?.comment === undefined ? [] : ["report"]),
     ...(findings?.review === undefined ? [] : ["findings.review"]),
     ...(findings?.approve === true ? ["findings.approve"] : []),
-    ...(check === undefined ? [] : ["check"]),
     ...Object.keys(others).map((kind) => `proposals.${kind}`),
   ];
 }

@@ -20,7 +20,7 @@ export async function endStep(): Promise<void> {
     );
   }
   if (runnerCore.getState(LIVE_STATE) !== "") {
-    const { endKilled } = await import("./live.ts");
+    const { endKilled } = await import("./shown-job.ts");
     await endKilled(runnerCore, processEnvironment());
   }
 }

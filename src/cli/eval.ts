@@ -77,7 +77,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const summary = summarize(read, cells, {
       runs,
       results: results.runs,
-      spent: end.spent,
+      ...end,
       stopped: signals.signal.aborted ? "it was canceled" : end.stopped,
       baseline: baselineFile === undefined ? undefined : { file: baselineFile, cases: before },
     });

@@ -6,7 +6,7 @@ import type { Place } from "./items.ts";
 import type { Past } from "./past.ts";
 import type { WorkRunner } from "./run-work.ts";
 
-type Fan = EachWork<number> | ParallelWork<number>;
+type Fan = EachWork<Work<number>> | ParallelWork<Work<number>>;
 
 export interface Shard {
   readonly index: number;

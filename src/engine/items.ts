@@ -52,7 +52,7 @@ export interface EachItemsOptions {
 
 export class EachItems {
   readonly #options: EachItemsOptions;
-  readonly #known = new Map<EachWork<number>, Items>();
+  readonly #known = new Map<EachWork<Work<number>>, Items>();
   /** Each `Each` that had no item, in a sentence. */
   readonly empty = new Set<string>();
 
@@ -72,7 +72,7 @@ export class EachItems {
     return undefined;
   }
 
-  async of(each: EachWork<number>, place: Place): Promise<Items> {
+  async of(each: EachWork<Work<number>>, place: Place): Promise<Items> {
     const [first] = leafWorks(each.work);
     if (first === undefined) return { kind: "found", items: [] };
     const { past, emit } = this.#options;
@@ -93,7 +93,7 @@ export class EachItems {
     return found;
   }
 
-  async #find(each: EachWork<number>, place: Place): Promise<Items> {
+  async #find(each: EachWork<Work<number>>, place: Place): Promise<Items> {
     const values = await this.#valuesOf(each.items, place);
     if (values === undefined || place.scope.stopped !== undefined) return { kind: "stopped" };
     if (typeof values !== "string") return itemsFrom(each, values, this.#options.note);
@@ -137,7 +137,7 @@ export class EachItems {
 }
 
 function itemsFrom(
-  work: EachWork<number>,
+  work: EachWork<Work<number>>,
   values: readonly unknown[],
   note: (text: string) => void,
 ): Items {
@@ -161,11 +161,11 @@ function itemsFrom(
   return { kind: "found", items };
 }
 
-function nameOf(each: EachWork<number>): string {
+function nameOf(each: EachWork<Work<number>>): string {
   return `Each ${itemsText(each)}`;
 }
 
-function noItems(each: EachWork<number>): string {
+function noItems(each: EachWork<Work<number>>): string {
   return `${nameOf(each)}: there are no items`;
 }
 

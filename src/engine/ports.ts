@@ -8,6 +8,7 @@ import type {
   ModelLimits,
   Permissions,
   ProviderSettings,
+  Work,
 } from "../entry/model.ts";
 import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -218,9 +219,9 @@ export type CommandEnd =
 
 /** `noPass`: the precondition ended the loop before its first pass. */
 export type Transition =
-  | { readonly work: AltWork<number>; readonly taken: "trueWork" | "falseWork" }
-  | { readonly work: LoopWork<number>; readonly taken: "noPass" | "furtherPass" | "atMost" }
-  | { readonly work: EachWork<number>; readonly taken: "items" };
+  | { readonly work: AltWork<Work<number>>; readonly taken: "trueWork" | "falseWork" }
+  | { readonly work: LoopWork<Work<number>>; readonly taken: "noPass" | "furtherPass" | "atMost" }
+  | { readonly work: EachWork<Work<number>>; readonly taken: "items" };
 
 export interface EnginePorts {
   readonly sessions: SessionFactory;

@@ -44,7 +44,7 @@ export interface WorkRunner {
     last: Finished | undefined,
     place: Place,
   ) => Promise<WorkResult>;
-  readonly itemsOf: (work: EachWork<number>, place: Place) => Promise<Items>;
+  readonly itemsOf: (work: EachWork<Work<number>>, place: Place) => Promise<Items>;
   readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly leaveOut: (work: LeafWork<number>, place: Place, reason: string) => void;
   readonly note: (text: string) => void;
@@ -112,7 +112,7 @@ function membersHere<Member>(
 /** One of several parts that don't depend on each other: with `onCrash: continue`, its crash is its own failure. */
 async function runPart(
   runner: WorkRunner,
-  { onCrash = "stop" }: ParallelWork<number> | EachWork<number>,
+  { onCrash = "stop" }: ParallelWork<Work<number>> | EachWork<Work<number>>,
   part: Work<number>,
   last: Finished | undefined,
   place: Place,
@@ -130,7 +130,7 @@ async function runPart(
 /** Each item begins after what came before the `Each`. All run, whatever becomes of the others. */
 async function runEach(
   runner: WorkRunner,
-  work: EachWork<number>,
+  work: EachWork<Work<number>>,
   last: Finished | undefined,
   place: Place,
 ): Promise<WorkResult> {
@@ -158,7 +158,7 @@ async function runEach(
 /** `atMost`: an absent condition starts the next iteration. A skipped body ends the loop: it would be skipped again. */
 async function runLoop(
   runner: WorkRunner,
-  work: LoopWork<number>,
+  work: LoopWork<Work<number>>,
   last: Finished | undefined,
   place: Place,
 ): Promise<WorkResult> {
@@ -210,7 +210,7 @@ async function runLoop(
 
 function afterAtMost(
   runner: WorkRunner,
-  work: LoopWork<number>,
+  work: LoopWork<Work<number>>,
   atMost: number,
   lastAnswer: string,
   last: Finished | undefined,
@@ -241,7 +241,7 @@ function answerText(
 
 const REASON_CHARACTERS = 500;
 
-function loopScope({ body }: LoopWork<number>): LoopScope {
+function loopScope({ body }: LoopWork<Work<number>>): LoopScope {
   return { kind: "loop", tasks: [...new Set(leafWorks(body).map(leafName))] };
 }
 

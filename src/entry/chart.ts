@@ -162,7 +162,10 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
   return { nodes };
 }
 
-export function itemsText({ items, parallel = false }: EachWork | EachWork<number>): string {
+export function itemsText({
+  items,
+  parallel = false,
+}: Pick<EachWork<unknown>, "items" | "parallel">): string {
   const how = parallel ? ", in parallel" : "";
   if ("values" in items) return `of ${items.values.length} values${how}`;
   if ("files" in items) return `file of ${items.files.join(" ")}${how}`;

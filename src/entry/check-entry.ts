@@ -4,7 +4,7 @@ import type { Path, Problem } from "../document/diagnostic.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { checkParameters, leadsOutside, ToolChecker } from "./check-tools.ts";
 import { readGlob } from "./glob.ts";
-import type { Entry, Prompt, RunWork, TaskWork, Work } from "./model.ts";
+import type { Prompt, RunWork, TaskWork, Work } from "./model.ts";
 import {
   type EntryNames,
   entryCheck,
@@ -12,6 +12,7 @@ import {
   listed,
   Problems,
   type Salvaged,
+  type SalvagedEntry,
 } from "./problems.ts";
 import { severities, type Outputs } from "./outputs.ts";
 import {
@@ -36,7 +37,7 @@ type Meant<M extends Meaning> = M extends PromptMeaning
 
 /** `places`: what means something, in the order of the entry. */
 export function checkEntry(
-  entry: Salvaged<Entry>,
+  entry: SalvagedEntry,
   places: readonly MeantPlace[],
   names: EntryNames,
   schemaProblems: readonly Problem[],
@@ -53,7 +54,7 @@ export function checkEntry(
 }
 
 class EntryChecker {
-  readonly #entry: Salvaged<Entry>;
+  readonly #entry: SalvagedEntry;
   readonly #names: EntryNames;
   readonly #problems: Problems;
   readonly #expander: PromptExpander;
@@ -91,13 +92,19 @@ class EntryChecker {
         this.#need(path, "a prompt of its steps uses $user-input");
     },
     condition: (prompt, path) => void this.#expand(prompt, path, true),
+    "work of a task": (taskId, path) => {
+      const hint = { hint: `write { kind: Flow, file: ${taskId} }` };
+      if (taskId.endsWith(".wf.md") && !this.#names.tasks.has(taskId))
+        this.#problems.add(path, `There is no task ${JSON.stringify(taskId)}.`, hint);
+      else if (this.#isTask(taskId, path)) this.#checkRef({ taskId }, path);
+    },
     work: (work, path) => {
       if (work.kind === "Ref") this.#checkRef(work, path);
       if (work.kind === "Run") this.#checkRun(work, path);
     },
   };
 
-  constructor(entry: Salvaged<Entry>, names: EntryNames, problems: Problems) {
+  constructor(entry: SalvagedEntry, names: EntryNames, problems: Problems) {
     this.#entry = entry;
     this.#names = names;
     this.#problems = problems;
@@ -146,7 +153,13 @@ class EntryChecker {
   #checkOutputs({ findings, report }: Salvaged<Outputs> = {}, path: Path): void {
     if (report?.progress === true && report.comment === undefined)
       this.#problems.add([...path, "outputs", "report", "progress"], "Needs `comment: sticky`.");
-    const { minSeverity, failOn } = findings ?? {};
+    const { minSeverity, failOn, review } = findings ?? {};
+    for (const name of ["since", "quietAfter"] as const)
+      if (findings?.[name] !== undefined && review === undefined && report?.comment === undefined)
+        this.#problems.add(
+          [...path, "outputs", "findings", name],
+          "Needs `findings.review` or `report.comment`, which remember what was reviewed.",
+        );
     if (minSeverity === undefined || failOn === undefined || failOn === "never") return;
     if (severities.indexOf(minSeverity) <= severities.indexOf(failOn)) return;
     const reason = `Must not be above failOn, which is ${JSON.stringify(failOn)}: findings below minSeverity are dropped, and never fail the step.`;

@@ -2,9 +2,8 @@
 import { defined, urlOf } from "../text/guards.ts";
 import type { Path } from "../document/diagnostic.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
-import { type EntryNames, type Problems, type Salvaged } from "./problems.ts";
+import { type EntryNames, type Problems, type Salvaged, type SalvagedEntry } from "./problems.ts";
 import type {
-  Entry,
   McpServer,
   MonumentDeclaration,
   RelicDeclaration,
@@ -17,11 +16,11 @@ import { ownerOf } from "./known-tools.ts";
 const longestParameters = 50_000;
 
 export class ToolChecker {
-  readonly #entry: Salvaged<Entry>;
+  readonly #entry: SalvagedEntry;
   readonly #names: EntryNames;
   readonly #problems: Problems;
 
-  constructor(entry: Salvaged<Entry>, names: EntryNames, problems: Problems) {
+  constructor(entry: SalvagedEntry, names: EntryNames, problems: Problems) {
     this.#entry = entry;
     this.#names = names;
     this.#problems = problems;

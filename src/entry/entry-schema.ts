@@ -149,9 +149,10 @@ const criteria = object(
         additionalPrompt: ref<Prompt>("prompt", "Added to the prompt of a retry."),
       },
       ["retryTimes"],
+      { description: "Default: no retry." },
     ),
   },
-  ["failureAction"],
+  [],
   { description: "When the task has succeeded. All fields must hold." },
 );
 

@@ -20,7 +20,7 @@ import type {
   RelicDeclaration,
   ToolDeclaration,
 } from "./tool-declarations.ts";
-import type { NamedModel, Prompt, Work } from "./works.ts";
+import type { NamedModel, Prompt, Work, WrittenWork } from "./works.ts";
 
 export { availableTools, reportedBy, type JobTool } from "./known-tools.ts";
 export * from "./limits.ts";
@@ -41,8 +41,8 @@ export interface Models {
 export interface Job<Id extends number = never> {
   /** Derived from the tasks; where an author states it, it must be right. */
   readonly requireUserInput?: boolean;
-  /** The tree of steps. */
-  readonly work: Work<Id>;
+  /** The tree of steps. Once it is prepared, it has no short forms. */
+  readonly work: [Id] extends [never] ? WrittenWork : Work<Id>;
   /** Replaces the outputs of the entry. */
   readonly outputs?: Outputs;
   /** Notes that its tasks keep for later runs. */
@@ -110,7 +110,7 @@ export interface PreparedTask extends Task {
   readonly availability?: Availability & { readonly condition?: ExpandedPrompt };
   readonly criteria?: Criteria & {
     readonly condition?: ExpandedPrompt;
-    readonly failureAction: Criteria["failureAction"] & {
+    readonly failureAction: NonNullable<Criteria["failureAction"]> & {
       readonly additionalPrompt?: ExpandedPrompt;
     };
   };

@@ -22,9 +22,9 @@ import type {
   Prompt,
   Task,
   ToolDeclaration,
-  Work,
 } from "./model.ts";
-import { defined, isList, isText } from "../text/guards.ts";
+import { defined, isRecord, isText } from "../text/guards.ts";
+import type { MeantPlace } from "../document/schema-check.ts";
 import { plainCopy } from "../document/plain.ts";
 import {
   insertPromptFiles,
@@ -34,7 +34,7 @@ import {
 } from "./prompt-files.ts";
 import { PromptExpander } from "./prompt.ts";
 import { declarationWarnings, entryWarnings, type WarningChecks } from "./warnings.ts";
-import { assignWorkId, mapEach, mapLeaves, partsOf, simplifyWork, taskWorks } from "./work.ts";
+import { assignWorkId, mapEach, longWork, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
 
 export interface FlowLeaf {
   readonly path: Path;
@@ -100,14 +100,14 @@ export function preparePlain(data: unknown, given: PrepareOptions): PrepareResul
       entryWarnings(value, entry, places, options.checks ?? {}),
       options,
     );
-    return { kind: "prepared", entry, warnings, leaves: flowLeaves(value) };
+    return { kind: "prepared", entry, warnings, leaves: flowLeaves(places) };
   }
   const { problems: found, complete } =
     inspected.kind === "refused" ? inspected : { problems: [], complete: true };
   const schemaProblems = [...found.map((problem) => withForm(problem, data, names)), ...unread];
   // If there are unreported faults, the rest would be inconsistent.
   if (!complete) return rejected(schemaProblems, options);
-  const sound = salvage<Entry>(data, schemaProblems);
+  const sound = salvage(data, schemaProblems);
   const problems = sound === undefined ? [] : checkEntry(sound, places, names, schemaProblems);
   return rejected([...schemaProblems, ...problems], options);
 }
@@ -129,12 +129,17 @@ export function prepareDeclarations(
   return { declarations, diagnostics: diagnosticsOf(warnings, place) };
 }
 
-function flowLeaves({ jobs }: Entry): readonly FlowLeaf[] {
-  const found = (path: Path, work: Work): readonly FlowLeaf[] =>
-    work.kind === "Flow"
-      ? [{ path, codePath: entryCheck.codePath([...path, "file"]), work }]
-      : partsOf(path, work).flatMap(({ place, part }) => found(place, part));
-  return Object.entries(jobs).flatMap(([name, { work }]) => found(["jobs", name, "work"], work));
+function flowLeaves(places: readonly MeantPlace[]): readonly FlowLeaf[] {
+  return places.flatMap(({ meaning, value, path }) =>
+    meaning === "work" && isFlow(value)
+      ? [{ path, codePath: entryCheck.codePath([...path, "file"]), work: value }]
+      : [],
+  );
+}
+
+/** The schema has checked the rest. */
+function isFlow(value: unknown): value is FlowWork {
+  return isRecord(value) && value["kind"] === "Flow";
 }
 
 interface PlacedOptions extends PrepareOptions {
@@ -174,16 +179,14 @@ function meantForm(path: Path, value: unknown, names: EntryNames): string | unde
   if (name !== undefined && (last === "model" || last === "modelOverride"))
     return `write { ${names.models.has(name) ? "category" : "id"}: ${name} }`;
   if (path[0] !== "jobs") return undefined;
-  const leaf = name && (name.endsWith(".wf.md") ? `Flow, file: ${name}` : `Ref, taskId: ${name}`);
-  const work = leaf && `{ kind: ${leaf} }`;
-  if (path.length === 2) return work && `write { work: ${work} }`;
-  if (last === "preCondition" || last === "postCondition")
-    return `write [true, ${work ?? "…"}] or [false, ${work ?? "…"}]: the outcome that goes on`;
-  const isWork = isText(last)
-    ? ["work", "body", "condition", "trueWork", "falseWork"].includes(last)
-    : path.at(-2) === "works" || last === 1;
-  if (!isWork) return undefined;
-  return isList(value) ? "write { kind: Seq, works: […] }" : work && `write ${work}`;
+  if (path.length === 2) return name && `write { work: ${shortForm(name)} }`;
+  if (last !== "preCondition" && last !== "postCondition") return undefined;
+  const work = name === undefined ? "…" : shortForm(name);
+  return `write [true, ${work}] or [false, ${work}]: the outcome that goes on`;
+}
+
+function shortForm(name: string): string {
+  return name.endsWith(".wf.md") ? `{ kind: Flow, file: ${name} }` : name;
 }
 
 function build(entry: Entry): PreparedEntry {
@@ -223,7 +226,7 @@ function buildTask(task: Task, expander: PromptExpander): PreparedTask {
     ...(availability && { availability: { ...otherAvailability, ...condition(available) } }),
   };
   if (criteria === undefined) return built;
-  const { condition: done, failureAction, ...otherCriteria } = criteria;
+  const { condition: done, failureAction = { retryTimes: 0 }, ...otherCriteria } = criteria;
   const { additionalPrompt, ...otherAction } = failureAction;
   const additional = additionalPrompt && { additionalPrompt: expand(additionalPrompt) };
   return {
@@ -247,7 +250,7 @@ function buildJob(
     required ||= usesUserInput;
     return [text];
   };
-  const numbered = assignWorkId(simplifyWork(job.work));
+  const numbered = assignWorkId(simplifyWork(longWork(job.work)));
   const filled = mapLeaves<number, number, LeafWork<number>>(numbered, (leaf) =>
     leaf.kind === "Flow" && leaf.params !== undefined
       ? { ...leaf, params: mapValues(leaf.params, expand) }

@@ -3,7 +3,7 @@ import { schemaCheck } from "../document/schema-check.ts";
 import { type Path, type Problem, valueAt } from "../document/diagnostic.ts";
 import { suggestion } from "../document/suggest.ts";
 import { entrySchema } from "./entry-schema.ts";
-import type { Entry } from "./model.ts";
+import type { Entry, Job } from "./model.ts";
 
 export const entryCheck = schemaCheck<Entry>(entrySchema, "entry");
 
@@ -100,9 +100,14 @@ export type Salvaged<T> = unknown extends T
       ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
       : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
 
-export function salvage<T>(value: unknown, problems: readonly Problem[]): Salvaged<T> | undefined {
+/** What is valid of an entry. Its works are checked where they are found. */
+export type SalvagedEntry = Salvaged<
+  Omit<Entry, "jobs"> & { readonly jobs: Readonly<Record<string, Omit<Job, "work">>> }
+>;
+
+export function salvage(value: unknown, problems: readonly Problem[]): SalvagedEntry | undefined {
   for (const { path } of problems) remove(value, path);
-  return isSalvaged<T>(value) ? value : undefined;
+  return isSalvaged(value) ? value : undefined;
 }
 
 function remove(root: unknown, path: Path): void {
@@ -115,6 +120,6 @@ function remove(root: unknown, path: Path): void {
 }
 
 /** The schema has checked this. The cast is for the compiler. */
-function isSalvaged<T>(value: unknown): value is Salvaged<T> {
+function isSalvaged(value: unknown): value is SalvagedEntry {
   return isRecord(value);
 }

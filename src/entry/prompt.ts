@@ -213,7 +213,7 @@ export function promptsOf(task: Task | undefined): Prompt[] {
     task?.system?.prompt,
     task?.availability?.condition,
     task?.criteria?.condition,
-    task?.criteria?.failureAction.additionalPrompt,
+    task?.criteria?.failureAction?.additionalPrompt,
   ].filter((prompt) => prompt !== undefined);
 }
 

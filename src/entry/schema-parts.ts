@@ -23,7 +23,9 @@ export type Meaning =
   /** A JSON Schema of an object. */
   | "parameters"
   | PromptMeaning
-  | "work";
+  | "work"
+  /** The id of a task, in place of a `Ref` to it. */
+  | "work of a task";
 export type PromptMeaning =
   "variable" | "prompt" | "prompt of a task" | "prompt of a work" | "condition";
 

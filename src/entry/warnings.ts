@@ -33,7 +33,7 @@ export function entryWarnings(
   places: readonly MeantPlace[],
   checks: WarningChecks,
 ): Problem[] {
-  const { tasks, jobs, permissions } = entry;
+  const { tasks, permissions } = entry;
   const ofTasks = Object.entries(tasks);
   const check = toolPatternCheck(entry, checks.otherTools);
   return [
@@ -42,8 +42,8 @@ export function entryWarnings(
     ...ofTasks.flatMap(([name, task]) =>
       unknownPatterns(["tasks", name, "permissions", "tools"], patternsOf(task.permissions), check),
     ),
-    ...deniedTools(entry, checks),
-    ...unusedTasks(tasks, jobs),
+    ...deniedTools({ ...entry, jobs: prepared.jobs }, checks),
+    ...unusedTasks(tasks, prepared.jobs),
     ...unusedVariables(entry, places),
     ...Object.entries(prepared.tasks).flatMap(([name, task]) => missingReports(name, task)),
     ...places.flatMap(({ meaning, value, path }) =>
@@ -121,7 +121,13 @@ function textWarnings(
 
 /** Finds criteria that can't hold, and tools and servers that no task may call. */
 function deniedTools(
-  { tasks, jobs, permissions: ofEntry = "read-only", tools = {}, mcpServers = {} }: Entry,
+  {
+    tasks,
+    jobs,
+    permissions: ofEntry = "read-only",
+    tools = {},
+    mcpServers = {},
+  }: Omit<Entry, "jobs"> & Pick<PreparedEntry, "jobs">,
   { toolPermissions }: WarningChecks,
 ): Problem[] {
   if (toolPermissions === undefined) return [];
@@ -228,7 +234,7 @@ export function unusedUserInput(
     : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} contains $user-input.`;
 }
 
-function unusedTasks(tasks: Entry["tasks"], jobs: Entry["jobs"]): Problem[] {
+function unusedTasks(tasks: Entry["tasks"], jobs: PreparedEntry["jobs"]): Problem[] {
   const works = Object.values(jobs).flatMap(({ work }) => taskWorks(work));
   const used = new Set(works.map(({ taskId }) => taskId));
   const delegates = [...used].some((name) => tasks[name]?.protocol !== undefined);

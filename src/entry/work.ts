@@ -1,5 +1,6 @@
 /** `placedParts` and `mapParts` alone know the parts of each kind of work. */
 import type { Path } from "../document/diagnostic.ts";
+import { isList, isText } from "../text/guards.ts";
 import type {
   Command,
   CompositeWork,
@@ -9,6 +10,7 @@ import type {
   Task,
   TaskWork,
   Work,
+  WrittenWork,
 } from "./model.ts";
 
 type Id = number;
@@ -49,10 +51,7 @@ function placedParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   }
 }
 
-function mapParts<I extends Id, O extends Id, To extends Leaves<O>>(
-  work: CompositeWork<I>,
-  map: (part: Work<I>) => Work<O, To>,
-): Work<O, To> {
+function mapParts<From, To>(work: CompositeWork<From>, map: (part: From) => To): CompositeWork<To> {
   switch (work.kind) {
     case "Seq":
     case "Par":
@@ -86,7 +85,7 @@ export function isLeaf<I extends Id, Leaf extends Leaves<I>>(
   return work.kind === "Ref" || work.kind === "Flow" || work.kind === "Run";
 }
 
-function isComposite<I extends Id>(work: Work<I>): work is CompositeWork<I> {
+function isComposite<I extends Id>(work: Work<I>): work is CompositeWork<Work<I>> {
   return !isLeaf(work);
 }
 
@@ -96,23 +95,19 @@ export function workParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   return placedParts<I, Leaf>(work).map((part) => part.work);
 }
 
-export function partsOf(
-  path: Path,
-  work: Work,
-): readonly {
-  readonly place: Path;
-  readonly part: Work;
-}[] {
-  return placedParts(work).map(({ path: inside, work: part }) => ({
-    place: [...path, ...inside],
-    part,
-  }));
+/** Without the short forms. */
+export function longWork(work: WrittenWork): Work {
+  if (isText(work)) return { kind: "Ref", taskId: work };
+  if (isList(work)) return { kind: "Seq", works: work.map(longWork) };
+  return work.kind === "Ref" || work.kind === "Flow" || work.kind === "Run"
+    ? work
+    : mapParts(work, longWork);
 }
 
 /** Flattens `Seq` in `Seq` and `Par` in `Par`. A `Par` that takes crashes in another way than that around it stays. */
 export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
   if (!isComposite(work)) return work;
-  const simple = mapParts<I, I, LeafWork<I>>(work, simplifyWork);
+  const simple = mapParts(work, simplifyWork);
   if (simple.kind !== "Seq" && simple.kind !== "Par") return simple;
   const works = simple.works.flatMap((part): readonly Work<I>[] =>
     (part.kind === "Seq" || part.kind === "Par") && joins(part, simple) ? part.works : [part],
@@ -120,7 +115,7 @@ export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
   return { ...simple, works };
 }
 
-type Listing<I extends Id> = Extract<CompositeWork<I>, { works: unknown }>;
+type Listing<I extends Id> = Extract<CompositeWork<Work<I>>, { works: unknown }>;
 
 function joins<I extends Id>(part: Listing<I>, around: Listing<I>): boolean {
   return part.kind === around.kind && takesCrashes(part) === takesCrashes(around);
@@ -141,16 +136,16 @@ export function mapLeaves<I extends Id, O extends Id, To extends Leaves<O>>(
   change: (leaf: LeafWork<I>) => To,
 ): Work<O, To> {
   return isComposite(work)
-    ? mapParts<I, O, To>(work, (part) => mapLeaves<I, O, To>(part, change))
+    ? mapParts(work, (part) => mapLeaves<I, O, To>(part, change))
     : change(work);
 }
 
 export function mapEach<I extends Id>(
   work: Work<I>,
-  change: (each: EachWork<I>) => EachWork<I>,
+  change: (each: EachWork<Work<I>>) => EachWork<Work<I>>,
 ): Work<I> {
   if (!isComposite(work)) return work;
-  const mapped = mapParts<I, I, LeafWork<I>>(work, (part) => mapEach(part, change));
+  const mapped = mapParts(work, (part) => mapEach(part, change));
   return mapped.kind === "Each" ? change(mapped) : mapped;
 }
 

@@ -44,16 +44,28 @@ export function idOf(model: NamedModel): string {
   return typeof model === "string" ? model : model.id;
 }
 
-/** A tree of steps as an author writes it. `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
+/** A tree of steps. `Work<number>` has a `workIdInJob` at its leaves (see `assignWorkId`). */
 export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
-  Leaf | CompositeWork<Id, Leaf>;
+  | Leaf
+  | SequentialWork<Work<Id, Leaf>>
+  | ParallelWork<Work<Id, Leaf>>
+  | LoopWork<Work<Id, Leaf>>
+  | AltWork<Work<Id, Leaf>>
+  | EachWork<Work<Id, Leaf>>;
 
-export type CompositeWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
-  | SequentialWork<Id, Leaf>
-  | ParallelWork<Id, Leaf>
-  | LoopWork<Id, Leaf>
-  | AltWork<Id, Leaf>
-  | EachWork<Id, Leaf>;
+/** What an author may write for it: the id of a task is a `Ref`, a list a `Seq`. */
+export type WrittenWork =
+  | string
+  | readonly WrittenWork[]
+  | LeafWork
+  | SequentialWork<WrittenWork>
+  | ParallelWork<WrittenWork>
+  | LoopWork<WrittenWork>
+  | AltWork<WrittenWork>
+  | EachWork<WrittenWork>;
+
+export type CompositeWork<Part> =
+  SequentialWork<Part> | ParallelWork<Part> | LoopWork<Part> | AltWork<Part> | EachWork<Part>;
 
 /** A leaf runs something; all other kinds only say when. */
 export type LeafWork<Id extends number = never> = TaskWork<Id> | FlowWork<Id> | RunWork<Id>;
@@ -104,48 +116,45 @@ type Numbered<Id extends number> = [Id] extends [never]
   ? { readonly workIdInJob?: number }
   : { readonly workIdInJob: Id };
 
-export interface SequentialWork<
-  Id extends number = never,
-  Leaf extends LeafWork<Id> = LeafWork<Id>,
-> {
+export interface SequentialWork<Part> {
   readonly kind: "Seq";
-  readonly works: readonly Work<Id, Leaf>[];
+  readonly works: readonly Part[];
 }
 
-export interface ParallelWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
+export interface ParallelWork<Part> {
   readonly kind: "Par";
-  readonly works: readonly Work<Id, Leaf>[];
+  readonly works: readonly Part[];
   readonly onCrash?: OnCrash;
 }
 
 export const onCrashes = ["stop", "continue"] as const;
 export type OnCrash = (typeof onCrashes)[number];
 
-export interface LoopWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
+export interface LoopWork<Part> {
   readonly kind: "Loop";
   /** The body runs while the work's outcome equals the boolean. */
-  readonly preCondition?: readonly [boolean, Work<Id, Leaf>];
-  readonly body: Work<Id, Leaf>;
+  readonly preCondition?: readonly [boolean, Part];
+  readonly body: Part;
   /** The loop repeats while the work's outcome equals the boolean. Without it, only `atMost` repeats the loop. */
-  readonly postCondition?: readonly [boolean, Work<Id, Leaf>];
+  readonly postCondition?: readonly [boolean, Part];
   /** The maximum number of passes. With it, an absent condition means to continue. */
   readonly atMost?: number;
   /** The outcome if a condition asks for another iteration after `atMost` iterations. Default: `fail`. */
   readonly atMostReached?: "fail" | "succeed";
 }
 
-export interface AltWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
+export interface AltWork<Part> {
   readonly kind: "Alt";
-  readonly condition: Work<Id, Leaf>;
-  readonly trueWork?: Work<Id, Leaf>;
-  readonly falseWork?: Work<Id, Leaf>;
+  readonly condition: Part;
+  readonly trueWork?: Part;
+  readonly falseWork?: Part;
 }
 
 /** Runs its step once for each item. Fails if one of them failed, after all of them. */
-export interface EachWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
+export interface EachWork<Part> {
   readonly kind: "Each";
   readonly items: ItemSource;
-  readonly work: Work<Id, Leaf>;
+  readonly work: Part;
   /** Default: one after the other. */
   readonly parallel?: boolean;
   /** More items are a failure before the first of them is run. Default: `defaultAtMostItems`. */
@@ -296,8 +305,7 @@ export const kindsOfWork: Readonly<
   ],
 };
 
-export const workSchema = {
-  title: "Work",
+const kinds = {
   type: "object",
   required: ["kind"],
   discriminator: { propertyName: "kind" },
@@ -311,4 +319,13 @@ export const workSchema = {
       }),
     ),
   ),
+};
+
+export const workSchema = {
+  title: "Work",
+  oneOf: [
+    means("work of a task", named("A key of tasks, for a Ref to it.")),
+    { ...works, description: "For a Seq of them." },
+    kinds,
+  ],
 };

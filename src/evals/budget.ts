@@ -29,6 +29,8 @@ export class EvalBudget {
   /** The turns that are over have spent this. */
   #settled = nothingSpent;
   readonly #accounts = new Set<Account>();
+  /** Models with calls whose cost is unknown: no budget bounds it. */
+  readonly unpriced = new Set<string>();
   #exhausted = false;
   /** The largest turns, by the models. */
   readonly #largest = new Map<string, Spent>();
@@ -59,7 +61,8 @@ export class EvalBudget {
       },
       report: (event: RunEvent): void => {
         if (event.type !== "activity" || event.activity.kind !== "model.used") return;
-        const { inputTokens, outputTokens, cost = 0 } = event.activity;
+        const { modelId, inputTokens, outputTokens, cost = 0 } = event.activity;
+        if (event.activity.cost === undefined) this.unpriced.add(modelId);
         const used = { tokens: inputTokens + outputTokens, cost };
         [spent, unreported] = [plus(spent, used), plus(unreported, used)];
         if (account.turns === 0) this.#settled = plus(this.#settled, used);

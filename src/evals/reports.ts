@@ -1,4 +1,4 @@
-import { costText, plural } from "../text/numbers.ts";
+import { costText, costWords, plural } from "../text/numbers.ts";
 import { junitXml, type TestCase } from "../outputs/junit.ts";
 import { inline } from "../text/escape.ts";
 import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
@@ -68,7 +68,7 @@ function comparisonText({ p, before, after, against }: Comparison): string {
   return `passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (p = ${p.toPrecision(2)})`;
 }
 
-export function endLine({ cases, totals, spent }: EvalSummary): string {
+export function endLine({ cases, totals, spent, unpriced = [] }: EvalSummary): string {
   const runs = cases.reduce((sum, one) => sum + one.runs, 0);
   const passed = cases.reduce((sum, one) => sum + one.passed, 0);
   const flaky = cases.filter((one) => one.flaky).length;
@@ -76,7 +76,7 @@ export function endLine({ cases, totals, spent }: EvalSummary): string {
   const fell = comparisons.filter((one) => one.fell).length;
   const [first] = comparisons;
   const compared = first === undefined ? "" : `, ${fell} fell against ${first.against}`;
-  return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, ${costText(spent.cost)}`;
+  return `${passed} of ${runs} runs passed, ${flaky} flaky${compared}; spent ${spent.tokens} tokens, ${costWords({ ...spent, unpriced }).join(", ") || costText(0)}`;
 }
 
 /** The stable shape of `eval.json` and `--format json`. */

@@ -7,9 +7,10 @@ import { Expectations } from "../rehearsal/expectations.ts";
 import { executeRun, type RunSignals } from "../run/execute.ts";
 import { prepareRehearsal, type RunOptions } from "../run/prepare.ts";
 import { killsRuntime, shareRuntimes } from "../run/rehearse.ts";
-import { EvalBudget, type Spent } from "./budget.ts";
+import { EvalBudget } from "./budget.ts";
 import { withJudge, type Cell, type Eval } from "./read-eval.ts";
 import type { Results, RunResult } from "./results.ts";
+import type { EvalSummary } from "./summary.ts";
 
 type Access = "environment" | "provider" | "gitHubToken" | "runtimePath" | "sandbox" | "env";
 
@@ -27,7 +28,7 @@ export interface EvalOptions {
 export async function runEval(
   { access, cells, runs, results, parallel, budget: limits, onRun }: EvalOptions,
   signals: RunSignals,
-): Promise<{ readonly stopped?: string; readonly spent: Spent }> {
+): Promise<Pick<EvalSummary, "spent" | "unpriced"> & { readonly stopped?: string }> {
   const stop = new AbortController();
   let stopped: string | undefined;
   let failed: unknown;
@@ -115,7 +116,7 @@ export async function runEval(
     whole.end();
   }
   if (failed !== undefined) throw failed;
-  return { spent: budget.spent, stopped };
+  return { spent: budget.spent, unpriced: [...budget.unpriced], stopped };
 }
 
 function idOf({ key, fingerprint, run }: Pick<RunResult, "key" | "fingerprint" | "run">): string {

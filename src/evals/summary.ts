@@ -46,11 +46,13 @@ export interface EvalSummary {
   /** With a baseline, a fall fails the eval. */
   readonly baseline: string | undefined;
   readonly spent: Spent;
+  /** Models whose cost is unknown. */
+  readonly unpriced?: readonly string[];
   readonly stopped: string | undefined;
   readonly missing: number;
 }
 
-interface Ended extends Pick<EvalSummary, "spent" | "stopped"> {
+interface Ended extends Pick<EvalSummary, "spent" | "unpriced" | "stopped"> {
   readonly runs: number;
   readonly results: readonly RunResult[];
   readonly baseline: { readonly file: string; readonly cases: Baseline } | undefined;

@@ -53,9 +53,21 @@ export const annotationsPerRequest = 50;
 const MAX_TITLE = 255;
 const MAX_SUMMARY = 65_535;
 
-/** What a check run of this job and leg is called. GitHub shows the latest of a name on a commit. */
-export function newCheck(about: Publisher, check: NonNullable<Outputs["check"]>): NewCheck {
-  const { server, repository, workflowRun, attempt, head, legName } = about.origin;
+/** Their `GITHUB_SHA` is what the job is about. Others are about an issue, or about another run. */
+const ofCommit = new Set([
+  "push",
+  "merge_group",
+  "schedule",
+  "workflow_dispatch",
+  "repository_dispatch",
+  "release",
+]);
+
+/** The check run of this job and leg. GitHub shows the latest of a name on a commit. Undefined: it has none. */
+export function newCheck(about: Publisher, check: Outputs["check"]): NewCheck | undefined {
+  const { server, repository, workflowRun, attempt, head, legName, event } = about.origin;
+  if (check === undefined || (about.origin.isPullRequest !== true && !ofCommit.has(event)))
+    return undefined;
   const name = check === true ? `agent-jobs: ${about.job}` : check.name;
   return {
     head,

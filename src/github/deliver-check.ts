@@ -36,8 +36,11 @@ export async function deliverCheck(
   report: string,
 ): Promise<Delivery> {
   const { about, github, options } = delivering;
-  const check = newCheck(about, about.outputs.check ?? true);
+  const check = newCheck(about, about.outputs.check);
+  if (check === undefined) return skipped("check", "the event is about no commit");
   const { faults = [] } = options;
+  const openCheck = async (): Promise<Omit<OwnCheck, "externalId"> | undefined> =>
+    (await github.ownChecks(check)).find(({ externalId }) => externalId === check.externalId);
   const judgement = judge(collected, about.outputs);
   const reason = faults[0] ?? (judgement.kind === "failed" ? judgement.reason : "");
   const isFailed = outcome.kind === "succeeded" && reason !== "";
@@ -104,11 +107,6 @@ export async function deliverCheck(
       return { what, status: "done", url, reason: `GitHub refuses its annotations` };
     }
   });
-
-  async function openCheck(): Promise<Omit<OwnCheck, "externalId"> | undefined> {
-    const all = await github.ownChecks(check);
-    return all.find(({ externalId }) => externalId === check.externalId);
-  }
 }
 
 const MAX_REASON = 800;

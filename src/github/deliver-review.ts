@@ -210,7 +210,7 @@ function notOurs(key: string, number: number, doing: string): Delivery {
   return refused(what, "no thread that this job began on the pull request has it");
 }
 
-/** Answers the last comment of a person, once. */
+/** Answers the last comment of a person with write access, once: prompts show those of nobody else. */
 async function answered(
   delivering: Delivering,
   thread: OwnThread | undefined,
@@ -219,25 +219,30 @@ async function answered(
 ): Promise<Delivery> {
   if (thread === undefined) return notOurs(key, number, "a reply to");
   const { about, github } = delivering;
-  const what = `a reply to ${named(thread)} of #${number}`;
-  const isOpenQuestion = ({ replies }: OwnThread): boolean => {
-    const last = replies.findLast((one) => one.isOurs || isPerson(one));
-    return last?.isOurs === false;
+  const facts = github.facts(about.origin.head);
+  const isOpenQuestion = async ({ replies }: OwnThread): Promise<boolean> => {
+    for (const { isOurs, isBot, author } of replies.toReversed()) {
+      if (isOurs) return false;
+      if (!isBot && author !== undefined && (await facts.canWrite(author))) return true;
+    }
+    return false;
   };
-  if (!isOpenQuestion(thread)) return skipped(what, "nobody has written since our last comment");
+  const what = `a reply to ${named(thread)} of #${number}`;
   const body = replyBody(message, key, about);
   const writing = { what, needs, preview: body };
-  return attempt(delivering, writing, () =>
-    write(
+  return attempt(delivering, writing, async () => {
+    if (!(await isOpenQuestion(thread)))
+      return skipped(what, "nobody with write access has written since our last comment");
+    return write(
       delivering,
       writing,
       () => github.reply(number, thread.first.id, body),
       async () => {
         const now = (await ownThreads(delivering, number)).get(key);
-        return now !== undefined && isOpenQuestion(now) ? undefined : {};
+        return now !== undefined && (await isOpenQuestion(now)) ? undefined : {};
       },
-    ),
-  );
+    );
+  });
 }
 
 interface Closing {

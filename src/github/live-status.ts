@@ -7,11 +7,18 @@ import type { Outputs } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
 import { isFailure, itemsText, worksOf, type RunView } from "../events/view.ts";
 import { elapsedMs } from "../events/view-works.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { startTimer, within, type Release } from "../platform/waiting.ts";
 import type { Clock } from "../platform/clock.ts";
 import { code, inline, sentence } from "../text/escape.ts";
 import { plural } from "../text/numbers.ts";
-import { checkNeeds, newCheck, type CheckText, type Conclusion } from "./check-port.ts";
+import {
+  checkNeeds,
+  newCheck,
+  type CheckText,
+  type Conclusion,
+  type NewCheck,
+} from "./check-port.ts";
 import { bodyOf, maxBody, runLink, type Publisher } from "./comments.ts";
 import { titleText } from "./deliver-check.ts";
 import { reasonOf } from "./delivery.ts";
@@ -72,8 +79,9 @@ export class LiveStatus {
     const { about, outputs } = options;
     const { isPullRequest, number } = about.origin;
     const hasComment = outputs.report?.comment !== undefined && outputs.report.progress === true;
+    const check = newCheck(about, outputs.check);
     this.#writers = [
-      ...(outputs.check === undefined ? [] : [this.#check(outputs.check)]),
+      ...(check === undefined ? [] : [this.#check(check)]),
       ...(hasComment && isPullRequest === true && number !== undefined
         ? [this.#comment(number)]
         : []),
@@ -96,9 +104,11 @@ export class LiveStatus {
     },
   };
 
-  /** Before the agents start. */
+  /** Before the agents start, who don't wait for GitHub for long. */
   async begin(): Promise<void> {
-    await this.#send({ title: "The job is starting", summary: this.#page("is starting") });
+    const page = { title: "The job is starting", summary: this.#page("is starting") };
+    this.#sending = this.#send(page);
+    await within(this.#sending, PATIENCE_MS, this.#options.clock);
   }
 
   /** Nothing is updated any more. */
@@ -122,9 +132,9 @@ export class LiveStatus {
   /** Nobody has judged the commit. What was said of it before, a stranger's event doesn't replace. */
   async skip(reason: string): Promise<void> {
     const { about, outputs, connect } = this.#options;
-    const isFirst = async (): Promise<boolean> =>
-      (await connect().ownChecks(newCheck(about, outputs.check ?? true))).length === 0;
-    if (await isFirst()) await this.end({ conclusion: "neutral", reason });
+    const check = newCheck(about, outputs.check);
+    if (check === undefined || (await connect().ownChecks(check)).length > 0) return;
+    await this.end({ conclusion: "neutral", reason });
   }
 
   #schedule(afterMs: number): void {
@@ -161,10 +171,10 @@ export class LiveStatus {
           await write(writer);
           return true;
         } catch (error) {
-          if (!(error instanceof GithubFailure)) throw error;
+          const isFailure = error instanceof GithubFailure;
           // It stays refused: the delivery makes a warning of it.
-          if (!error.isUncertain && error.status !== 429) this.#refused.add(writer);
-          const why = reasonOf(error, writer.needs);
+          if (isFailure && !error.isUncertain && error.status !== 429) this.#refused.add(writer);
+          const why = isFailure ? reasonOf(error, writer.needs) : errorMessage(error);
           if (!this.#over.signal.aborted)
             this.#options.log(`Can't show the progress in the ${writer.what}: ${why}`);
           return false;
@@ -187,8 +197,7 @@ export class LiveStatus {
       .join("\n\n");
   }
 
-  #check(wanted: NonNullable<Outputs["check"]>): Writer {
-    const check = newCheck(this.#options.about, wanted);
+  #check(check: NewCheck): Writer {
     const find = async (port: GithubPort) =>
       (await port.ownChecks(check)).find(({ externalId }) => externalId === check.externalId);
     let isAsked = false;

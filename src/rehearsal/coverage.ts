@@ -6,7 +6,7 @@ import type { RunEvent } from "../events/event.ts";
 type Point = string;
 
 interface Transition {
-  readonly work: CompositeWork<number>;
+  readonly work: CompositeWork<Work<number>>;
   readonly taken: "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
 }
 
@@ -40,7 +40,7 @@ function transitionsIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>
   return transitions;
 }
 
-function nameOfComposite(work: CompositeWork<number>): string {
+function nameOfComposite(work: CompositeWork<Work<number>>): string {
   const [first] = leafWorks(
     work.kind === "Alt" ? work.condition : work.kind === "Loop" ? work.body : work,
   );
@@ -48,7 +48,7 @@ function nameOfComposite(work: CompositeWork<number>): string {
   return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
 }
 
-function transitionsOf(work: CompositeWork<number>, name: string): Transitions {
+function transitionsOf(work: CompositeWork<Work<number>>, name: string): Transitions {
   switch (work.kind) {
     case "Seq":
     case "Par":

@@ -115,6 +115,35 @@ describe("the check run and the comment of a step", () => {
       assert.match(here.github.comments[0]?.body ?? "", comment);
     });
 
+  it("say why there is no report, if the pull request has moved on", async (t) => {
+    const here = await world(t, entryOf("echo hello"));
+    here.github.head = "d".repeat(40);
+    await step(t, here);
+    const [comment] = here.github.comments;
+    assert.match(comment?.body ?? "", /Job `main` succeeded\n\noutdated: the head of/);
+    assert.equal(readMarker(comment?.body ?? "")?.status, "ended");
+    assert.equal(here.github.checks.all[0]?.conclusion, "success");
+  });
+
+  it("are made by the step that delivers the journal, if that isn't the step of the agents", async (t) => {
+    const here = await world(t, entryOf("echo hello"));
+    const one = setting(here);
+    const kept = { ...one.inputs, journal: "run.jsonl", staged: "true" };
+    const { outputs: made } = await runStep(t, { ...one, inputs: kept });
+    assert.deepEqual(here.github.calls, []);
+    const delivery = {
+      ...one.inputs,
+      mode: "deliver",
+      "from-journal": "run.jsonl",
+      "journal-digest": made["journal-digest"] ?? "",
+    };
+    const result = await runStep(t, { ...one, inputs: delivery });
+    assert.equal(result.code, 0, result.raw);
+    assert.deepEqual(checks(here), [["agent-jobs: main", "completed", "success", "No findings"]]);
+    await runStep(t, { ...one, inputs: delivery });
+    assert.equal(here.github.checks.all.length, 1);
+  });
+
   it("fail no step if the token may not write them: a warning names the permission", async (t) => {
     const here = await world(t, entryOf("echo hello"), { writes: [] });
     const result = await step(t, here);

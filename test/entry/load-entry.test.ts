@@ -69,6 +69,15 @@ describe("loadEntry", () => {
     );
   });
 
+  it("takes no option about later pushes without anything that remembers the earlier ones", () => {
+    const of = (outputs: object): string =>
+      linesOf(JSON.stringify(entryWith({ outputs })), "a.json").join("\n");
+    const findings = { since: "last-review", quietAfter: { rounds: 2 } };
+    assert.equal(of({ findings: { ...findings, review: "comment" } }), "");
+    assert.equal(of({ findings, report: { comment: "sticky" } }), "");
+    assert.match(of({ findings }), /findings\.since: Needs [^]*findings\.quietAfter: Needs /);
+  });
+
   it("reports an unknown field at its name, also if its value is a block below it", () => {
     const text = yaml
       .replace("jobs:", "jbos:\n  - a\njobs:")

@@ -50,6 +50,7 @@ describe("an eval of models", () => {
     );
     assert.match(result.cases[1].failures[0].text, /three/);
     assert.equal(result.spent.tokens, 200);
+    assert.equal(result.unpriced.length, 1, "A model without a price.");
   });
 
   it("are stopped in the middle of a turn when the minutes of the budget are over", async (t) => {

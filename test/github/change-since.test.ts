@@ -4,8 +4,11 @@ import { after, describe, it, type TestContext } from "node:test";
 import type { Change } from "../../src/git/change.ts";
 import { changeOfStep } from "../../src/github/change.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
+import { markerOf, readMarker } from "../../src/github/markers.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
+import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Owner } from "../rig/workspace.ts";
 
 const removals: (() => Promise<void>)[] = [];
@@ -136,5 +139,38 @@ describe("since the last review", () => {
     const forced = await changeSince(t, unrelated, { answers, path: shallow.path });
     assert.deepEqual(pathsOf(forced), ["a.ts", "b.ts", "c.ts"]);
     assert.match(forced.said, /is no ancestor of its head/);
+  });
+
+  it("is what a step asks for, by the report comment of the token's own user", async (t) => {
+    const entry = JSON.stringify({
+      models: { driving: "m" },
+      outputs: { report: { comment: "sticky" }, findings: { since: "last-review" } },
+      permissions: { preset: "workspace", sandbox: "off" },
+      tasks: {},
+      jobs: { main: { work: { kind: "Run", run: "echo hello" } } },
+    });
+    const workspace = await makeRepository(t, { "review.yml": entry });
+    const at = (await workspace.git("rev-parse", "HEAD")).trim();
+    // As the fixture of the event has them.
+    const [from, to, before] = ["b", "c", "d"].map((digit) => digit.repeat(40));
+    const files = { [`${at}:review.yml`]: entry, [`${from}:review.yml`]: entry };
+    const diff = { "a.ts": "@@ -1 +1 @@\n-old\n+new" };
+    const github = await GithubRepository.start(t, { head: to ?? "", files, diff });
+    const place = { job: "main", entry: "review.yml" };
+    const step = (): Promise<StepResult> =>
+      runStep(t, {
+        workspace: workspace.path,
+        event: "pull-request",
+        apiUrl: github.url,
+        env: { GITHUB_RUN_ATTEMPT: "1" },
+        inputs: { entry: "review.yml", "github-token": "ghs_0123456789abcdef" },
+      });
+    github.comment(markerOf({ kind: "report", ...place, reviewed: "e".repeat(40) }), "mallory");
+    assert.doesNotMatch((await step()).log, /which was reviewed last/);
+    assert.equal(readMarker(github.comments[1]?.body ?? "")?.reviewed, to);
+    github.comments.length = 0;
+    github.comment(markerOf({ kind: "report", ...place, reviewed: before ?? "" }));
+    const { log } = await step();
+    assert.match(log, /^Change: since d{12}, which was reviewed last\. 1 file of 1\.$/m);
   });
 });

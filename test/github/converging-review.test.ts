@@ -145,6 +145,13 @@ test("three pushes converge: two findings are fixed, one is dismissed, and none 
       [true, "maintainer", 2],
     ],
   );
+  const place = { ...origin, head: heads[2] ?? "", leg: "x" };
+  const left = await readConversation(api, { ...about, origin: place });
+  assert.deepEqual(left.findings[2]?.replies, [
+    { author: "maintainer", text: "The tests of the shop cover them." },
+    { author: "github-actions", text: "Right: shop.test.js calls both.", own: true },
+  ]);
+  assert.deepEqual([left.round, left.lastReviewedHead], [3, heads[2]]);
   assert.equal(repository.reviews.length, 2);
   assert.equal(comments.length, 1);
 });

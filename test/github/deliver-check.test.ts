@@ -1,7 +1,8 @@
 /** The check run of a job on the fake API, which has GitHub's limits. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import { delivered, finding, head, shown, start, written, type Run } from "./rig.ts";
+import { newCheck } from "../../src/github/check-port.ts";
+import { delivered, finding, head, origin, shown, start, written, type Run } from "./rig.ts";
 
 const outputs = { check: true } as const;
 const made = "POST /repos/octo/shop/check-runs";
@@ -116,6 +117,20 @@ describe("the check run of a job", () => {
       assert.doesNotMatch(String(text), /hunter2|\p{Cc}|@octocat|#1|:\/\//u);
     }
   });
+
+  for (const [event, isAbout] of [
+    ["push", true],
+    ["merge_group", true],
+    ["schedule", true],
+    ["issues", false],
+    ["issue_comment", false],
+    ["workflow_run", false],
+  ] as const)
+    test(`is ${isAbout ? "" : "not "}made for the event ${event} without a pull request`, () => {
+      const { isPullRequest: _is, number: _number, ...place } = origin;
+      const about = { job: "review", entry: "review.yml", origin: { ...place, event } };
+      assert.equal(newCheck(about, true) !== undefined, isAbout);
+    });
 
   it("is made anew by each attempt and run, since annotations stay, and once by each", async (t) => {
     const repository = await start(t);

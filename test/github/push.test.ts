@@ -261,6 +261,22 @@ describe("a push", () => {
     });
   }
 
+  it("that GitHub makes while it is sent again is found, and not taken for somebody else's", async (t) => {
+    let requests = 0;
+    const repository = await start(t, {
+      breaks(call) {
+        if (!isCommit(call)) return undefined;
+        requests += 1;
+        if (requests === 1) return { status: 502 };
+        const { variables } = call.body;
+        ({ head: repository.head } = repository.branch.commit(variables, repository.head));
+        return undefined;
+      },
+    });
+    assert.deepEqual(statuses(await pushing(repository)), ["done"]);
+    assert.deepEqual([requests, repository.branch.commits.size], [2, 1]);
+  });
+
   it("isn't made again by a re-run, which finds the head moved by its own commit", async (t) => {
     const repository = await start(t);
     await pushing(repository);

@@ -41,6 +41,8 @@ export interface World {
   readonly job?: string;
   /** Over the inputs of every step that runs agent-jobs: the model server of the test. */
   readonly inputs: Readonly<Record<string, string>>;
+  /** Over the environment of the steps that run agent-jobs. */
+  readonly stepEnv?: Readonly<Record<string, string>>;
   /** Over the environment of the scripts. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -266,6 +268,7 @@ class RunningJob {
         ...(job !== undefined && { GITHUB_JOB: job }),
         ...env,
         ...this.#serverVariables(mode),
+        ...this.#world.stepEnv,
       },
     });
     this.agents.push(result);

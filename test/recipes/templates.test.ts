@@ -87,6 +87,7 @@ async function playOne(
   model: Model,
   change: PullRequest,
   event: Partial<World>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Result> {
   let script: Script = () => ({ status: 400 });
   const server = await modelServer(t, (request) => script(request));
@@ -109,6 +110,7 @@ async function playOne(
       // Each event has a model server of its own, whose address would make another leg.
       leg: "only",
     },
+    stepEnv: env,
     ...event,
   });
   const [job] = Object.values(jobs);
@@ -116,7 +118,7 @@ async function playOne(
   return { job, requests: server.requests, change };
 }
 
-function succeeded({ job }: Result): PlayedJob {
+function succeeded({ job }: Pick<Result, "job">): PlayedJob {
   const log = [...job.agents.map(({ raw }) => raw), job.log].join("\n");
   assert.equal(job.result, "success", log);
   assert.equal(job.agents[0]?.outputs["result"], "success", log);
@@ -376,15 +378,11 @@ describe("a template", { timeout: 300_000 }, () => {
     }
   });
 
-  it("review is what the quick start of the README takes, and shows", async () => {
-    const [, start = ""] = /^## Quick start\n(.*?)^## /ms.exec(read("README.md")) ?? [];
-    const [, commands = ""] = /^```sh\n(.*?)^```$/ms.exec(start) ?? [];
-    assert.deepEqual(commands.trim().split("\n"), [
-      "npm install --save-dev agent-jobs",
-      "npx agent-jobs init review --workflow",
-    ]);
-    const { [workflowOf("review")]: workflow, ...others } = await written("review");
-    assert.ok(start.includes(`# ${workflowOf("review")}\n${workflow}\`\`\``), workflow);
+  it("review is what the README writes", async () => {
+    const [, commands = ""] =
+      /^## A job with checks\n.*?^```sh\n(.*?)^```$/ms.exec(read("README.md")) ?? [];
+    assert.match(commands, /^npx agent-jobs init review --workflow$/m);
+    const { [workflowOf("review")]: _, ...others } = await written("review");
     assert.deepEqual(Object.keys(others).toSorted(), [
       ".github/agent-jobs/prompts/merge.md",
       ".github/agent-jobs/prompts/review.md",
@@ -406,5 +404,43 @@ describe("a template", { timeout: 300_000 }, () => {
         assert.equal(text, await readFile(new URL(file, source), "utf8"), path);
       }
     }
+  });
+});
+
+describe("the workflow of the quick start", () => {
+  const [, text = ""] = /^```yaml\n(.*?)^```$/ms.exec(read("README.md")) ?? [];
+
+  it("has 15 lines, and reviews a pull request without any other file", async (t) => {
+    assert.equal(text.trimEnd().split("\n").length, 15);
+    const [workflow] = recipe("README.md", text);
+    assert.ok(workflow !== undefined);
+    const change = await makePullRequest(t);
+    const diff = { "src/price.mjs": "@@ -1 +1 @@\n-old\n+new" };
+    const github = await GithubRepository.start(t, { head: change.head, diff });
+    const model: Model =
+      () =>
+      ({ prompt, toolResults: { length } }) => {
+        const [, path = ""] = /Its diff is in (\S+):\n?.*src\/price\.mjs/s.exec(prompt) ?? [];
+        const finding = { path: "src/price.mjs", line: 1, severity: "error", message: "No." };
+        const turns = [
+          [{ name: "view", arguments: { path } }],
+          [
+            { name: "job_annotate", arguments: finding },
+            { name: "job_report", arguments: { markdown: "One mistake." } },
+          ],
+        ];
+        const toolCalls = turns[length];
+        return toolCalls === undefined ? { text: "Done." } : { toolCalls };
+      };
+    const event = { ref: "refs/pull/7/merge", sha: change.merge, apiUrl: github.url };
+    const world = { ...(await pullRequestEvent(change)), ...event };
+    const { job } = await playOne(t, workflow, model, change, world, { AGENT_JOBS_MODEL: "m" });
+    succeeded({ job });
+    assert.match(job.agents[0]?.log ?? "", /Event: trusted/);
+    assert.match(github.comments[0]?.body ?? "", /One mistake\./);
+    assert.deepEqual(
+      callsOf(github).map(({ path }) => path),
+      ["POST /pulls/7/reviews", "POST /issues/7/comments"],
+    );
   });
 });

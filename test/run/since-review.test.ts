@@ -17,17 +17,17 @@ const reviewed = "b".repeat(40);
 const known: Conversation = { findings: [], round: 1, lastReviewedHead: reviewed };
 
 const cases: readonly (readonly [string, string, Conversation | Error, string | undefined])[] = [
-  ["the head that was reviewed last", "{ since: last-review }", known, reviewed],
+  ["the head that was reviewed last", "{ since: last-review, review: comment }", known, reviewed],
   [
     "nothing before the first review",
-    "{ since: last-review }",
+    "{ since: last-review, review: comment }",
     { findings: [], round: 0 },
     undefined,
   ],
   ["nothing without the option", "{ review: comment }", known, undefined],
   [
     "nothing if the reviews can't be read, with a warning",
-    "{ since: last-review }",
+    "{ since: last-review, review: comment }",
     new ConversationUnknown(
       "The earlier findings on #7 can't be read: needs `pull-requests: read`",
     ),

@@ -1,6 +1,6 @@
 import { proposalKinds, severities, verdicts } from "../../entry/outputs.ts";
 import type { SchemaType } from "../../document/describe.ts";
-import { condition, list, map, string, text, whole } from "./schema-parts.ts";
+import { condition, conditionRef, list, map, string, text, whole } from "./schema-parts.ts";
 
 const finding = {
   type: "object",
@@ -15,9 +15,9 @@ const finding = {
     rule: text("Its rule."),
     sameAs: text("The id of the earlier finding that it is."),
     task: text("The task that reported it."),
-    title: condition("Its title."),
-    message: condition("Its message."),
-    suggestion: condition("What it would put in place of the lines."),
+    title: conditionRef("Its title."),
+    message: conditionRef("Its message."),
+    suggestion: conditionRef("What it would put in place of the lines."),
   },
 } as const;
 
@@ -27,14 +27,14 @@ const resolved = {
   type: "object",
   additionalProperties: false,
   required: ["finding"],
-  properties: { finding: id, reason: condition("Why it is resolved.") },
+  properties: { finding: id, reason: conditionRef("Why it is resolved.") },
 } as const;
 
 const givenReply = {
   type: "object",
   additionalProperties: false,
   required: ["finding"],
-  properties: { finding: id, message: condition("What it says.") },
+  properties: { finding: id, message: conditionRef("What it says.") },
 } as const;
 
 const proposal = {
@@ -49,9 +49,9 @@ const proposal = {
     reviewers: list("All of its reviewers.", string),
     files: list("The paths of all files that its pull request or commit changes.", string),
     branch: text("The end of the name of its branch."),
-    title: condition("Its title."),
-    body: condition("Its body."),
-    reason: condition("Its reason."),
+    title: conditionRef("Its title."),
+    body: conditionRef("Its body."),
+    reason: conditionRef("Its reason."),
   },
 } as const;
 

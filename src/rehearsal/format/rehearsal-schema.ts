@@ -6,6 +6,7 @@ import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
 import { documentSchema } from "./document-fields.ts";
 import {
   condition,
+  conditionRef,
   filled,
   flag,
   list,
@@ -16,7 +17,6 @@ import {
   string,
   text,
   whole,
-  type ConditionField,
 } from "./schema-parts.ts";
 import { github } from "./github-fields.ts";
 import { outputFields } from "./output-fields.ts";
@@ -214,16 +214,12 @@ const decision: Described<DecisionFields> = {
   description:
     'A decision by its kind and fields; or a condition for its printed form, `[CATEGORY] text`, which may change with any version. A plain string is short for "contains".',
   properties: {
-    ...decisionProperties((description) => ({ $ref: "#/$defs/text", description })),
+    ...decisionProperties(conditionRef),
     ...asText.properties,
   },
 };
 
 const word = (description: string) => ({ ...nonEmpty, description }) as const;
-const ended = (description: string): Described<ConditionField> => ({
-  $ref: "#/$defs/text",
-  description,
-});
 
 const action = {
   type: "object",
@@ -237,9 +233,9 @@ const action = {
       "The name of the tool, the internal function, the relic, or the label of a group.",
     ),
     status: { enum: endedStatus.enum, description: "How it ended." },
-    params: ended("The params as JSON, after references were replaced. Long ones are cut."),
-    output: ended("The result of an action that succeeded. A long one is cut."),
-    reason: ended("Why it did not succeed."),
+    params: conditionRef("The params as JSON, after references were replaced. Long ones are cut."),
+    output: conditionRef("The result of an action that succeeded. A long one is cut."),
+    reason: conditionRef("Why it did not succeed."),
     document: whole(1, "The number of its document, of those that were accepted."),
     task: word("Its task."),
     workId: whole(0, "The work of its task."),

@@ -1,4 +1,4 @@
-import type { SchemaType } from "../../document/describe.ts";
+import type { Described, SchemaType } from "../../document/describe.ts";
 
 export const text = (description: string) => ({ type: "string", description }) as const;
 
@@ -36,6 +36,12 @@ export const condition = (description: string) =>
       matches: text("A JavaScript regular expression that must match somewhere in the text."),
     },
   }) as const;
+
+/** In a schema that has `condition` as `$defs.text`. */
+export const conditionRef = (description: string): Described<ConditionField> => ({
+  $ref: "#/$defs/text",
+  description,
+});
 
 const strings = (description: string) =>
   ({
