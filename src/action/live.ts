@@ -1,40 +1,26 @@
 /** Shows a job on GitHub while it runs. However the step ends, and also if it is killed, GitHub doesn't show it as running. */
-import { schemaCheck } from "../document/schema-check.ts";
-import * as is from "../document/describe.ts";
 import { loadEntry } from "../entry/load-entry.ts";
 import { outputsOf } from "../entry/outputs.ts";
-import { origin as originShape, outputs as outputsShape } from "../events/output-shapes.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Conclusion } from "../github/check-port.ts";
 import type { Delivery } from "../github/delivery.ts";
 import { filesOfBase } from "../github/commit-files.ts";
 import { at, payloadOf, sameRepository, sha } from "../github/webhook-event.ts";
-import { createGithubApi } from "../github/github-api.ts";
-import { createGithubPort } from "../github/github-port.ts";
-import { LiveStatus, showsProgress, type End } from "../github/live-status.ts";
-import type { Environment } from "../platform/environment.ts";
-import { systemClock } from "../platform/system-clock.ts";
+import { showsProgress, type End, type LiveStatus } from "../github/live-status.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import { parsedJson } from "../text/guards.ts";
 import { sayLine, type Outputs } from "./github.ts";
 import { nameInRepository } from "./copied-files.ts";
 import { originOfStep } from "./deliver.ts";
-import { apiOf, centralFiles, type Paths, type Setting, type Sources } from "./preparation.ts";
+import { apiOf, centralFiles, type Setting, type Sources } from "./preparation.ts";
+import { statusOf } from "./shown-job.ts";
+import type { Paths } from "./step-paths.ts";
 import { Stop } from "./stop.ts";
 import { LIVE_STATE, type RunnerCore } from "./runner-core.ts";
 
 /** The runner kills a canceled step after seconds. */
 const HURRY_MS = 500;
-
-const shownJob = is.record({
-  job: is.text,
-  entry: is.text,
-  origin: originShape,
-  outputs: outputsShape,
-});
-type ShownJob = is.TypeOf<typeof shownJob>;
 
 export class Live {
   readonly #status: LiveStatus;
@@ -52,18 +38,17 @@ export class Live {
   /** Undefined: the job shows nothing, or another step delivers it. */
   static async begin(
     setting: Setting,
-    { entry: loaded, jobName: job }: PreparedRun,
-    { entry: path, rehearse }: Paths,
+    { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
     origin: Origin | undefined,
     redact: (text: string) => string,
   ): Promise<Live | undefined> {
     const { inputs, core, environment } = setting;
     const { mode, shard, staged } = inputs;
     const outputs = outputsOf(loaded, job) ?? {};
-    const isDelivered = (mode === "run" || mode === "merge") && shard === undefined;
-    if (!isDelivered || staged || rehearse !== undefined || origin === undefined) return undefined;
+    const isDelivered = mode === "run" && shard === undefined;
+    if (!isDelivered || staged || origin === undefined) return undefined;
     if (!showsProgress(outputs)) return undefined;
-    const shown = { job, entry: centralFiles(setting)?.name ?? path, origin, outputs };
+    const shown = { job, entry: centralFiles(setting)?.name ?? entryFile, origin, outputs };
     const { token } = apiOf(setting, inputs.deliveryToken);
     const log = (line: string): void => sayLine(core, line);
     const status = statusOf(shown, { token, environment, redact, log });
@@ -133,7 +118,7 @@ export async function trustedOr(
 
 async function showDistrust(
   setting: Setting,
-  { entry: path, rehearse }: Paths,
+  { entry: path }: Paths,
   redact: (text: string) => string,
   reason: string,
 ): Promise<void> {
@@ -147,7 +132,7 @@ async function showDistrust(
   const { GITHUB_EVENT_NAME: event = "" } = environment;
   // The token of a fork's `pull_request` can't write.
   const isPull = event === "pull_request_target" || (event === "pull_request" && !isFork);
-  const isDelivered = inputs.mode === "run" && rehearse === undefined && !inputs.staged;
+  const isDelivered = inputs.mode === "run" && !inputs.staged;
   if (!isPull || !isDelivered || base === undefined) return;
   const central = centralFiles(setting);
   const files = central ?? filesOfBase(api, base, "");
@@ -164,43 +149,4 @@ async function showDistrust(
   const log = (line: string): void => sayLine(core, line);
   const shown = { job, entry: central?.name ?? path, origin, outputs: { check } };
   await statusOf(shown, { token, environment, redact, log }).skip(reason);
-}
-
-interface Connection {
-  readonly token: string | undefined;
-  readonly environment: Environment;
-  readonly redact: (text: string) => string;
-  readonly log: (line: string) => void;
-}
-
-function statusOf(
-  { outputs, ...about }: ShownJob,
-  { token, environment, redact, log }: Connection,
-): LiveStatus {
-  const { GITHUB_REPOSITORY: repository = "", GITHUB_API_URL: apiUrl } = environment;
-  return new LiveStatus({
-    about,
-    outputs,
-    clock: systemClock,
-    log,
-    connect(signal) {
-      const api = createGithubApi({ token, repository, apiUrl, log, ...(signal && { signal }) });
-      // Only a delivery is patient.
-      return createGithubPort({ ...api, beginDelivery() {} }, repository, redact);
-    },
-  });
-}
-
-/** For the post step of a step that was killed. An agent may have written its state, so only what this attempt has begun is ended. */
-export async function endKilled(core: RunnerCore, environment: Environment): Promise<void> {
-  const shown = parsedJson(core.getState(LIVE_STATE));
-  if (!schemaCheck<ShownJob>(shownJob, "state").accepts(shown)) return;
-  const { GITHUB_RUN_ID: run, GITHUB_RUN_ATTEMPT: attempt = "1" } = environment;
-  const { workflowRun, attempt: begun } = shown.origin;
-  if (workflowRun !== run || String(begun) !== attempt) return;
-  const names = ["INPUT_DELIVERY-TOKEN", "GITHUB_TOKEN", "INPUT_GITHUB-TOKEN"];
-  const token = names.map((name) => environment[name]).find((text = "") => text !== "");
-  const log = (line: string): void => sayLine(core, line);
-  const status = statusOf(shown, { token, environment, redact: (text) => text, log });
-  await status.end({ conclusion: "cancelled", reason: "the step was killed" });
 }

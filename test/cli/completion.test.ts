@@ -1,6 +1,7 @@
 /** Completion in real shells, and the help that fits on a screen. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, it, test } from "node:test";
@@ -46,12 +47,14 @@ for (const [shell, commandOf] of Object.entries(shells))
           ".github/agent-jobs/review.yml": "",
           ".github/agent-jobs/review.rehearsal.yml": "",
           ".github/agent-jobs/release.wf.md": "",
+          ".github/agent-jobs/re$(touch run-by-completion).yml": "",
         });
         execFileSync("git", ["init", "--quiet"], { cwd });
         await writeFile(join(cwd, "complete.sh"), script);
         const command = `source ./complete.sh; ${commandOf(["agent-jobs", ...words])}`;
         const printed = execFileSync(shell, ["-c", command], { cwd, encoding: "utf8" });
         assert.deepEqual(printed.trim().replaceAll(/\t.*/g, "").split("\n").toSorted(), completed);
+        assert.equal(existsSync(join(cwd, "run-by-completion")), false);
       });
   });
 

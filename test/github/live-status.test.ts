@@ -142,6 +142,7 @@ describe("a job that runs", () => {
     tell(ended(0));
     tell(begun(1));
     clock.pass(14_000);
+    for (let turn = 0; turn < 500; turn += 1) await setImmediate();
     assert.equal(repository.calls.length, 4);
     clock.pass(1_000);
     await writes(6);
