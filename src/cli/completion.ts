@@ -35,8 +35,8 @@ function* describe(parent: Command, path = ""): Generator<Described> {
   }
 }
 
-/** Prints the names of the entries of the repository, in any shell. Shells expand words: a name with other signs may be a command. */
-const names = String.raw`ls "$(git rev-parse --show-toplevel 2>/dev/null)/.github/agent-jobs" 2>/dev/null | sed -n -E '/[^[:alnum:]._@+-]|\.(rehearsal|eval)\./d; s/\.(ya?ml|json|(wf|prompt)\.md)$//p'`;
+/** Prints the names of the entries of the repository, in any shell. `compgen` would run a command in a name. */
+const names = String.raw`ls "$(git rev-parse --show-toplevel 2>/dev/null)/.github/agent-jobs" 2>/dev/null | sed -n -E '/\.(rehearsal|eval)\./d; s/^([A-Za-z0-9._-]+)\.(ya?ml|json|(wf|prompt)\.md)$/\1/p'`;
 
 const flagsOf = ({ short, long }: Option): string[] =>
   [short, long].filter((flag) => flag !== undefined);

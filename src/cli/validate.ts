@@ -23,8 +23,8 @@ export async function validate(
       ? await filesOfRepository()
       : await Promise.all(given.map(async (one) => (await findEntry(one)).file));
   if (files.length === 0) throw noneFound("the files");
-  const asked = asks === true || server.providerBaseUrl !== undefined;
-  const offered = asked ? await (await import("./models.ts")).offeredModels(server) : undefined;
+  const offered =
+    asks === true ? await (await import("./models.ts")).offeredModels(server) : undefined;
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
     const found = await problemsOf(file, offered);

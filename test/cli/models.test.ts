@@ -121,7 +121,7 @@ describe("a server that lists no models", () => {
         ["models"],
         ["doctor"],
         ["run", "e.yml", "--check-models"],
-        ["validate", "e.yml"],
+        ["validate", "e.yml", "--check-models"],
       ]) {
         const { code, stdout, stderr } = await runCli([...command, ...server], { cwd });
         assert.notEqual(code, 0);
