@@ -27,10 +27,9 @@ const bundles = {
     // ncc names the chunks by the paths of their modules, relative to the working directory.
     process.chdir(root);
     const main = await bundleByNcc("src/action/main.js");
-    const post = await bundleByNcc("src/action/post.js");
     const texts = licensesOf(await packagesInTexts());
     main.set("licenses.txt", `${main.get("licenses.txt")}\n\n${texts}`);
-    return new Map([...main, ...[...post].map(([name, text]) => [`post/${name}`, text])]);
+    return new Map([...main, ...mainsOfFamily()]);
   },
   // The command line and the library share most of their code, so they share its files.
   cli: async () => {
@@ -57,6 +56,18 @@ for (const name of positionals.length === 0 ? ["action", "cli", "web"] : positio
   const folder = join(values.out, "dist", name);
   if (values.check) check(name, files, folder);
   else publish(files, folder);
+}
+
+/** The main files of the actions, and their post step: they share the bundle. */
+function mainsOfFamily() {
+  const folder = join(compiled, "src/action/mains");
+  return fs
+    .readdirSync(folder)
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => {
+      const text = fs.readFileSync(join(folder, name), "utf8");
+      return [name, text.replace("../main.js", "./index.js").replace(/\n\/\/# source.*/, "")];
+    });
 }
 
 /** An entry point of the action, with a chunk for each module that is imported on demand. */

@@ -1,6 +1,5 @@
 // Writes src/generated/, which git ignores. Build and lint run it first; it takes a moment and needs nothing but the
 // packages of package.json:
-//   action-manifest.ts   the outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   module-programs.ts the programs in which modules run as tools, as texts
 //   templates.ts       the files that `agent-jobs init` writes: those of examples/, to the letter
@@ -10,14 +9,12 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { parse } from "yaml";
 
 const root = new URL("../", import.meta.url);
 const folder = new URL("src/generated/", root);
 const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 
 const files = {
-  "action-manifest.ts": actionOutputs(),
   "example-entry.ts": exampleEntry(),
   "module-programs.ts": await modulePrograms(),
   "runtime-hashes.ts": runtimeHashes(),
@@ -76,11 +73,6 @@ export const moduleWorker: string = ${await text("src/tools/module-worker.ts")};
 
 export const moduleHooks: string = ${await text("src/tools/module-hooks.ts")};
 `;
-}
-
-function actionOutputs() {
-  const { outputs } = parse(read("action.yml"));
-  return `\nexport const outputNames = ${JSON.stringify(Object.keys(outputs))} as const;\n`;
 }
 
 function exampleEntry() {

@@ -1,41 +1,52 @@
 /**
- * Writes the inputs of action.yml and the options in docs/cli.md from the table of options, and the tables of
- * docs/action.md from action.yml: `npm run docs`. With `--check` it writes nothing and fails if they are stale.
+ * Writes the action.yml of each action and the tables of docs/action.md from the tables of inputs and outputs, and the
+ * options in docs/cli.md from the table of options: `npm run docs`. With `--check` it writes nothing and fails if they
+ * are stale.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parse } from "yaml";
-import { inputTable } from "../src/action/inputs.ts";
+import { family } from "../src/action/family.ts";
+import { inputName, inputsOf, inputTable, type Mode } from "../src/action/input-table.ts";
 import { helpOf, options, type Row } from "../src/cli/options.ts";
-import { kebab, type Option } from "../src/run/option-table.ts";
-import { isRecord, isText } from "../src/text/guards.ts";
+import { outputTable } from "../src/github/output-table.ts";
+import type { Option } from "../src/run/option-table.ts";
 
 const root = join(import.meta.dirname, "..", "..");
+const rows: Readonly<Record<string, Option>> = inputTable;
+const modes: readonly Mode[] = ["run", "plan", "merge", "deliver", "rehearse"];
 
-const action = await update("action.yml", (text) =>
-  between(text, "\ninputs:\n", "\noutputs:\n", inputsOf(inputTable)),
-);
+for (const mode of modes) await update(fileOf(mode), () => actionYml(mode));
 await update("docs/action.md", (text) => {
-  const inputs = declared("inputs").map(([name, { description, default: value = "" }]) => [
-    `\`${name}\``,
-    value === "" ? "" : `\`${value}\``,
-    description,
-  ]);
-  const outputs = declared("outputs").map(([name, { description }]) => [
-    `\`${name}\``,
-    description,
-  ]);
-  const withInputs = withTable(text, "inputs", [["input", "default", "meaning"], ...inputs]);
-  return withTable(withInputs, "outputs", [["output", "meaning"], ...outputs]);
+  const main: readonly string[] = inputsOf.run;
+  const tables: Readonly<Record<string, readonly (readonly string[])[]>> = {
+    inputs: [["input", "default", "meaning"], ...main.map(inputCells)],
+    outputs: [["output", "meaning"], ...family.run.outputs.map(outputCells)],
+    "sister actions": [
+      ["action", "what it does", "inputs of its own", "outputs of its own"],
+      ...modes.slice(1).map((mode) => [
+        `[\`${mode}\`](../${fileOf(mode)})`,
+        family[mode].description,
+        ownCells(
+          inputsOf[mode].filter((field) => !main.includes(field)),
+          (field) => `\`${inputName(field, rows[field])}\`: ${descriptionOf(rowOf(field))}`,
+        ),
+        ownCells(
+          family[mode].outputs.filter((name) => !family.run.outputs.includes(name)),
+          (name) => `\`${name}\`: ${outputTable[name]}`,
+        ),
+      ]),
+    ],
+  };
+  return Object.entries(tables).reduce((page, [name, table]) => withTable(page, name, table), text);
 });
 
 await update("docs/cli.md", (text) => withBlock(text, "options", optionsByGroup(options.run)));
 
-function optionsByGroup(rows: Readonly<Record<string, Row>>): string {
-  const groups = new Set(Object.values(rows).map(({ group = "" }) => group));
+function optionsByGroup(described: Readonly<Record<string, Row>>): string {
+  const groups = new Set(Object.values(described).map(({ group = "" }) => group));
   return [...groups]
     .map((group) => {
-      const all = Object.values(rows).filter((row) => row.group === group);
+      const all = Object.values(described).filter((row) => row.group === group);
       const lines = all.map((row) => {
         const more = row.page === undefined ? "" : ` [More](${row.page}).`;
         const variable = row.env === undefined ? "" : ` Or \`${row.env}\`.`;
@@ -46,25 +57,74 @@ function optionsByGroup(rows: Readonly<Record<string, Row>>): string {
     .join("\n");
 }
 
-/** Returns the fresh text. */
-async function update(name: string, edit: (text: string) => string): Promise<string> {
-  const text = await readFile(join(root, name), "utf8");
+async function update(name: string, edit: (text: string) => string): Promise<void> {
+  const text = await readFile(join(root, name), "utf8").catch(() => "");
   const fresh = edit(text);
   if (!process.argv.includes("--check")) await writeFile(join(root, name), fresh);
   else if (fresh !== text) {
     console.error(`${name} is stale. Run: npm run docs`);
     process.exitCode = 1;
   }
-  return fresh;
 }
 
-function inputsOf(rows: Readonly<Record<string, Option>>): string {
-  return Object.entries(rows)
-    .map(([name, row]) => {
-      const { preset = row.kind.isFlag === true ? "false" : "", expression = preset } = row;
-      return `  ${kebab(name)}:\n    description: >-\n${wrapped(descriptionOf(row))}    default: ${JSON.stringify(expression)}\n`;
-    })
-    .join("");
+function fileOf(mode: Mode): string {
+  return mode === "run" ? "action.yml" : `${mode}/action.yml`;
+}
+
+function actionYml(mode: Mode): string {
+  const isMain = mode === "run";
+  const { description, outputs } = family[mode];
+  const dist = isMain ? "dist/action" : "../dist/action";
+  const post = mode === "deliver" ? "" : `  post: ${dist}/post.js\n`;
+  return `# Written by \`npm run docs\` from src/action/family.ts, and the tables of inputs and outputs.
+name: ${isMain ? "agent-jobs" : JSON.stringify(`agent-jobs: ${mode}`)}
+description: ${JSON.stringify(description)}
+author: agent-jobs contributors
+branding:
+  icon: check-square
+  color: purple
+
+inputs:
+${inputsOf[mode].map(inputYml).join("")}
+outputs:
+${outputs.map((name) => `  ${name}:\n${descriptionYml(outputTable[name])}`).join("")}
+runs:
+  using: node24
+  main: ${dist}/${mode}.js
+${post}`;
+}
+
+function inputYml(field: string): string {
+  const row = rowOf(field);
+  return `  ${inputName(field, row)}:\n${descriptionYml(descriptionOf(row))}    default: ${JSON.stringify(defaultOf(row))}\n`;
+}
+
+function descriptionYml(text: string): string {
+  return `    description: >-\n${text.replaceAll(/(.{1,90})(?: |$)/g, "      $1\n")}`;
+}
+
+function rowOf(field: string): Option {
+  const row = rows[field];
+  if (row === undefined) throw new Error(`There is no input ${field}`);
+  return row;
+}
+
+function defaultOf({ kind, preset, expression }: Option): string {
+  return expression ?? preset ?? (kind.isFlag === true ? "false" : "");
+}
+
+function ownCells<T>(names: readonly T[], describe: (name: T) => string): string {
+  return names.map(describe).join("<br>");
+}
+
+function inputCells(field: string): string[] {
+  const row = rowOf(field);
+  const value = defaultOf(row);
+  return [`\`${inputName(field, row)}\``, value === "" ? "" : `\`${value}\``, descriptionOf(row)];
+}
+
+function outputCells(name: keyof typeof outputTable): string[] {
+  return [`\`${name}\``, outputTable[name]];
 }
 
 function descriptionOf({ kind, help, input = help, without, risk }: Option): string {
@@ -83,12 +143,8 @@ function withValues({ kind }: Pick<Option, "kind">, text: string): string {
   return `${list}: ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 
-function wrapped(text: string): string {
-  return text.replaceAll(/(.{1,90})(?: |$)/g, "      $1\n");
-}
-
-function withTable(text: string, name: string, rows: readonly string[][]): string {
-  return withBlock(text, `action ${name}`, tableOf(rows));
+function withTable(text: string, name: string, cells: readonly (readonly string[])[]): string {
+  return withBlock(text, `action ${name}`, tableOf(cells));
 }
 
 /** Prettier would align the cells, so that one changed description would change every line. */
@@ -98,8 +154,8 @@ function withBlock(text: string, name: string, block: string): string {
   return between(text, start, end, `\n${block}\n`);
 }
 
-function tableOf([head = [], ...rows]: readonly string[][]): string {
-  return [head, head.map(() => "---"), ...rows]
+function tableOf([head = [], ...others]: readonly (readonly string[])[]): string {
+  return [head, head.map(() => "---"), ...others]
     .map((cells) => `| ${cells.map(cell).join(" | ")} |\n`)
     .join("");
 }
@@ -110,19 +166,6 @@ function between(text: string, start: string, end: string, body: string): string
   if (from < start.length || to < 0)
     throw new Error(`There is no place between ${start} and ${end}`);
   return text.slice(0, from) + body + text.slice(to);
-}
-
-function declared(
-  section: "inputs" | "outputs",
-): [string, Record<"description", string> & { default?: string }][] {
-  const manifest: unknown = parse(action);
-  const entries = isRecord(manifest) ? manifest[section] : undefined;
-  if (!isRecord(entries)) throw new Error(`action.yml declares no ${section}`);
-  return Object.entries(entries).map(([name, value]) => {
-    const { description, default: preset } = isRecord(value) ? value : {};
-    if (!isText(description)) throw new Error(`action.yml: ${section}.${name} has no description`);
-    return [name, { description, ...(isText(preset) && { default: preset }) }];
-  });
 }
 
 function cell(content: string): string {

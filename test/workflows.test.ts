@@ -33,9 +33,7 @@ describe("the workflows", () => {
       assert.deepEqual(
         uses.filter(
           (used) =>
-            used !== "./" &&
-            !isThisAction(used) &&
-            !/^[\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used),
+            !isThisAction(used) && !/^[\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used),
         ),
         [],
       );
@@ -97,31 +95,36 @@ describe("the workflows", () => {
     );
   });
 
-  it("use the major versions that the pages show", () => {
-    const major = new Map<string, string>();
+  it("and the pages pin the same versions", () => {
+    const pinned = new Map<string, string>();
     for (const { text } of files)
-      for (const [, action = "", version = ""] of text.matchAll(/uses: ([\w./-]+)@\w+ # (v\d+)\./g))
-        major.set(action, version);
+      for (const [, action = "", pin = ""] of text.matchAll(/uses: ([\w./-]+)@(\w+ # v[\d.]+)/g))
+        pinned.set(action, pin);
     const pages = [
       "README.md",
       ...readdirSync(new URL("../docs/", github)).map((name) => `docs/${name}`),
-      ...readdirSync(new URL("../examples/github/", github)).map(
-        (name) => `examples/github/${name}`,
+      ...readdirSync(new URL("../examples/", github), { recursive: true }).map(
+        (name) => `examples/${String(name)}`,
       ),
     ]
       .filter((name) => /\.(?:md|yml)$/.test(name))
       .map((name) => readFileSync(new URL(`../${name}`, github), "utf8"));
-    const shown = pages.flatMap((page) => [...page.matchAll(/uses: ([\w.-]+\/[\w./-]+)@(\S+)/g)]);
+    const shown = pages.flatMap((page) => [
+      ...page.matchAll(/uses: ([\w.-]+\/[\w./-]+)@(\S+(?: # v[\d.]+)?)/g),
+    ]);
     // The compared actions and the token of an App are not used in this repository.
-    const compared =
-      /^(?:anthropics|openai|google-github-actions)\/|^actions\/create-github-app-token$/;
+    const compared = /^(?:anthropics|openai|google-github-actions)\//;
+    pinned.set(
+      "actions/create-github-app-token",
+      "1b10c78c7865c340bc4f6099eb2f838309f1e8c3 # v3.1.1",
+    );
     const others = shown.filter(
       ([, action = ""]) =>
         !isThisAction(`${action.split("/.github/")[0]}@`) && !compared.test(action),
     );
     assert.ok(others.length >= 8, `${others.length} found`);
-    for (const [used, action = "", version] of others)
-      assert.equal(version, major.get(action), `${used}, which the workflows here use too`);
+    for (const [used, action = "", pin] of others)
+      assert.equal(pin, pinned.get(action), `${used}, which the workflows here use too`);
   });
 
   it("are kept up to date, after some days", () => {

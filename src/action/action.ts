@@ -19,7 +19,7 @@ import {
 } from "./github.ts";
 import { reportFile } from "../run/output-directory.ts";
 import { reservedEnvNames } from "../run/variables.ts";
-import { journalArtifact, journalsOf, partOf, prepareAttempt } from "./journals.ts";
+import { journalArtifact, partOf, prepareAttempt } from "./journals.ts";
 import { executeRun } from "../run/execute.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { needsSandbox } from "../run/callers.ts";
@@ -30,6 +30,7 @@ import { deliveryPage } from "../github/deliveries.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";
+import type { Mode } from "./input-table.ts";
 import {
   modelAccess,
   readEnvironment,
@@ -38,23 +39,13 @@ import {
   type Environment,
   type Inputs,
 } from "./inputs.ts";
+import { family } from "./family.ts";
 import { commandOf, showTaken } from "./comment-command.ts";
-import {
-  apiOf,
-  checkPaths,
-  runOptions,
-  trustedSources,
-  type Paths,
-  type Setting,
-} from "./preparation.ts";
+import { apiOf, runOptions, trustedSources, type Setting } from "./preparation.ts";
+import { checkPaths, type Paths } from "./step-paths.ts";
 import { callersOf, checkBounds } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
-import {
-  rehearseAll,
-  severalBesideBase,
-  severalRehearsals,
-  type Rehearsals,
-} from "./rehearsals.ts";
+import { rehearsalsOf, rehearseAll, type Rehearsals } from "./rehearsals.ts";
 import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
 import { Live, liveEnd, trustedOr } from "./live.ts";
 import { checkRehearsed, enter, isBelow } from "./workspace-paths.ts";
@@ -65,7 +56,7 @@ import { setUpSandbox } from "./sandbox.ts";
 import { Stop } from "./stop.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";
 
-export async function runAction(cancellation: Cancellation): Promise<Ending> {
+export async function runAction(mode: Mode, cancellation: Cancellation): Promise<Ending> {
   const environment = readEnvironment();
   const redactor = createRedactor(knownSecrets({ environment }));
   const setSecret = (secret: string): void => {
@@ -74,7 +65,7 @@ export async function runAction(cancellation: Cancellation): Promise<Ending> {
   };
   const core = { ...runnerCore, setSecret };
   for (const secret of secretInputs(environment)) setSecret(secret);
-  const step = new Step(environment, core, redactor, cancellation);
+  const step = new Step(mode, environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
   // Node would print it without escaping it.
   const onUncaught = (error: unknown): void => void step.endAtOnce(error);
@@ -88,6 +79,7 @@ export async function runAction(cancellation: Cancellation): Promise<Ending> {
 }
 
 class Step {
+  readonly #mode: Mode;
   readonly #environment: Environment;
   readonly #core: RunnerCore;
   readonly #redactor: Redactor;
@@ -102,11 +94,13 @@ class Step {
   #endsAtOnce = false;
 
   constructor(
+    mode: Mode,
     environment: Environment,
     core: RunnerCore,
     redactor: Redactor,
     cancellation: Cancellation,
   ) {
+    this.#mode = mode;
     this.#environment = environment;
     this.#core = core;
     this.#redactor = redactor;
@@ -139,7 +133,7 @@ class Step {
     const core = this.#core;
     const { signal } = this.#cancellation;
     core.info(`agent-jobs ${version}, Node ${process.versions.node}`);
-    const { inputs, problems } = readInputs(this.#environment);
+    const { inputs, problems } = readInputs(this.#mode, this.#environment);
     this.#inputs = inputs;
     if (problems.length > 0) throw new Stop("failure", problems);
     signal.throwIfAborted();
@@ -157,11 +151,12 @@ class Step {
       signal,
     };
     // Before the key: a fork's pull request has none, and should report why nothing runs.
-    const several = await severalRehearsals(setting);
-    const paths = await checkPaths(setting, several?.files[0]);
-    this.#entryFile = paths.entry;
-    this.#rehearsal = paths.rehearse;
-    if (inputs.mode === "deliver") {
+    const rehearsals = this.#mode === "rehearse" ? await rehearsalsOf(setting) : undefined;
+    const alone = rehearsals?.alone;
+    const paths = await checkPaths(setting, rehearsals?.files[0]);
+    this.#entryFile = alone?.entry ?? paths.entry;
+    this.#rehearsal = alone?.file;
+    if (this.#mode === "deliver") {
       const done = await deliverFromJournal(setting, paths, this.#redactor.text);
       const { deliveries } = done;
       const summarize = (): Promise<void> => this.#summarize(deliveryPage(deliveries));
@@ -169,21 +164,18 @@ class Step {
       const isWritten = this.#setOutputs({ ...done.outputs, reason });
       return isWritten && reason === "" ? "passed" : "failed";
     }
-    const journals = await journalsOf(setting);
     const sources = await trustedOr(setting, paths, this.#redactor.text, () =>
-      trustedSources(setting, paths, several?.deciding ?? journals),
+      trustedSources(setting, paths, rehearsals?.deciding),
     );
     this.#copies = sources.copies;
-    if (several !== undefined) {
-      if (!sources.isBelieved) throw new Stop("failure", [severalBesideBase]);
-      return await this.#rehearse(several, setting, paths);
-    }
+    if (rehearsals !== undefined && alone === undefined)
+      return await this.#rehearse(rehearsals, setting, paths);
     core.info(`Models: ${modelAccess(inputs, this.#environment)}.`);
     const userInput = await userInputOf(setting, paths);
     const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
     const options = {
-      ...runOptions(setting, paths, sources, userInput),
-      ...(await partOf(inputs, journals)),
+      ...runOptions(setting, paths, sources, { userInput, ...(alone && { alone }) }),
+      ...(await partOf(inputs, paths)),
       mark,
       checkFolder,
     };
@@ -191,33 +183,40 @@ class Step {
     try {
       const origin = await originOfRun(setting, prepared);
       const redact = this.#redactor.text;
-      const live = await Live.begin(setting, prepared, paths, origin, redact);
+      const live = await Live.begin(setting, prepared, origin, redact);
       this.#live = live;
       for (const text of await checkBounds(setting, sources, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       await showTaken(setting, apiOf(setting).api);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
-      const { annotations } = inputs;
-      reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
+      const { entryFile = "" } = prepared;
+      this.#entryFile = entryFile;
+      reportWarnings(core, warnings, { entryFile });
       const distrusted = sources.isBelieved ? undefined : workspace;
       const runtimePath = await this.#runtime(setting, distrusted);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
-        annotations: inputs.annotations,
-        entryFile: paths.entry,
+        entryFile,
+        isPublished: !inputs.staged,
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
-        journal: paths.journal,
+        outputDir: paths.outputDir,
+        journal: prepared.recordPaths.journal,
         journalArtifact: journalArtifact(this.#environment, inputs),
-        rehearsal: paths.rehearse,
+        rehearsal: alone?.file,
         reportFile: paths.outputDir && `${paths.outputDir}/${reportFile}`,
       });
-      const { journal, "journal-artifact": artifact } = this.#githubRun.outputs();
+      const {
+        journal,
+        "journal-artifact": artifact,
+        "output-dir": outputDir,
+      } = this.#githubRun.outputs();
       const stepFiles = watchStepFiles(
         this.#environment,
         new Set([...inputs.env, ...reservedEnvNames(prepared.entry, prepared.loaded.flows)]),
         // The journal is open. A step that is killed from now on writes no other outputs.
-        () => this.#writeOutputs({ journal, "journal-artifact": artifact }),
+        () =>
+          this.#writeOutputs({ journal, "journal-artifact": artifact, "output-dir": outputDir }),
       );
       const reporters = [stepFiles.reporter, this.#githubRun, ...(live ? [live.reporter] : [])];
       const ready = { ...options, origin, runtimePath, reporters };
@@ -235,14 +234,14 @@ class Step {
       const faults = report.complete && isTrusted ? [] : failures;
       const run = this.#githubRun;
       const checkId = live?.checkId;
-      const done = await handOn(setting, paths, prepared, report, { redact, checkId, faults });
+      const done = await handOn(setting, prepared, report, { redact, checkId, faults });
       const { handedOn, deliveries } = done;
       const summarize = (): Promise<void> => this.#summarize(run.summary(deliveries));
       const refusal = await tellDeliveries(setting, deliveries, summarize);
       const outputs = { ...this.#githubRun.outputs(), ...handedOn };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
-      if (paths.rehearse !== undefined)
-        sayLine(core, `Rehearsal: ${paths.rehearse} played the model; no model was asked.`);
+      if (alone !== undefined)
+        sayLine(core, `Rehearsal: ${alone.file} played the model; no model was asked.`);
       for (const failure of report.rehearsalFailures) sayLine(core, `Rehearsal: ${failure}`);
       const { judgement } = report;
       if (judgement.kind === "passed" && judgement.warning !== undefined)
@@ -326,7 +325,6 @@ class Step {
     if (error instanceof DiagnosticsError) {
       const diagnostics = error.diagnostics.map((diagnostic) => this.#shown(diagnostic));
       reportDiagnostics(this.#core, diagnostics, {
-        annotations: this.#inputs?.annotations ?? "all",
         entryFile: this.#entryFile,
         rehearsal: this.#rehearsal,
       });
@@ -341,7 +339,7 @@ class Step {
     const reasons = reasonsOf(error);
     const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
     const texts = reasons.map((reason) => this.#redactor.text(reason));
-    reportReasons(this.#core, level, texts, this.#inputs?.annotations ?? "all");
+    reportReasons(this.#core, level, texts);
     return reasons;
   }
 
@@ -366,7 +364,8 @@ class Step {
     // The toolkit would fall back to a command that runners ignore.
     if ((this.#environment["GITHUB_OUTPUT"] ?? "") === "")
       throw new Error("GITHUB_OUTPUT is not set");
-    for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
+    for (const name of family[this.#mode].outputs)
+      if (outputs[name] !== undefined) this.#core.setOutput(name, outputs[name]);
   }
 
   #tell(what: string, write: () => void): boolean {

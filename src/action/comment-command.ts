@@ -6,7 +6,6 @@ import { errorMessage } from "../platform/system-error.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { within } from "../platform/waiting.ts";
 import { cleanEventText } from "./given-texts.ts";
-import { sayLine } from "./github.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
@@ -19,7 +18,7 @@ export interface CommentCommand {
 
 interface Commanded {
   readonly command: CommentCommand | undefined;
-  readonly inputs: Pick<Inputs, "staged" | "rehearse" | "annotations">;
+  readonly inputs: Pick<Inputs, "mode" | "staged">;
   readonly core: RunnerCore;
 }
 
@@ -62,8 +61,8 @@ export async function showTaken(
   { command, inputs, core }: Commanded,
   api: Pick<GithubApi, "write">,
 ): Promise<void> {
-  const { staged, rehearse, annotations } = inputs;
-  if (command === undefined || staged || rehearse !== undefined) return;
+  const { mode, staged } = inputs;
+  if (command === undefined || staged || mode === "rehearse") return;
   const route = "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions";
   const reacting = api.write(route, { comment_id: command.comment, content: "eyes" });
   const why = await within(reacting, REACTION_MS, systemClock).then(
@@ -72,7 +71,5 @@ export async function showTaken(
   );
   if (why === undefined) return;
   const text = `The comment got no 👀: ${why}. The token needs \`issues: write\`, or \`pull-requests: write\` for a comment on a pull request.`;
-  if (annotations === "all")
-    for (const one of reasonAnnotations("notice", [text])) annotate(core, one);
-  else sayLine(core, text);
+  for (const one of reasonAnnotations("notice", [text])) annotate(core, one);
 }

@@ -29,7 +29,7 @@ interface NamedFile {
 /** More than this is a mistake, and GitHub answers no more than a thousand requests in an hour. */
 const MAX_REACHED = 100;
 
-export async function copyFile(copying: Copying, file: NamedFile): Promise<string> {
+async function copyFile(copying: Copying, file: NamedFile): Promise<string> {
   return copy(copying, file).catch((error) => refuse(copying, file, error));
 }
 

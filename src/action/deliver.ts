@@ -22,7 +22,8 @@ import { deliveriesText, outputsOf as outputsOfRun } from "../github/step-output
 import { sayLine, type Outputs } from "./github.ts";
 import { legNameOf, legOf } from "./leg.ts";
 import { outputsOfPlan } from "./journals.ts";
-import { apiOf, centralFiles, deliveryApiOf, type Paths, type Setting } from "./preparation.ts";
+import { apiOf, centralFiles, deliveryApiOf, type Setting } from "./preparation.ts";
+import type { Paths } from "./step-paths.ts";
 import { Stop } from "./stop.ts";
 
 /** Where the run belongs. The API is only asked if the job publishes something there, and never by a rehearsal. */
@@ -30,7 +31,7 @@ export async function originOfRun(
   setting: Setting,
   { entry, jobName }: PreparedRun,
 ): Promise<Origin | undefined> {
-  const asks = setting.inputs.rehearse === undefined;
+  const asks = setting.inputs.mode !== "rehearse";
   const publishes = asksForDelivery(outputsOf(entry, jobName) ?? {});
   return originOfStep(setting, asks && publishes ? apiOf(setting).api : undefined);
 }
@@ -48,32 +49,30 @@ interface Handing extends Pick<DeliveryOptions, "checkId" | "faults"> {
   readonly redact: (text: string) => string;
 }
 
-/** Publishes a run. A plan and a shard never get as far as GitHub, whatever they ran: their merge delivers for them. */
+/** Publishes a run. A part of a job never gets as far as GitHub, nor does their merge: another job delivers it. */
 export async function handOn(
   setting: Setting,
-  paths: Paths,
   prepared: PreparedRun,
   report: RunReport,
   handing: Handing,
 ): Promise<{ readonly handedOn: Partial<Outputs>; readonly deliveries: readonly Delivery[] }> {
-  const { journal } = paths;
+  const { journal } = prepared.recordPaths;
   const { mode, shard } = setting.inputs;
   // A missing journal is reported as incomplete elsewhere.
   const digest = journal === undefined ? "" : await digestOf(journal).catch(() => "");
   const outputs = { "journal-digest": digest };
   if (mode === "plan") {
-    const more = await outputsOfPlan(setting, paths, report);
+    const more = await outputsOfPlan(setting, journal, report);
     return { handedOn: { ...outputs, ...more }, deliveries: [] };
   }
-  if (shard !== undefined) return { handedOn: outputs, deliveries: [] };
-  const deliveries = await deliveriesOf(setting, paths, prepared, report.view, handing);
+  if (mode === "merge" || shard !== undefined) return { handedOn: outputs, deliveries: [] };
+  const deliveries = await deliveriesOf(setting, prepared, report.view, handing);
   return { handedOn: { ...outputs, deliveries: deliveriesText(deliveries) }, deliveries };
 }
 
 async function deliveriesOf(
   setting: Setting,
-  { entry: path, rehearse }: Paths,
-  { entry: loaded, jobName: job }: PreparedRun,
+  { entry: loaded, jobName: job, entryFile }: PreparedRun,
   view: RunView,
   { redact, checkId, faults }: Handing,
 ): Promise<readonly Delivery[]> {
@@ -82,13 +81,13 @@ async function deliveriesOf(
   if (!asksForDelivery(outputs)) return [];
   if (origin === undefined)
     return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
-  const entry = centralFiles(setting)?.name ?? path;
-  const about = { view, outputs, origin, entry, job, report: jobReport(view) };
-  const staged = rehearse !== undefined || setting.inputs.staged;
-  const port =
-    rehearse === undefined
-      ? createGithubPort(deliveryApiOf(setting), origin.repository, redact)
-      : offlinePort(origin);
+  const name = centralFiles(setting)?.name ?? entryFile ?? "";
+  const about = { view, outputs, origin, entry: name, job, report: jobReport(view) };
+  const rehearses = setting.inputs.mode === "rehearse";
+  const staged = rehearses || setting.inputs.staged;
+  const port = rehearses
+    ? offlinePort(origin)
+    : createGithubPort(deliveryApiOf(setting), origin.repository, redact);
   return deliver(about, port, { staged, checkId, faults, clock: systemClock });
 }
 
@@ -101,7 +100,7 @@ export async function deliverFromJournal(
   const { api } = apiOf(setting);
   try {
     const { view, deliveries } = await deliverJournal({
-      journal: paths.fromJournal ?? "",
+      journal: paths.journal ?? "",
       entry: paths.entry,
       central: centralFiles(setting),
       job: inputs.job,
@@ -128,8 +127,7 @@ export async function tellDeliveries(
 ): Promise<string> {
   for (const delivery of deliveries) sayLine(core, `Delivery: ${deliveryLine(delivery)}`);
   const refused = refusedOf(deliveries);
-  const shown = inputs.annotations === "all" ? reasonAnnotations("warning", refused) : [];
-  for (const annotation of shown) annotate(core, annotation);
+  for (const annotation of reasonAnnotations("warning", refused)) annotate(core, annotation);
   if (deliveries.length > 0 && inputs.summary !== "off") await summarize();
   if (refused.length === 0 || inputs.failOn !== "refused") return "";
   const counts = `${refused.length} of ${deliveries.length}`;

@@ -12,7 +12,6 @@ import { realPathOf } from "../platform/files.ts";
 import { isWithin } from "../platform/search-path.ts";
 import { permissionScopes, type Caller } from "../run/callers.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import type { Inputs } from "./inputs.ts";
 import { apiOf, type Setting, type Sources, type WorkTree } from "./preparation.ts";
 import { checkRunLimits } from "./run-limits.ts";
 import { Stop } from "./stop.ts";
@@ -23,21 +22,17 @@ export async function checkBounds(
   sources: Sources,
   prepared: PreparedRun,
 ): Promise<readonly string[]> {
-  checkHarmless(sources, setting.inputs, prepared);
+  checkHarmless(sources, prepared);
   await checkRunLimits(prepared, setting, apiOf(setting).api);
   return checkPrograms(setting.workspace, sources.workTree, prepared);
 }
 
 /** Throws a `Stop` if the event is not trusted and the job may do more. */
-function checkHarmless(
-  { distrust }: Sources,
-  { onRefused = "skip" }: Inputs,
-  job: PreparedJob,
-): void {
+function checkHarmless({ distrust }: Sources, job: PreparedJob): void {
   if (distrust === undefined) return;
   const harms = harmsOf(job);
   if (harms.length === 0) return;
-  throw new Stop(onRefused === "skip" ? "skipped" : "failure", [
+  throw new Stop("skipped", [
     `${distrust} An issue of anybody may start a job that only reads the checkout and adds labels from a list; this one does not qualify, since ${harms.join(", ")}.`,
   ]);
 }

@@ -1,8 +1,7 @@
 /** The journals of a job's parts, and for `resume: auto` that of an earlier attempt, an artifact of the same run. */
 import { randomUUID } from "node:crypto";
-import { readdir, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { defined } from "../text/guards.ts";
 import { artifactsOf, journalsInArtifact } from "../github/artifacts.ts";
 import { GithubFailure } from "../github/github-api.ts";
@@ -16,64 +15,28 @@ import { checkShards, matrixOf } from "../run/shards.ts";
 import type { Outputs } from "./github.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { digestOf, legOf } from "./leg.ts";
-import { apiOf, type Paths, type Setting } from "./preparation.ts";
-import { Stop } from "./stop.ts";
-import { insideWorkspace } from "./workspace-paths.ts";
-
-/** Relative to the workspace, and in it. Throws a `Stop` with every problem. */
-export async function journalsOf({ inputs, workspace }: Setting): Promise<readonly string[]> {
-  const problems: string[] = [];
-  const found: string[] = [];
-  for (const given of inputs.journals) {
-    const checked = await insideWorkspace(workspace, "journals", given);
-    if (checked.kind !== "inside") {
-      problems.push(checked.problem);
-      continue;
-    }
-    const path = resolve(workspace, checked.path);
-    const is = await stat(path).catch(() => undefined);
-    const files = is?.isDirectory() === true ? await journalsIn(path) : [path];
-    if (is === undefined) problems.push(`${asInput("journals")}: ${given} doesn't exist.`);
-    else if (files.length === 0)
-      problems.push(`${asInput("journals")}: ${given} contains no *.jsonl file.`);
-    found.push(...files.map((file) => relative(workspace, file)));
-  }
-  if (inputs.shard !== undefined && found.length > 1)
-    problems.push(
-      `${asInput("journals")} names ${found.length} files. With ${asInput("shard")}, it must name one, the journal of the plan.`,
-    );
-  if (problems.length > 0) throw new Stop("failure", problems);
-  return [...new Set(found)];
-}
-
-async function journalsIn(folder: string): Promise<string[]> {
-  const children = await readdir(folder, { withFileTypes: true, recursive: true });
-  return children
-    .filter((child) => child.isFile() && child.name.endsWith(".jsonl"))
-    .map((child) => join(child.parentPath, child.name))
-    .sort();
-}
+import { apiOf, type Setting } from "./preparation.ts";
+import { temporaryFolder, type Paths } from "./step-paths.ts";
 
 export async function partOf(
-  { mode, shard, shards, onMissing, job }: Inputs,
-  journals: readonly string[],
-): Promise<ContinueOptions & Pick<RunOptions, "resume" | "jobName">> {
-  const [first] = journals;
+  { mode, shard, shards, onMissing }: Inputs,
+  { journals }: Paths,
+): Promise<ContinueOptions & Pick<RunOptions, "jobName">> {
   if (mode === "plan") {
     checkShards(shards ?? 0, asInput("shards"));
     return { plan: true };
   }
   if (mode === "merge") {
     // A journal that can't be read is reported with the others.
-    const earlier = await readEarlierJob(first ?? "").catch(() => undefined);
-    return { journals, onMissing, jobName: job ?? earlier?.started?.jobName };
+    const earlier = await readEarlierJob(journals[0] ?? "").catch(() => undefined);
+    return { journals, onMissing, jobName: earlier?.started?.jobName };
   }
-  return defined({ shard, resume: shard && first });
+  return defined({ shard });
 }
 
 export async function outputsOfPlan(
   { inputs, environment }: Setting,
-  { journal }: Paths,
+  journal: string | undefined,
   { outcome }: RunReport,
 ): Promise<Partial<Outputs>> {
   if (outcome.kind !== "succeeded" || journal === undefined) return {};
@@ -90,7 +53,7 @@ export function journalArtifact(
   inputs: Inputs,
   attempt = environment["GITHUB_RUN_ATTEMPT"],
 ): string | undefined {
-  if (inputs.journal === undefined || attempt === undefined || attempt === "") return undefined;
+  if (attempt === undefined || attempt === "") return undefined;
   const { job = "", mode, shard } = inputs;
   const part = shard === undefined ? mode : `${shard.index}-of-${shard.count}`;
   const names = [environment["GITHUB_JOB"] ?? "", job, part === "run" ? "" : part]
@@ -101,10 +64,9 @@ export function journalArtifact(
 
 /** All parts of a job have it, and no other step of the workflow run that is given something else. */
 function artifactPrefix(environment: Environment, inputs: Inputs): string {
-  const { entry, prompt, job, userInput, userInputFile, base } = inputs;
-  const named = [entry, prompt, job];
-  const asked = [legOf(environment, inputs), ...named, userInput, userInputFile, base];
-  const texts = [inputs.inputs, inputs.params, inputs.answers];
+  const { entry, userInput, userInputFile, base, prompt, promptFile, outputs } = inputs;
+  const asked = [legOf(environment, inputs), entry, userInput, userInputFile, base];
+  const texts = [inputs.inputs, inputs.params, inputs.answers, prompt, promptFile, outputs];
   return `agent-jobs-${digestOf([...asked, ...texts]).slice(0, 8)}`;
 }
 
@@ -113,7 +75,10 @@ export async function prepareAttempt(
   options: RunOptions,
   warn: (text: string) => void,
 ): Promise<PreparedRun> {
-  const resume = setting.inputs.resume === AUTO ? await earlierJournal(setting, warn) : undefined;
+  const { mode, resume: asked, shard } = setting.inputs;
+  // A part of a job always goes on: what other parts have done depends on it.
+  const isPart = mode === "plan" || shard !== undefined;
+  const resume = isPart || asked === AUTO ? await earlierJournal(setting, warn) : undefined;
   if (resume === undefined || !(await isOfPlan(resume, options))) return prepareRun(options);
   try {
     // From the beginning, the interrupted commands would run again, too.
@@ -153,7 +118,7 @@ async function earlierJournal(
       const [journal, ...others] = await journalsInArtifact(api, found);
       if (journal === undefined || others.length > 0)
         throw new Error("the artifact must have one file whose name ends with .jsonl");
-      const path = join(environment["RUNNER_TEMP"] || tmpdir(), `${name}-${randomUUID()}.jsonl`);
+      const path = join(temporaryFolder(environment), `${name}-${randomUUID()}.jsonl`);
       await writeFile(path, journal, { flag: "wx", mode: 0o600 });
       say(`Resume: continuing from the journal of attempt ${earlier} (${name}).`);
       return path;

@@ -12,10 +12,8 @@ const telling = [
   "workingDirectory",
   "models",
   "permissions",
-  "sandbox",
   "inputs",
   "params",
-  "rehearse",
 ] as const satisfies readonly (keyof Inputs)[];
 
 export function legOf(environment: Environment, inputs: Inputs): string {

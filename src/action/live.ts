@@ -13,8 +13,9 @@ import type { PreparedRun } from "../run/prepare.ts";
 import { sayLine, type Outputs } from "./github.ts";
 import { nameInRepository } from "./copied-files.ts";
 import { originOfStep } from "./deliver.ts";
-import { apiOf, centralFiles, type Paths, type Setting, type Sources } from "./preparation.ts";
+import { apiOf, centralFiles, type Setting, type Sources } from "./preparation.ts";
 import { statusOf } from "./shown-job.ts";
+import type { Paths } from "./step-paths.ts";
 import { Stop } from "./stop.ts";
 import { LIVE_STATE, type RunnerCore } from "./runner-core.ts";
 
@@ -37,18 +38,17 @@ export class Live {
   /** Undefined: the job shows nothing, or another step delivers it. */
   static async begin(
     setting: Setting,
-    { entry: loaded, jobName: job }: PreparedRun,
-    { entry: path, rehearse }: Paths,
+    { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
     origin: Origin | undefined,
     redact: (text: string) => string,
   ): Promise<Live | undefined> {
     const { inputs, core, environment } = setting;
     const { mode, shard, staged } = inputs;
     const outputs = outputsOf(loaded, job) ?? {};
-    const isDelivered = (mode === "run" || mode === "merge") && shard === undefined;
-    if (!isDelivered || staged || rehearse !== undefined || origin === undefined) return undefined;
+    const isDelivered = mode === "run" && shard === undefined;
+    if (!isDelivered || staged || origin === undefined) return undefined;
     if (!showsProgress(outputs)) return undefined;
-    const shown = { job, entry: centralFiles(setting)?.name ?? path, origin, outputs };
+    const shown = { job, entry: centralFiles(setting)?.name ?? entryFile, origin, outputs };
     const { token } = apiOf(setting, inputs.deliveryToken);
     const log = (line: string): void => sayLine(core, line);
     const status = statusOf(shown, { token, environment, redact, log });
@@ -118,7 +118,7 @@ export async function trustedOr(
 
 async function showDistrust(
   setting: Setting,
-  { entry: path, rehearse }: Paths,
+  { entry: path }: Paths,
   redact: (text: string) => string,
   reason: string,
 ): Promise<void> {
@@ -132,7 +132,7 @@ async function showDistrust(
   const { GITHUB_EVENT_NAME: event = "" } = environment;
   // The token of a fork's `pull_request` can't write.
   const isPull = event === "pull_request_target" || (event === "pull_request" && !isFork);
-  const isDelivered = inputs.mode === "run" && rehearse === undefined && !inputs.staged;
+  const isDelivered = inputs.mode === "run" && !inputs.staged;
   if (!isPull || !isDelivered || base === undefined) return;
   const central = centralFiles(setting);
   const files = central ?? filesOfBase(api, base, "");

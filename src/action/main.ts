@@ -1,34 +1,43 @@
-/** Imports next to nothing before it listens for signals: to load the rest takes a quarter of a second. */
+/** Starts an action. Imports next to nothing before it listens for signals: to load the rest takes a quarter of a second. */
 import { appendFileSync } from "node:fs";
 import { cancelOnSignals } from "../run/cancellation.ts";
 import { unlessAborted } from "../platform/waiting.ts";
 import { processEnvironment } from "../platform/environment.ts";
+import type { Mode } from "./input-table.ts";
 
-// The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.
-const cancellation = cancelOnSignals({
-  signals: ["SIGINT", "SIGTERM"],
-  exitCode: 1,
-  patienceMs: 4_000,
-  secondExits: false,
-});
-// The reader of the log has gone, and with it whoever could stop the step.
-process.stdout.on("error", ({ message }) =>
-  cancellation.cancel(`the log can't be written: ${message}`),
-);
-process.stderr.on("error", () => {});
-// On a busy machine, loading takes longer than the runner waits.
-const load = async () => {
-  const { runAction } = await import("./action.ts");
-  return runAction;
-};
-const loaded = await unlessAborted(load(), cancellation.signal);
-if (loaded === undefined) {
-  reportCancellation(String(cancellation.signal.reason));
-  process.exit(1);
+export async function start(mode: Mode): Promise<void> {
+  // The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.
+  const cancellation = cancelOnSignals({
+    signals: ["SIGINT", "SIGTERM"],
+    exitCode: 1,
+    patienceMs: 4_000,
+    secondExits: false,
+  });
+  // The reader of the log has gone, and with it whoever could stop the step.
+  process.stdout.on("error", ({ message }) =>
+    cancellation.cancel(`the log can't be written: ${message}`),
+  );
+  process.stderr.on("error", () => {});
+  // On a busy machine, loading takes longer than the runner waits.
+  const load = async () => {
+    const { runAction } = await import("./action.ts");
+    return runAction;
+  };
+  const loaded = await unlessAborted(load(), cancellation.signal);
+  if (loaded === undefined) {
+    reportCancellation(String(cancellation.signal.reason));
+    process.exit(1);
+  }
+  process.exitCode = (await loaded.value(mode, cancellation)) === "failed" ? 1 : 0;
+  // Exits even if a dependency still keeps the process alive.
+  setTimeout(() => process.exit(), 1_000).unref();
 }
-process.exitCode = (await loaded.value(cancellation)) === "failed" ? 1 : 0;
-// Exits even if a dependency still keeps the process alive.
-setTimeout(() => process.exit(), 1_000).unref();
+
+/** The post step. */
+export async function finish(): Promise<void> {
+  const { endStep } = await import("./post.ts");
+  await endStep();
+}
 
 function reportCancellation(reason: string): void {
   const environment = processEnvironment();

@@ -1,9 +1,7 @@
 import { mkdtemp, realpath, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { sayLine } from "./github.ts";
 import { valuesOn } from "../run/option-table.ts";
-import { asPlural, limitsOf, type WriteName } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "../github/checkout.ts";
@@ -21,9 +19,10 @@ import {
 } from "../github/commit-files.ts";
 import type { CommentCommand } from "./comment-command.ts";
 import { createGithubApi } from "../github/github-api.ts";
-import { copyEntry, copyFile, nameInRepository } from "./copied-files.ts";
-import { asInput, AUTO, isAct, type Environment, type Inputs } from "./inputs.ts";
-import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
+import { copyEntry, nameInRepository } from "./copied-files.ts";
+import { asInput, isAct, type Environment, type Inputs } from "./inputs.ts";
+import { temporaryFolder, type Paths } from "./step-paths.ts";
+import { isBelow, isInside } from "./workspace-paths.ts";
 import { legOf } from "./leg.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
@@ -41,44 +40,6 @@ export interface Setting {
   readonly command: CommentCommand | undefined;
 }
 
-const pathInputs = [
-  ["userInputFile", "user-input-file"],
-  ["workingDirectory", "working-directory"],
-  ["outputDir", "output-dir"],
-  ["resume", "resume"],
-  ["rehearse", "rehearse"],
-  ["record", "record"],
-  ["journal", "journal"],
-  ["fromJournal", "from-journal"],
-] as const;
-
-type PathField = (typeof pathInputs)[number][0];
-
-export type Paths = { readonly entry: string } & {
-  readonly [Field in PathField]?: string;
-};
-
-/** `fallback`: stands for the entry where no single one runs. */
-export async function checkPaths({ inputs, workspace }: Setting, fallback = ""): Promise<Paths> {
-  const problems: string[] = [];
-  const check = async (name: string, value: string): Promise<string> => {
-    const checked = await insideWorkspace(workspace, name, value);
-    if (checked.kind === "inside") return checked.path;
-    problems.push(checked.problem);
-    return "";
-  };
-  const isFile = inputs.central === undefined && inputs.prompt === undefined;
-  const entry = isFile ? await check("entry", inputs.entry || fallback) : inputs.entry;
-  const paths: { [Field in PathField]?: string } = {};
-  for (const [field, name] of pathInputs) {
-    const value = inputs[field];
-    if (value === undefined || (field === "resume" && value === AUTO)) continue;
-    paths[field] = await check(name, value);
-  }
-  if (problems.length > 0) throw new Stop("failure", problems);
-  return { entry, ...paths };
-}
-
 export type WorkTree =
   /** The user's own: no event decides which commit it is. */
   | { readonly kind: "own" }
@@ -88,9 +49,8 @@ export type WorkTree =
 
 export interface Sources {
   readonly workTree: WorkTree;
-  /** Undefined: there is only a prompt. */
+  /** Undefined for a prompt that is an input. */
   readonly entryFile: string | undefined;
-  readonly rehearse: string | undefined;
   /** Holds copies of files that the API was asked for. */
   readonly copies: string | undefined;
   /** Whether files of the work tree may decide about the run. */
@@ -139,14 +99,12 @@ export async function trustedSources(
   const decision = await decideTrust(
     event,
     {
-      allowUntrusted: inputs.allowUntrusted,
-      allowedBots: inputs.allowedBots,
-      allowedUsers: inputs.allowedUsers,
+      allowed: inputs.allowedUsers,
       eventSha: environment["GITHUB_SHA"],
       builtInToken: token?.startsWith("ghs_") === true,
       onRunner: environment["GITHUB_ACTIONS"] === "true",
       onAct: isAct(environment),
-      rehearses: inputs.rehearse !== undefined || inputs.rehearsals.length > 0,
+      rehearses: inputs.mode === "rehearse",
     },
     {
       permissionOf: (login) => api.permissionOf(login),
@@ -163,23 +121,23 @@ export async function trustedSources(
     case "refused": {
       // Anybody may write a command, and a failed run would be visible for everybody.
       const isVain = setting.command !== undefined && decision.onlyStrangers === true;
-      const { unattended } = decision;
-      const onRefused = isVain ? "skip" : (inputs.onRefused ?? (unattended ? "skip" : "fail"));
-      throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason], true);
+      const result = isVain || decision.unattended ? "skipped" : "failure";
+      throw new Stop(result, [decision.reason], true);
     }
     case "limited":
       sayLine(core, "Event: not trusted. The job runs only if it can do no harm.");
       break;
     case "allowed":
-      sayLine(core, `Event: not trusted, but \`allow-untrusted\` is set. ${decision.reason}`);
+      sayLine(core, `Event: not trusted, but \`allowed-users\` has \`*\`. ${decision.reason}`);
       break;
   }
   const { baseRef } = decision;
   const distrust = decision.kind === "limited" ? decision.reason : undefined;
   const central = centralFiles(setting);
-  const none = inputs.entry === "" ? "There is no rehearsal" : "There is no entry";
-  const isFile = central === undefined && inputs.prompt === undefined;
-  const missing = isFile ? await missingFile(setting.workspace, none, paths.entry) : undefined;
+  const what = inputs.mode === "rehearse" ? "There is no rehearsal" : "There is no entry";
+  const missing = isFile(inputs)
+    ? await missingFile(setting.workspace, what, paths.entry)
+    : undefined;
   // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
@@ -196,8 +154,9 @@ export async function trustedSources(
     const files = await copied(setting, paths, { central });
     return { ...files, workTree, isBelieved, distrust };
   }
+  if (inputs.mode === "rehearse") throw new Stop("failure", [rehearsedElsewhere]);
   await refuseRuntimeOfCheckout(setting);
-  if (paths.resume !== undefined || inputs.journals.length > 0) {
+  if (paths.resume !== undefined || paths.journals.length > 0) {
     const name = paths.resume === undefined ? "journals" : "resume";
     throw new Stop("failure", [
       `${asInput(name)} names a journal, and the workspace may contain untrusted files, so no run is continued. Check out the commit of the event (actions/checkout without \`ref\` and \`repository\`), and take the journal from a run that you trust.`,
@@ -210,41 +169,39 @@ export async function trustedSources(
   return { ...files, workTree: { kind, commit: baseRef }, isBelieved, distrust };
 }
 
+const rehearsedElsewhere =
+  "Rehearsals are read from the workspace, and the workspace may contain untrusted files. Check out the commit of the event (actions/checkout without `ref` and `repository`).";
+
 const howToReadTheBase =
   "The checkout may contain untrusted files, so this file is read from a commit of the repository through GitHub's API. " +
   "The commit must contain the file, and the token needs `contents: read`. To use the file of the checkout, check out the " +
   "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
 
-/** The entry and the rehearsal, in a folder of their own unless the work tree has them. */
+/** Whether a file of the checkout is the entry. */
+function isFile({ central, prompt }: Inputs): boolean {
+  return central === undefined && prompt === undefined;
+}
+
+/** The entry, in a folder of its own unless the work tree has it. */
 async function copied(
   setting: Setting,
-  { entry, rehearse }: Paths,
+  { entry }: Paths,
   { central, base }: { readonly central: CentralFiles | undefined; readonly base?: CommitFiles },
-): Promise<Pick<Sources, "entryFile" | "rehearse" | "copies">> {
+): Promise<Pick<Sources, "entryFile" | "copies">> {
   const { environment, inputs } = setting;
-  const source = central ?? base;
-  const isPrompt = inputs.prompt !== undefined;
-  if (source === undefined || (isPrompt && rehearse === undefined))
-    return { entryFile: isPrompt ? undefined : entry, rehearse, copies: undefined };
-  const temporary = environment["RUNNER_TEMP"] || tmpdir();
-  const copies = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
+  const files = central ?? base;
+  if (inputs.prompt !== undefined) return { entryFile: undefined, copies: undefined };
+  if (files === undefined) return { entryFile: entry, copies: undefined };
+  const copies = await realpath(
+    await mkdtemp(join(temporaryFolder(environment), "agent-jobs-base-")),
+  );
   const { api, say } = apiOf(setting);
-  const copying = { folder: copies, params: inputs.params, say };
-  const named = async (path: string) => ({
-    path,
-    name: await nameInRepository(setting, api, path),
-  });
-  const entryFile = isPrompt
-    ? undefined
-    : await copyEntry(
-        { ...copying, files: source },
-        central === undefined ? await named(entry) : { path: central.name, name: central.path },
-      );
-  const script =
-    rehearse === undefined || base === undefined
-      ? rehearse
-      : await copyFile({ ...copying, files: base }, await named(rehearse));
-  return { entryFile, rehearse: script, copies };
+  const named =
+    central === undefined
+      ? { path: entry, name: await nameInRepository(setting, api, entry) }
+      : { path: central.name, name: central.path };
+  const copying = { folder: copies, files, params: inputs.params, say };
+  return { entryFile: await copyEntry(copying, named), copies };
 }
 
 const SHOWN_ENTRIES = 10;
@@ -291,23 +248,31 @@ async function workFolders(
   return [folder, await realpath(folder).catch(() => folder), ...(await foldersOf(input))];
 }
 
-/** A rehearsal's own folder is not used beside a base. */
+/** A journal that a step has left in the runner's folder is in no checkout. */
 async function checkedOut(
   setting: Setting,
   paths: Paths,
   deciding: readonly string[],
 ): Promise<CheckedOut> {
-  const { workspace, inputs } = setting;
-  const { entry, rehearse, resume } = paths;
+  const { workspace, inputs, environment } = setting;
+  const { entry, resume, journals } = paths;
   const work = await commitsOf(setting, await workFolders(setting, paths));
-  // No file of the checkout is the entry.
-  const isElsewhere = inputs.central !== undefined || inputs.prompt !== undefined;
-  const named = [isElsewhere ? undefined : entry, rehearse, resume, ...deciding]
-    .filter((file) => file !== undefined)
-    .map((file) => resolve(workspace, file));
+  const isOwn = isFile(inputs);
+  const left = [...journals, ...(resume === undefined ? [] : [resume])];
+  const temporary = temporaryFolder(environment);
+  const isLeft = await Promise.all(
+    left.map(async (file) => {
+      const path = resolve(workspace, file);
+      return (await isInside(temporary, path)) && !(await isInside(workspace, path));
+    }),
+  );
+  const inTree = left.filter((_, at) => isLeft[at] !== true);
+  const named = [...(isOwn ? [entry] : []), ...inTree, ...deciding].map((file) =>
+    resolve(workspace, file),
+  );
   const files = [...work, ...(await commitsOf(setting, await foldersOf(named)))];
   // With several commits, the files are not believed, and nothing needs to be read in them.
-  if (isElsewhere || new Set(files).size > 1) return { work, files };
+  if (!isOwn || new Set(files).size > 1) return { work, files };
   const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
   return { work, files: [...files, ...(await commitsOf(setting, await foldersOf(found)))] };
 }
@@ -315,7 +280,7 @@ async function checkedOut(
 /** The runtime enforces the sandbox, so it must not come from untrusted files. */
 async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setting): Promise<void> {
   for (const [name, path] of [
-    ["runtime-path", inputs.runtimePath],
+    ["AGENT_JOBS_RUNTIME_PATH", inputs.runtimePath],
     ["COPILOT_CLI_PATH", environment["COPILOT_CLI_PATH"]],
   ] as const) {
     if (path === undefined || path === "") continue;
@@ -329,31 +294,37 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
   }
 }
 
-const write: WriteName = (option) => asInput(asPlural(option));
+/** A single rehearsal names its entry and its job. */
+export interface Alone {
+  readonly file: string;
+  readonly entry: string;
+  readonly job: string | undefined;
+}
 
 export function runOptions(
   setting: Setting,
   paths: Paths,
   sources: Sources,
-  userInput: string | undefined,
+  { userInput, alone }: { readonly userInput: string | undefined; readonly alone?: Alone },
 ): RunOptions {
   const { inputs, environment, workspace } = setting;
-  const { job, base, provider, gitHubToken, promptFile } = inputs;
+  const { base, provider, gitHubToken, promptFile, limits = {} } = inputs;
   const leg = legOf(environment, inputs);
   const { api: github, say } = apiOf(setting);
-  const { userInputFile: _, entry: _entry, ...files } = paths;
-  const { entryFile, rehearse, isBelieved, workTree } = sources;
-  // A rehearsal may name its own folder, which for a copy of the base would be next to the copy.
-  const fallback = rehearse === undefined || !isBelieved ? workspace : undefined;
-  const workingDirectory = paths.workingDirectory ?? fallback;
+  const { entryFile, isBelieved, workTree } = sources;
+  const names = Object.keys(limits).map((name) => [name, "the input `limits`"]);
   return {
     ...valuesOn("run", inputs),
-    ...files,
+    ...namedTexts(setting),
     resume: paths.resume,
-    ...(promptFile === undefined ? { entryFile } : { promptFile: entryFile }),
-    entryName: paths.entry,
+    // In CI, nobody is there to decide about commands that were interrupted.
+    rerun: paths.resume !== undefined,
+    outputDir: paths.outputDir,
+    entryFile: alone?.entry ?? (promptFile === undefined ? entryFile : undefined),
+    promptFile: promptFile === undefined ? undefined : entryFile,
+    entryName: alone?.entry ?? paths.entry,
     environment,
-    write,
+    write: asInput,
     telemetry: telemetryTarget(environment),
     findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
     findConversation: async (jobName) => {
@@ -373,17 +344,18 @@ export function runOptions(
     }),
     findFailedChecks: () => failedChecksOfStep(environment, github.get),
     isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
-    ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
-    ...namedTexts(setting),
-    jobName: job,
+    limits,
+    limitNames: Object.fromEntries(names),
+    jobName: alone === undefined ? inputs.job : alone.job,
     userInput,
-    workingDirectory,
-    rehearse,
+    // A rehearsal may name its own folder.
+    workingDirectory: paths.workingDirectory ?? (alone === undefined ? workspace : undefined),
+    rehearse: alone?.file,
     leg,
     isolateServers: workTree.kind === "elsewhere",
     remembers: isBelieved && sources.distrust === undefined,
     ...withKeysTold({ provider }, (key) => setting.core.setSecret(key)),
-    honorExpectations: rehearse !== undefined,
+    honorExpectations: alone !== undefined,
     gitHubToken: provider === undefined ? gitHubToken : undefined,
   };
 }

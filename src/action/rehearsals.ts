@@ -9,8 +9,8 @@ import { findRehearsals } from "../run/find-files.ts";
 import { UsageError } from "../run/options.ts";
 import { rehearseFiles, type RehearseOptions } from "../run/rehearse.ts";
 import { annotationText, outputsWithoutRun, sayLine, type Outputs } from "./github.ts";
-import { asInput, type Inputs } from "./inputs.ts";
-import type { Paths, Setting } from "./preparation.ts";
+import type { Alone, Setting } from "./preparation.ts";
+import type { Paths } from "./step-paths.ts";
 import { reachedFiles } from "./reached-files.ts";
 import { Stop } from "./stop.ts";
 import { insideWorkspace } from "./workspace-paths.ts";
@@ -18,36 +18,27 @@ import { insideWorkspace } from "./workspace-paths.ts";
 export interface Rehearsals {
   readonly files: readonly string[];
   readonly deciding: readonly string[];
+  /** The only one that is named: its run is shown as that of a job. */
+  readonly alone?: Alone;
 }
 
-const ofOneRun = {
-  job: "job",
-  userInput: "user-input",
-  userInputFile: "user-input-file",
-  resume: "resume",
-  shard: "shard",
-  shards: "shards",
-  record: "record",
-  journal: "journal",
-  fromJournal: "from-journal",
-} as const satisfies { readonly [Field in keyof Inputs]?: string };
-
-/** Undefined if the input names none, or one. Throws a `Stop`. */
-export async function severalRehearsals(setting: Setting): Promise<Rehearsals | undefined> {
-  const { inputs, workspace, environment } = setting;
-  if (inputs.rehearsals.length === 0) return undefined;
-  const problems = Object.entries(ofOneRun)
-    .filter(([field]) => Reflect.get(inputs, field) !== undefined)
-    .map(([, name]) => `${asInput(name)} can't be used if \`rehearse\` names several rehearsals.`);
+/** Throws a `Stop`. */
+export async function rehearsalsOf({
+  inputs,
+  workspace,
+  environment,
+}: Setting): Promise<Rehearsals> {
+  const problems: string[] = [];
   const files: string[] = [];
   const deciding: string[] = [];
+  let alone: Alone | undefined;
   const check = async (file: string): Promise<string | undefined> => {
-    const checked = await insideWorkspace(workspace, "rehearse", file);
+    const checked = await insideWorkspace(workspace, "files", file);
     if (checked.kind === "inside") return checked.path;
     problems.push(checked.problem);
     return undefined;
   };
-  const given = await findRehearsals(inputs.rehearsals, workspace, environment).catch(stopped);
+  const given = await findRehearsals(inputs.files, workspace, environment).catch(stopped);
   for (const file of given) {
     const path = await check(file);
     if (path === undefined) continue;
@@ -57,19 +48,17 @@ export async function severalRehearsals(setting: Setting): Promise<Rehearsals | 
     const script = await readRehearsal(path).catch(() => undefined);
     const entry = script && (await check(script.entryFile));
     if (entry === undefined) continue;
+    if (inputs.files.join() === file) alone = { file: path, entry, job: script?.job };
     const entryFile = resolve(workspace, entry);
     deciding.push(entryFile, ...reachedFiles(entryFile, script?.params).found);
   }
   if (problems.length > 0) throw new Stop("failure", problems);
-  return { files, deciding };
+  return { files, deciding, ...(alone && { alone }) };
 }
 
 function stopped(error: unknown): never {
   throw error instanceof UsageError ? new Stop("failure", [error.message]) : error;
 }
-
-export const severalBesideBase =
-  "`rehearse` names several rehearsals, which are read from the workspace, and the workspace may contain untrusted files. Check out the commit of the event (actions/checkout without `ref` and `repository`), or name one rehearsal.";
 
 export async function rehearseAll(
   { files }: Rehearsals,
@@ -78,15 +67,15 @@ export async function rehearseAll(
   more: Pick<RehearseOptions, "runtimePath" | "checkFolder">,
   signals: RunSignals,
 ): Promise<{ outputs: Outputs; summary: string; passed: boolean } | undefined> {
-  const { inPlace, env, sandbox, workingDirectory = workspace } = inputs;
+  const { env, sandbox, workingDirectory = workspace } = inputs;
   const list = rehearsalReporter("list");
   const file = outputDir === undefined ? undefined : openJunit(join(outputDir, "junit.xml"));
   const reports: RehearsalReport[] = [];
-  const options = { ...more, environment, inPlace, env, sandbox, workingDirectory };
+  const options = { ...more, environment, env, sandbox, workingDirectory };
   for await (const report of rehearseFiles(files, options, signals)) {
     reports.push(report);
     for (const line of list.one(report)) sayLine(core, `Rehearsal: ${line}`);
-    if (report.kind === "passed" || inputs.annotations === "off") continue;
+    if (report.kind === "passed") continue;
     core.error(annotationText(reasonsOf(report).join("\n")), {
       title: "Rehearsal failed",
       file: report.file,
@@ -98,10 +87,8 @@ export async function rehearseAll(
   file?.writeAll(rehearsalReporter("junit").end({ reports }));
   await file?.close();
   const passed = reports.every(({ kind }) => kind === "passed");
-  const outputs = {
-    ...outputsWithoutRun(passed ? "success" : "failure", passed ? "" : counts),
-    rehearsed: "true",
-  };
+  const ended = outputsWithoutRun(passed ? "success" : "failure", passed ? "" : counts);
+  const outputs = { ...ended, "output-dir": outputDir ?? "" };
   return { outputs, passed, summary: summaryOf(reports, counts) };
 }
 

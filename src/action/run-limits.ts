@@ -14,7 +14,7 @@ import { Stop } from "./stop.ts";
 
 interface Step {
   readonly environment: Environment;
-  readonly inputs: Pick<Inputs, "onRefused" | "rehearse">;
+  readonly inputs: Pick<Inputs, "mode">;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -22,11 +22,11 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Throws a `Stop` if there were too many, or if that can't be found out. A part of a job belongs to a run that was counted. */
 export async function checkRunLimits(
   { limits, fanOut, past }: Pick<PreparedRun, "limits" | "fanOut" | "past">,
-  { environment, inputs: { onRefused = "skip", rehearse } }: Step,
+  { environment, inputs: { mode } }: Step,
   api: Pick<GithubApi, "get">,
 ): Promise<void> {
   const isPart = fanOut !== undefined && past !== undefined;
-  if (isPart || rehearse !== undefined) return;
+  if (isPart || mode === "rehearse") return;
   for (const limit of ["runsPerDay", "runsPerActorPerDay"] as const) {
     if (!Number.isFinite(limits[limit])) continue;
     const used = await countRuns(api, environment, limit === "runsPerActorPerDay").catch(
@@ -37,7 +37,7 @@ export async function checkRunLimits(
       },
     );
     if (used < limits[limit]) continue;
-    throw new Stop(onRefused === "skip" ? "skipped" : "failure", [
+    throw new Stop("skipped", [
       `Exceeded ${limitText(exceeded(limits, limit))}. ${used} were started in the 24 hours before this run.`,
     ]);
   }

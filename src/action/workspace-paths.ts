@@ -1,12 +1,12 @@
-import { lstat, realpath } from "node:fs/promises";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { leaves } from "../platform/search-path.ts";
 import { Stop } from "./stop.ts";
 
 export type CheckedPath =
   | {
       readonly kind: "inside";
-      /** Relative to the workspace, with `/`; `.` is the workspace itself. */
+      /** Relative to the workspace, with `/`; `.` is the workspace itself. Absolute outside of it. */
       readonly path: string;
     }
   | { readonly kind: "outside"; readonly problem: string };
@@ -30,6 +30,36 @@ export async function insideWorkspace(
     return outside("leads out of the workspace through a link");
   }
   return { kind: "inside", path: path === "" ? "." : path.replaceAll(sep, "/") };
+}
+
+/** Also below the runner's folder for temporary files, in which steps leave journals for each other. */
+export async function insideRunner(
+  { workspace, temporary }: { readonly workspace: string; readonly temporary: string },
+  name: string,
+  value: string,
+): Promise<CheckedPath> {
+  const checked = await insideWorkspace(workspace, name, value);
+  if (checked.kind === "inside" || !isAbsolute(value)) return checked;
+  const { kind } = await insideWorkspace(temporary, name, value);
+  return kind === "inside" ? { kind, path: resolve(value) } : checked;
+}
+
+/** The journals in a folder, or the file itself. Returns a problem if there is none. */
+export async function journalsAt(
+  workspace: string,
+  path: string,
+): Promise<readonly string[] | string> {
+  const is = await stat(resolve(workspace, path)).catch(() => undefined);
+  if (is?.isDirectory() !== true) return is === undefined ? `${path} doesn't exist.` : [path];
+  const children = await readdir(resolve(workspace, path), {
+    withFileTypes: true,
+    recursive: true,
+  });
+  const found = children
+    .filter((child) => child.isFile() && child.name.endsWith(".jsonl"))
+    .map((child) => join(path, relative(resolve(workspace, path), child.parentPath), child.name))
+    .sort();
+  return found.length === 0 ? `${path} contains no *.jsonl file.` : found;
 }
 
 /** By its name, wherever links lead. */

@@ -35,7 +35,8 @@ const levels = ["error", "warning", "notice"] as const;
 type Level = (typeof levels)[number];
 
 export interface AnnotationOptions {
-  readonly annotations: "all" | "errors" | "off";
+  /** Whether findings of a review stand in the pull request, too: then they are no annotations. */
+  readonly isPublished?: boolean;
   /** Relative to the workspace, with `/`. */
   readonly entryFile: string;
   /** 1-based line of a task in the entry file. */
@@ -50,7 +51,6 @@ const MAX_MESSAGE = 4096;
 const MAX_TITLE = 200;
 
 export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
-  if (options.annotations === "off") return [];
   const works = [...view.works.values()];
   // Failures in a rehearsal that passed are part of its script.
   const passed = view.status === "succeeded" && view.jobOutcome !== undefined;
@@ -70,14 +70,16 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
       .toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
       .map((work) => failureAnnotation(work, options)),
     // A script names lines that the checkout need not have; the merge annotates for a plan and its shards.
-    ...(view.rehearsed || isPart(view) ? [] : findingAnnotations(view)),
+    ...(view.rehearsed || isPart(view) || areReviewed(view, options)
+      ? []
+      : findingAnnotations(view)),
     ...(passed ? [] : works.flatMap((work) => handledFailures(work, options))),
     ...decided
       .toSorted((a, b) => a.rank - b.rank || a.entry.at - b.entry.at)
       .map(({ work, entry }) => decisionAnnotation(work, entry, options)),
   ];
   return mostImportant(
-    all.filter(({ level }) => level === "error" || options.annotations === "all"),
+    all,
     asksForDelivery(view.plan?.outputs ?? {}) ? PER_LEVEL - OF_DELIVERIES : PER_LEVEL,
   );
 }
@@ -111,14 +113,12 @@ export function annotate(core: GithubCore, { level, message, ...properties }: An
   core[level](message, properties);
 }
 
-type Wanted = AnnotationOptions["annotations"];
-
 export function reportDiagnostics(
   core: GithubCore,
   diagnostics: readonly Diagnostic[],
-  options: { readonly annotations: Wanted } & Parameters<typeof diagnosticAnnotations>[1],
+  options: Parameters<typeof diagnosticAnnotations>[1],
 ): void {
-  const shown = options.annotations === "off" ? [] : diagnosticAnnotations(diagnostics, options);
+  const shown = diagnosticAnnotations(diagnostics, options);
   for (const annotation of shown) annotate(core, annotation);
   if (shown.length === diagnostics.length && diagnostics.length < PER_LEVEL) return;
   for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
@@ -128,10 +128,8 @@ export function reportReasons(
   core: GithubCore,
   level: "error" | "notice",
   reasons: readonly string[],
-  wanted: Wanted,
 ): void {
-  const isShown = wanted === "all" || (wanted === "errors" && level === "error");
-  const shown = isShown ? reasonAnnotations(level, reasons) : [];
+  const shown = reasonAnnotations(level, reasons);
   for (const annotation of shown) annotate(core, annotation);
   if (reasons.length <= shown.length) return;
   for (const reason of reasons) sayLine(core, `Not started: ${reason}`);
@@ -143,10 +141,10 @@ const OF_ENTRY = 3;
 export function reportWarnings(
   core: GithubCore,
   warnings: readonly Diagnostic[],
-  options: { readonly annotations: Wanted; readonly entryFile: string },
+  options: { readonly entryFile: string },
 ): void {
-  const shown = options.annotations === "all" ? warnings.slice(0, OF_ENTRY) : [];
-  for (const annotation of diagnosticAnnotations(shown, options)) annotate(core, annotation);
+  for (const annotation of diagnosticAnnotations(warnings.slice(0, OF_ENTRY), options))
+    annotate(core, annotation);
   for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
 }
 
@@ -208,6 +206,14 @@ function jobAnnotation(view: RunView, { entryFile: file, jobLine }: AnnotationOp
 
 function isPart({ plan }: RunView): boolean {
   return plan?.part?.kind === "plan" || plan?.part?.kind === "shard";
+}
+
+function areReviewed({ plan }: RunView, { isPublished = false }: AnnotationOptions): boolean {
+  return (
+    isPublished &&
+    plan?.outputs?.findings?.review !== undefined &&
+    plan.origin?.isPullRequest === true
+  );
 }
 
 /** GitHub shows them at their lines in the head of the change. */

@@ -23,6 +23,7 @@ export interface GithubOptions extends SummaryOptions, AnnotationOptions {
   readonly clock: Clock;
   /** The name under which the journal should be uploaded. */
   readonly journalArtifact?: string | undefined;
+  readonly outputDir?: string | undefined;
   /** The file with the whole report of the job. */
   readonly reportFile?: string | undefined;
 }
@@ -38,7 +39,7 @@ export interface GithubReporter extends Reporter {
 }
 
 export function createGithubReporter(options: GithubOptions): GithubReporter {
-  const { core, journal, journalArtifact } = options;
+  const { core, journal, journalArtifact, outputDir } = options;
   let view = createRunView();
   const heartbeat = new Heartbeat(options.clock, (now, line) => {
     const time = clockText(now - (view.startedAt ?? now));
@@ -81,7 +82,8 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
     },
     finish: () => (finished ??= finish()),
     close: () => (finished ??= finish()),
-    outputs: () => outputsOf(view, { journal, journalArtifact, reportFile: reportFile() }),
+    outputs: () =>
+      outputsOf(view, { outputDir, journal, journalArtifact, reportFile: reportFile() }),
     omissions: () => omittedFromOutputs(view, { reportFile: reportFile() }),
     summary: (deliveries) => renderSummary(view, { ...options, deliveries }),
     lastLine(reason, passes) {

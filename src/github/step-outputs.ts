@@ -10,15 +10,15 @@ import {
 import type { Delivery } from "./delivery.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import { findingJson, jobReport } from "../reports/run-json.ts";
-import { lastItems, wholeItems } from "./layout.ts";
-import type { outputNames } from "../generated/action-manifest.ts";
-
-export type OutputName = (typeof outputNames)[number];
-export type Outputs = Readonly<Record<OutputName, string>>;
+import { wholeItems } from "./layout.ts";
+import type { Outputs } from "./output-table.ts";
 
 export type Result = "success" | "failure" | "skipped" | "cancelled";
 
+export type { Outputs };
+
 export interface OutputsOptions {
+  readonly outputDir?: string | undefined;
   readonly journal?: string | undefined;
   /** The file with the whole report of the job. */
   readonly reportFile?: string | undefined;
@@ -31,7 +31,6 @@ export interface OutputsOptions {
 }
 
 /** Bytes of UTF-8; the sum is under 128,000. */
-const MAX_DECISIONS = 64_000;
 const MAX_RESULTS = 16_000;
 const MAX_FAILED = 8_000;
 const MAX_FINDINGS = 16_000;
@@ -47,9 +46,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Outputs 
   return {
     result: options.result ?? resultWords[view.status],
     reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
-    rehearsed: String(view.rehearsed),
     "failed-tasks": jsonList([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
-    decisions: decisionsText(view),
     report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
     "report-file": cutToBytes(options.reportFile ?? "", MAX_PATH),
     // Whole or not at all: half of it is no JSON.
@@ -57,17 +54,14 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Outputs 
     findings: jsonList(findings.map(findingJson), MAX_FINDINGS),
     verdict: verdict?.verdict ?? "",
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
+    "output-dir": cutToBytes(options.outputDir ?? "", MAX_PATH),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "journal-digest": "",
     "journal-artifact": options.journalArtifact ?? "",
     matrix: "",
     "journal-pattern": "",
     deliveries: deliveriesText(options.deliveries ?? []),
-    "model-calls": String(totals.modelCalls),
-    "input-tokens": String(totals.inputTokens),
-    "output-tokens": String(totals.outputTokens),
     cost: String(knownCost(totals) ?? ""),
-    "duration-seconds": String(Math.round(durationMs(view) / 100) / 10),
   };
 }
 
@@ -90,18 +84,16 @@ export function omittedFromOutputs(
   view: RunView,
   { reportFile }: Pick<OutputsOptions, "reportFile">,
 ): readonly string[] {
-  const where = (name: string): string =>
-    reportFile === undefined ? `Set \`output-dir\` to keep ${name}.` : `${name} has all of it.`;
   const report = Buffer.byteLength(jobReport(view) ?? "");
   const results = Buffer.byteLength(wholeResults(view));
   const omitted: string[] = [];
   if (report > MAX_TEXT)
     omitted.push(
-      `The output \`report\` has ${MAX_TEXT} of ${report} bytes. ${where(reportFile ?? "the whole report")}`,
+      `The output \`report\` has ${MAX_TEXT} of ${report} bytes. ${reportFile ?? "report.md"} has all of it.`,
     );
   if (results > MAX_RESULTS)
     omitted.push(
-      `The output \`results\` is empty: the results have ${results} bytes, and it takes ${MAX_RESULTS}. ${where("run.json")}`,
+      `The output \`results\` is empty: the results have ${results} bytes, and it takes ${MAX_RESULTS}. run.json has all of it.`,
     );
   return omitted;
 }
@@ -126,20 +118,6 @@ const resultWords: Readonly<Record<RunView["status"], Result>> = {
   running: "cancelled",
 };
 
-/** The latest decisions that fit. */
-function decisionsText(view: RunView): string {
-  const all = [
-    ...view.decisions.map((entry) => ({ entry, task: null, work: null })),
-    ...[...view.works.values()].flatMap(({ decisions, taskId, workId }) =>
-      decisions.map((entry) => ({ entry, task: taskId, work: workId })),
-    ),
-  ].sort((a, b) => a.entry.at - b.entry.at);
-  const items = all.map(({ entry: { at, iteration, kind, category, text }, task, work }) =>
-    listItem({ at: isoTime(at), task, work, iteration, kind, category, text }),
-  );
-  return listOf(lastItems(items, MAX_DECISIONS));
-}
-
 function jsonList(values: readonly unknown[], length: number): string {
   return listOf(wholeItems(values.map(listItem), length));
 }
@@ -150,11 +128,6 @@ function listItem(value: unknown): string {
 
 function listOf(items: readonly string[]): string {
   return `[${items.join("").slice(0, -1)}]`;
-}
-
-function isoTime(at: number): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
 }
 
 function cutToBytes(text: string, bytes: number): string {

@@ -5,7 +5,7 @@
  * - A fork's pull request is skipped before GitHub is asked anything.
  * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
  * - A user with write access may re-run the run of any user, and then counts as its cause.
- * - `allow-untrusted` turns every other answer into `allowed`.
+ * - `*` in `allowed-users` turns every other answer into `allowed`.
  * - A rehearsal has a script as its model, so nobody instructs an agent, and GitHub is asked nothing.
  * - A stranger's issue may start a job that can do no harm, which is known only once the entry is read (`action/job-bounds.ts`).
  * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
@@ -16,9 +16,8 @@ import { sha, type Actor, type EventFacts } from "./webhook-event.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 export interface TrustOptions {
-  readonly allowUntrusted: boolean;
-  readonly allowedBots: readonly string[];
-  readonly allowedUsers: readonly string[];
+  /** Logins of users and bots; `*` is everybody. */
+  readonly allowed: readonly string[];
   /** `GITHUB_SHA`: on most events a commit of a branch that only users with write access can change. */
   readonly eventSha: string | undefined;
   /** Whether GitHub is asked with the built-in token, which may look up permissions. */
@@ -97,7 +96,7 @@ export async function decideTrust(
 ): Promise<TrustDecision> {
   const verdict = await judge();
   if (verdict.kind === "trusted") return verdict;
-  if (!options.allowUntrusted) {
+  if (!options.allowed.includes("*")) {
     // Anybody may write an issue, and nothing else comes with it.
     if (event.name !== "issues" || verdict.kind !== "refused" || verdict.onlyStrangers !== true)
       return verdict;
@@ -136,7 +135,7 @@ const ofFork =
 const skip: Verdict = {
   kind: "skipped",
   cause: ofFork,
-  reason: `${ofFork} A maintainer can push the branch to this repository. With \`allow-untrusted: true\`, the job would run with the entry of the base: ${page}`,
+  reason: `${ofFork} A maintainer can push the branch to this repository. With \`allowed-users: "*"\`, the job would run with the entry of the base: ${page}`,
 };
 
 function isIncomplete({ name, readable, pullRequest }: EventFacts): boolean {
@@ -201,14 +200,11 @@ type Standing =
 
 async function standingOf(
   { login, bot }: Actor,
-  { allowedBots, allowedUsers }: TrustOptions,
+  { allowed }: TrustOptions,
   ports: TrustPorts,
 ): Promise<Standing> {
-  const list = bot ? "allowed-bots" : "allowed-users";
-  const listed = bot ? allowedBots : allowedUsers;
-  if (listed.some((allowed) => allowed.toLowerCase() === login.toLowerCase())) {
-    return { kind: "trusted", reason: `${login} is in \`${list}\`` };
-  }
+  if (allowed.some((one) => one.toLowerCase() === login.toLowerCase()))
+    return { kind: "trusted", reason: `${login} is in \`allowed-users\`` };
   if (bot) return { kind: "bot", login };
   try {
     const permission = await ports.permissionOf(login);
@@ -252,7 +248,7 @@ function doubtOf(standing: Standing, { builtInToken, onAct }: TrustOptions): rea
     case "bot":
       return [
         [
-          `${triggered} the bot ${standing.login}, which is not in \`allowed-bots\`.`,
+          `${triggered} the bot ${standing.login}, which is not in \`allowed-users\`.`,
           `Add it if it may start agents, or ${runAgain}.`,
         ],
       ];
@@ -260,7 +256,7 @@ function doubtOf(standing: Standing, { builtInToken, onAct }: TrustOptions): rea
       return [
         [
           `${triggered} ${standing.login}, who has no write access to the repository (permission: ${standing.permission}).`,
-          `Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allow-untrusted: true\`, which lets everybody start an agent, read ${page}`,
+          `Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allowed-users: "*"\`, which lets everybody start an agent, read ${page}`,
         ],
       ];
     case "unknown": {

@@ -1,8 +1,10 @@
 /** Kinds of values that a user gives as an argument, an input of the action, or a field of the library. */
+import { readDocument } from "../document/read-document.ts";
+import { schemaCheck } from "../document/schema-check.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { Shard } from "../engine/fan-out.ts";
-import { isList, isRecord, isText, parsedJson, urlOf } from "../text/guards.ts";
-import type { Answers } from "../workflow/kinds/ask.ts";
+import { overridingLimits, type Limits } from "../entry/limits.ts";
+import { isList, isRecord, isText, urlOf } from "../text/guards.ts";
 
 export type Parsed<T> =
   | { readonly kind: "value"; readonly value: T }
@@ -27,7 +29,7 @@ export interface Several<T> {
   lines(text: string): readonly Line<T>[];
 }
 
-interface Line<T> {
+export interface Line<T> {
   readonly line: string;
   add(earlier: T): Parsed<T>;
 }
@@ -48,13 +50,13 @@ export const must =
   (value) =>
     fits(value) ? undefined : `must ${what}`;
 
-const quote = (text: string): string => JSON.stringify(text);
+export const quote = (text: string): string => JSON.stringify(text);
 const isFilled = (value: unknown): boolean => isText(value) && value !== "";
-const recordOf =
+export const recordOf =
   (fits: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
     isRecord(value) && Object.values(value).every(fits);
-const listOf =
+export const listOf =
   (fits: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
     isList(value) && value.every(fits);
@@ -125,6 +127,27 @@ export const port = numberOf(
 );
 export const percent = numberOf("a percentage from 0 to 100", (value) => value <= 100);
 
+const limitsCheck = schemaCheck<Limits>(
+  { type: "object", properties: overridingLimits, additionalProperties: false },
+  "limits",
+);
+
+/** Limits as in an entry, as JSON or YAML. */
+export const limits: Kind<Limits> = {
+  parse(given) {
+    const read = readDocument(given, { format: "yaml" });
+    if (read.kind === "rejected") return wrong(`is not YAML: ${read.diagnostics[0]?.reason}`);
+    const found = limitsCheck.inspect(read.value);
+    if (found.kind === "accepted") return right({ ...found.value });
+    const problems = found.problems.map(
+      ({ codePath, reason }) =>
+        `${codePath} ${reason.charAt(0).toLowerCase()}${reason.slice(1).replace(/\.$/, "")}`,
+    );
+    return wrong(`is wrong: ${problems.join("; ")}`);
+  },
+  check: must("be an object", isRecord),
+};
+
 export const pattern: Kind<RegExp> = {
   parse(given) {
     try {
@@ -170,7 +193,7 @@ export function several<T>(
   return { parse: (given, earlier = none) => add(given, earlier), check, several: { none, lines } };
 }
 
-export function linesOf(given: string): string[] {
+function linesOf(given: string): string[] {
   return given
     .split(/\r?\n/)
     .map((line) => line.trim())
@@ -194,11 +217,8 @@ export function logins(form: RegExp, example: string): Repeated<readonly string[
   );
 }
 
-type Texts = Readonly<Record<string, string>>;
+export type Texts = Readonly<Record<string, string>>;
 export type Models = Texts;
-export type Params = Texts;
-export type Inputs = Texts;
-export type { Answers };
 
 /** In place of a category: the model of everything that no category names. */
 export const ALL_MODELS = "*";
@@ -216,7 +236,7 @@ export const models = several<Models>(
   must("be an object of model ids", recordOf(isFilled)),
 );
 
-const nameForm = /^[A-Za-z_]\w{0,99}$/;
+export const nameForm = /^[A-Za-z_]\w{0,99}$/;
 
 export const envNames = several<readonly string[]>(
   [],
@@ -231,120 +251,10 @@ export const envNames = several<readonly string[]>(
   must("be a list of names", listOf(isText)),
 );
 
-type Assignment = readonly [name: string, value: string];
+export type Assignment = readonly [name: string, value: string];
 
-function addOnce([name, value]: Assignment, texts: Texts, what: string): Parsed<Texts> {
+export function addOnce([name, value]: Assignment, texts: Texts, what: string): Parsed<Texts> {
   return Object.hasOwn(texts, name)
     ? wrong(`names the ${what} ${quote(name)} twice`)
     : right({ ...texts, [name]: value });
 }
-
-function parseAssignment(given: string, example: string): Parsed<Assignment> {
-  const at = given.indexOf("=");
-  const name = given.slice(0, Math.max(0, at)).trim();
-  return name === ""
-    ? wrong(`must have the form NAME=value, for example ${example}`)
-    : right([name, given.slice(at + 1)]);
-}
-
-/** `takesJson`: an input may also be a JSON object, whose values nobody can break out of. */
-function assignments<T>(
-  example: string,
-  none: T,
-  add: (assignment: Assignment, earlier: T) => Parsed<T>,
-  check: Check,
-  takesJson = false,
-): Repeated<T> {
-  const added = (read: Parsed<Assignment>, earlier: T): Parsed<T> =>
-    read.kind === "wrong" ? read : add(read.value, earlier);
-  const lines = (given: string): readonly Line<T>[] => {
-    const isJson = takesJson && given.trimStart().startsWith("{");
-    const read = isJson ? readObject(given) : readAssignments(given, example);
-    return read.map(([line, one]) => ({ line, add: (earlier) => added(one, earlier) }));
-  };
-  return {
-    parse: (given, earlier = none) => added(parseAssignment(given, example), earlier),
-    check,
-    several: { none, lines },
-  };
-}
-
-type AssignmentLine = readonly [line: string, read: Parsed<Assignment>];
-
-function readObject(given: string): readonly AssignmentLine[] {
-  const value = parsedJson(given);
-  if (!isRecord(value)) return [[given, wrong("is not a JSON object")]];
-  return Object.entries(value).map(([name, one]) =>
-    ["string", "number", "boolean"].includes(typeof one)
-      ? [name, right([name, String(one)] as const)]
-      : [given, wrong(`has a value for ${quote(name)} that is not a string`)],
-  );
-}
-
-/** `NAME=value`, trimmed; and values of several lines, as they are, in the format of GITHUB_OUTPUT. */
-function readAssignments(given: string, example: string): readonly AssignmentLine[] {
-  const found: AssignmentLine[] = [];
-  const lines = given.split(/\r?\n/);
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = (lines[at] ?? "").trim();
-    if (line === "") continue;
-    const [, name, delimiter] = /^([^=<]*)<<(.*)$/.exec(line) ?? [];
-    if (name === undefined || delimiter === undefined) {
-      const read = parseAssignment(line, example);
-      const value = read.kind === "wrong" ? "" : read.value[1].trim();
-      found.push([line, read.kind === "wrong" ? read : right([read.value[0], value] as const)]);
-      continue;
-    }
-    const closing = delimiter.trim();
-    const end = lines.findIndex((one, index) => index > at && one.trim() === closing);
-    if (closing === "" || end === -1) {
-      const problem = `begins a value of several lines, but no line ${quote(closing)} ends it`;
-      return [...found, [line, wrong(problem)]];
-    }
-    found.push([line, right([name.trim(), lines.slice(at + 1, end).join("\n")] as const)]);
-    at = end;
-  }
-  return found;
-}
-
-const texts = must("be an object of strings", recordOf(isText));
-
-/** Inputs of an entry. `NAME=@FILE` on the command line, the text of a file, is read later. */
-export const inputs = assignments<Inputs>(
-  "topic=security",
-  {},
-  (assignment, earlier) => addOnce(assignment, earlier, "input"),
-  texts,
-  true,
-);
-
-/** The run sets these itself, or they are options of their own: a parameter of such a name could never be read. */
-const ownNames: readonly string[] = ["STATUS", "RESULT", "CONTENT", "USER_INPUT"];
-
-export const params = assignments<Params>(
-  "BRANCH=main",
-  {},
-  ([name, value], earlier) => {
-    if (!nameForm.test(name)) {
-      return wrong(
-        `has the name ${quote(name)}. A name consists of letters, digits and _, and doesn't begin with a digit`,
-      );
-    }
-    return ownNames.includes(name)
-      ? wrong(`names ${name}, which the run sets itself and can't be a parameter`)
-      : addOnce([name, value], earlier, "parameter");
-  },
-  texts,
-);
-
-export const answers = assignments<Answers>(
-  "ASK_NAME=yes",
-  {},
-  ([id, answer], earlier) => {
-    if (/^ASK\w*$/.test(id)) return right({ ...earlier, [id]: [...(earlier[id] ?? []), answer] });
-    return wrong(
-      `has the name ${quote(id)}. An answer has the id of its ASK, for example ASK_NAME=yes`,
-    );
-  },
-  must("be an object of lists of strings", recordOf(listOf(isText))),
-);

@@ -4,10 +4,11 @@ import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { defined } from "../text/guards.ts";
-import type { Inputs } from "./option-kinds.ts";
+import type { Inputs } from "./option-assignments.ts";
 
 export { ALL_MODELS, guessText } from "./option-kinds.ts";
-export type { Answers, Inputs, Models, Params } from "./option-kinds.ts";
+export type { Answers, Inputs, Params } from "./option-assignments.ts";
+export type { Models } from "./option-kinds.ts";
 
 /** A mistake that the user can correct: shown without a stack trace, exit code 2. */
 export class UsageError extends Error {
@@ -40,7 +41,7 @@ export const asFlag: WriteName = (option) => `--${option}`;
 /** Options that can be repeated are a list or an object in the library, and have several lines in the action. */
 const repeated = new Set(["answer", "input", "model", "param"]);
 
-export const asPlural: WriteName = (option) => (repeated.has(option) ? `${option}s` : option);
+const asPlural: WriteName = (option) => (repeated.has(option) ? `${option}s` : option);
 
 export const asOption: WriteName = (option) =>
   asPlural(option).replace(/-./g, ([, letter = ""]) => letter.toUpperCase());

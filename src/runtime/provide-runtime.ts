@@ -50,11 +50,11 @@ interface InstallLimits {
 const installLimits: InstallLimits = { attempt: 150_000, total: 300_000, waits: [2_000, 8_000] };
 
 const waysToHaveIt =
-  "To fix this, give npm access to a registry with the package, set the input `runtime-path`, " +
-  'or set the environment variable COPILOT_CLI_PATH (docs/action.md, "The runtime").';
+  "To fix this, give npm access to a registry with the package, or set the environment " +
+  'variable AGENT_JOBS_RUNTIME_PATH or COPILOT_CLI_PATH (docs/action.md, "The runtime").';
 
 /**
- * In this order: the input, `COPILOT_CLI_PATH`, the package next to us, the tool cache; else it is installed there.
+ * In this order: `AGENT_JOBS_RUNTIME_PATH`, `COPILOT_CLI_PATH`, the package next to us, the tool cache; else it is installed there.
  * @throws RuntimeNotFoundError with what to do
  */
 export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
@@ -62,7 +62,7 @@ export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
   const { log } = request;
   const found = lookForRuntime({
     ...request,
-    pathOption: "The input `runtime-path`",
+    pathOption: "The variable AGENT_JOBS_RUNTIME_PATH",
     installed: cacheTargets(request, platform),
     exactVersion: true,
   });
@@ -200,7 +200,7 @@ async function removeLeftovers(parent: string): Promise<void> {
 }
 
 const sourceNames = {
-  option: "the input runtime-path",
+  option: "AGENT_JOBS_RUNTIME_PATH",
   COPILOT_CLI_PATH: "COPILOT_CLI_PATH",
   package: "the package next to the action",
   installed: `version ${runtimeVersion} in the tool cache`,

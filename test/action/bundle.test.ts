@@ -18,10 +18,10 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
 
   it("is smaller than 4 MB, and loads its HTTP client only to ask GitHub something", async (t) => {
     const { path } = await makeWorkspace(t, files);
-    const copy = join(path, "action");
-    await cp(bundle.dist, copy, { recursive: true });
+    const copy = join(path, "dist", "action");
+    await cp(join(bundle.folder, "dist"), join(path, "dist"), { recursive: true });
     const names = await readdir(copy, { recursive: true });
-    for (const name of ["index.js", "post/index.js", "licenses.txt"])
+    for (const name of ["index.js", "run.js", "rehearse.js", "post.js", "licenses.txt"])
       assert.ok(names.includes(name), name);
     let size = 0;
     const clients: string[] = [];
@@ -36,7 +36,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
     }
     assert.ok(size > 500_000 && size < MAX_BYTES, `${size} bytes`);
     assert.ok(clients.length > 0 && clients.length < names.length - 5, clients.join());
-    const main = join(copy, "index.js");
+    const main = join(copy, "rehearse.js");
     const result = await runBundledStep(t, { workspace: path, inputs, main });
     assert.equal(result.outputs["result"], "success", result.raw);
   });
@@ -58,7 +58,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
           npm_config_cache: join(bundle.folder, "npm"),
         },
         inputs: { ...inputs, "github-token": "ghs_0123456789abcdef" },
-        main: join(bundle.dist, "index.js"),
+        main: join(bundle.dist, "rehearse.js"),
       });
       assert.equal(result.code, 0, result.raw);
       assert.match(result.log, /Installed in [\d.]+ s; npm has verified the SHA-512/);
@@ -67,17 +67,16 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       assert.match(result.summary, /```mermaid/);
       assert.ok(result.commands.some(({ name }) => name === "notice"));
       assert.deepEqual(api.requests, [], "a rehearsal asks GitHub nothing");
-      const { rehearse: _, ...live } = inputs;
       const asked = await runBundledStep(t, {
         workspace: workspace.path,
         event: "issue-comment-stranger",
         apiUrl: api.url,
-        inputs: { ...live, "github-token": "ghs_0123456789abcdef" },
-        main: join(bundle.dist, "index.js"),
+        inputs: { entry: "entries/hello.yml", "github-token": "ghs_0123456789abcdef" },
+        main: join(bundle.dist, "run.js"),
       });
       assert.match(asked.raw, /stranger, who has no write access/);
       assert.ok(api.requests.length > 0);
-      const main = join(bundle.dist, "post", "index.js");
+      const main = join(bundle.dist, "post.js");
       const post = await runPost(workspace.path, result.state, main);
       assert.equal(post.code, 0, post.raw);
       assert.match(post.log, /The run left no processes\./);

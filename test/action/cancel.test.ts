@@ -36,7 +36,6 @@ async function startWaiting(
       entry: "entries/hello.yml",
       "user-input": "you",
       "output-dir": "out",
-      journal: "out/run.jsonl",
       "provider-base-url": server.baseUrl,
     },
   });
@@ -86,10 +85,11 @@ describe("a step that is canceled", () => {
     const { path } = await makeWorkspace(t, files);
     const result = await runBundledStep(t, {
       workspace: path,
+      mode: "rehearse",
       inputs,
       env: { NODE_OPTIONS: `--import=${script(register)}` },
       // In a bundle there is no such module.
-      main: fileURLToPath(new URL("../../src/action/main.js", import.meta.url)),
+      main: fileURLToPath(new URL("../../src/action/mains/rehearse.js", import.meta.url)),
     });
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "cancelled");
@@ -147,9 +147,9 @@ describe("the post step", () => {
     step.signal("SIGKILL");
     // A later step uploads the journal by these, whatever killed this one.
     const { outputs } = await step.ended;
-    assert.equal(outputs["journal"], "out/run.jsonl");
+    assert.equal(outputs["journal"], "out/journal.jsonl");
     assert.match(outputs["journal-artifact"] ?? "", /^agent-jobs-[0-9a-f]{8}-greet-1$/);
-    assert.match(await readFile(join(path, "out/run.jsonl"), "utf8"), /"type":"turn.started"/);
+    assert.match(await readFile(join(path, "out/journal.jsonl"), "utf8"), /"type":"turn.started"/);
     assert.notDeepEqual(await marked(), []);
     const result = await runPost(path, state);
     assert.equal(result.code, 0, result.raw);
@@ -178,7 +178,7 @@ async function throwing(t: Test, listening: string): Promise<StepResult> {
     });`,
   });
   const env = { NODE_OPTIONS: `--require=${workspace.path}/throws.cjs` };
-  return runBundledStep(t, { workspace: workspace.path, inputs, env });
+  return runBundledStep(t, { workspace: workspace.path, mode: "rehearse", inputs, env });
 }
 
 test("a step can't be made to issue a command by an error that nothing catches", async (t) => {

@@ -6,12 +6,13 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { asReal } from "../rig/journal.ts";
+import type { Mode } from "../../src/action/input-table.ts";
 import { cliExits, runCli } from "../rig/cli.ts";
-import { eventSha, readFixture, runStep } from "../rig/runner.ts";
+import { readFixture, runStep } from "../rig/runner.ts";
 import type { GithubServerOptions } from "../rig/github-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
-import { assertNothingRan, entry, rehearsal, tryEvent, type Test } from "./rig.ts";
+import { assertNothingRan, entry, tryEvent, type Test } from "./rig.ts";
 
 const commit = "a".repeat(40);
 const central = `org/agents/teams/review.yml@${commit}`;
@@ -53,7 +54,7 @@ const tried = (
 ) =>
   tryEvent(t, "pull-request", {
     github: { ...maintainer, ...github },
-    given: { entry: entryInput, "user-input": "", journal: "journal.jsonl", ...more },
+    given: { entry: entryInput, "user-input": "", "output-dir": "out", ...more },
     env,
     ...(workspace && { workspace }),
   });
@@ -123,7 +124,7 @@ describe("an entry of another repository, with its commit", () => {
     const attempt = await tried(t, central, { files: organisation }, more, workspace);
     assert.equal(attempt.result.code, 0, attempt.result.raw);
     assert.deepEqual(attempt.prompts, ["prompt of the organisation"]);
-    assert.match(await workspace.read("journal.jsonl"), new RegExp(`"entryFile":"${central}"`));
+    assert.match(await workspace.read("out/journal.jsonl"), new RegExp(`"entryFile":"${central}"`));
     assert.match(attempt.result.summary, /org\/agents\/teams\/review\.yml/);
     assert.deepEqual(attempt.tokens.slice(-2), [
       "token ghs_forentriesonly",
@@ -147,20 +148,7 @@ describe("an entry of another repository, with its commit", () => {
     }
   });
 
-  it("is rehearsed by a rehearsal of the repository, and reports its own problems at its own place", async (t) => {
-    const files = atCommit({ "hello.yml": entry });
-    const attempt = await tried(
-      t,
-      `org/agents/hello.yml@${commit}`,
-      { files },
-      { rehearse: "entries/hello.rehearsal.yml", "user-input": "a newcomer" },
-      await makeWorkspace(t, { "entries/hello.rehearsal.yml": rehearsal }),
-    );
-    assert.equal(
-      attempt.result.outputs["reported-document"],
-      "docs/greeting.md",
-      attempt.result.raw,
-    );
+  it("reports its own problems at its own place", async (t) => {
     const broken = atCommit({ "hello.yml": entry.replace("taskId: greet", "taskId: gret") });
     const invalid = await tried(t, `org/agents/hello.yml@${commit}`, { files: broken });
     assert.match(reasonOf(invalid), /^The entry is not valid: org\/agents\/hello\.yml:\d+/);
@@ -186,8 +174,6 @@ describe("an entry of another repository, with its commit", () => {
       assert.match(reasonOf(attempt), reason);
       assert.deepEqual(attempt.asked, []);
     }
-    const recorded = await tried(t, central, {}, { record: "new.rehearsal.yml" });
-    assert.match(reasonOf(recorded), /`record` can't be used with an entry of another repository/);
     // A file may have an @ in its name.
     const workspace = await makeWorkspace(t, {
       "packages/@shop/a.yml": theirs,
@@ -235,20 +221,21 @@ describe("an entry of another repository, with its commit", () => {
     assert.deepEqual(attempt.asked, []);
   });
 
-  it("says what `mode: deliver` and `agent-jobs deliver` may do, under a name that outlives the commit", async (t) => {
+  it("says what the action `deliver` and `agent-jobs deliver` may do, under a name that outlives the commit", async (t) => {
     const fixtures = fileURLToPath(new URL("../../../test/fixtures/outputs/", import.meta.url));
     const read = (name: string): Promise<string> => readFile(join(fixtures, name), "utf8");
     const script = await read("deliver.rehearsal.yml");
     const workspace = await makeWorkspace(t, {
       "deliver.rehearsal.yml": script,
+      "deliver.yml": await read("deliver.yml"),
       "src/a.ts": "one\ntwo\nthree\n",
     });
     const head = "c".repeat(40);
     const files = atCommit({ "deliver.yml": await read("deliver.yml") });
-    const scripts = { [`${eventSha}:deliver.rehearsal.yml`]: script };
-    const github = await GithubRepository.start(t, { head, files: { ...files, ...scripts } });
-    const step = (inputs: Readonly<Record<string, string>>) =>
+    const github = await GithubRepository.start(t, { head, files });
+    const step = (mode: Mode, inputs: Readonly<Record<string, string>>) =>
       runStep(t, {
+        mode,
         workspace: workspace.path,
         event: "pull-request-target",
         apiUrl: github.url,
@@ -259,21 +246,22 @@ describe("an entry of another repository, with its commit", () => {
           ...inputs,
         },
       });
-    const ran = await step({ rehearse: "deliver.rehearsal.yml", journal: "run.jsonl" });
+    const ran = await step("rehearse", { files: "deliver.rehearsal.yml", "output-dir": "out" });
     assert.equal(ran.code, 0, ran.raw);
-    const digest = { "journal-digest": await asReal(join(workspace.path, "run.jsonl")) };
-    const deliver = { mode: "deliver", "from-journal": "run.jsonl", ...digest };
+    const journal = "out/journal.jsonl";
+    const digest = { "journal-digest": await asReal(join(workspace.path, journal)) };
+    const deliver = { journal, ...digest };
     const gone = `org/agents/gone.yml@${commit}`;
-    const missing = await step({ ...deliver, entry: gone });
+    const missing = await step("deliver", { ...deliver, entry: gone });
     assert.match(
       missing.outputs["reason"] ?? "",
       /gone\.yml can't be read from org\/agents.*`entry-token`/,
     );
-    const delivered = await step(deliver);
+    const delivered = await step("deliver", deliver);
     assert.equal(delivered.code, 0, delivered.raw);
     const { event, payload } = await readFixture("pull-request-target");
     const entry = `org/agents/deliver.yml@${commit}`;
-    const args = ["run.jsonl", "--entry", entry, "--digest", digest["journal-digest"]];
+    const args = [journal, "--entry", entry, "--digest", digest["journal-digest"]];
     const again = await cliExits(0, ["deliver", ...args], {
       cwd: workspace.path,
       env: {

@@ -63,14 +63,14 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
   const result = await runStep(t, {
     workspace: path,
     checkedOut: false,
-    inputs: { entry: "e.json", journal: "run.jsonl", "provider-base-url": server.baseUrl },
+    inputs: { entry: "e.json", "output-dir": "out", "provider-base-url": server.baseUrl },
     env: { GITHUB_SHA: sha, PATH: [bin.path, process.env["PATH"]].join(delimiter) },
   });
   assert.equal(result.code, 0, result.raw);
   assert.equal(results.length, 4);
   // The results of a shell that may run anything, of one with patterns, and of the tool.
   for (const text of results) assert.match(text, /The first commit/);
-  const { events } = parseJournal(await workspace.read("run.jsonl"));
+  const { events } = parseJournal(await workspace.read("out/journal.jsonl"));
   const executed = events.flatMap((event) => (event.type === "step.ended" ? event.effects : []));
   assert.match(JSON.stringify(executed), /The first commit/);
 });

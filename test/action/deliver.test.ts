@@ -1,9 +1,11 @@
 /** From the event to the calls of GitHub's API, by the action under the runner's contract. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Mode } from "../../src/action/input-table.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
 import { asReal } from "../rig/journal.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
@@ -45,6 +47,7 @@ interface StepSetting {
   readonly event?: string;
   readonly runId?: string;
   readonly attempt?: string;
+  readonly mode?: Mode;
   readonly inputs?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -56,12 +59,14 @@ function step(
     event = "pull-request-target",
     runId = "99",
     attempt = "1",
+    mode = "deliver",
     inputs = {},
     env = {},
   }: StepSetting,
 ): Promise<StepResult> {
   return runStep(t, {
     workspace: workspace.path,
+    mode,
     event,
     apiUrl: github.url,
     env: { GITHUB_RUN_ID: runId, GITHUB_RUN_ATTEMPT: attempt, ...env },
@@ -71,8 +76,8 @@ function step(
 
 /** A job without permission to write: it leaves a journal and its digest. */
 async function reviewed(t: TestContext, world: World): Promise<StepResult> {
-  const inputs = { rehearse: "deliver.rehearsal.yml", journal: "out/run.jsonl" };
-  const result = await step(t, world, { inputs });
+  const inputs = { files: "deliver.rehearsal.yml", "output-dir": "out" };
+  const result = await step(t, world, { mode: "rehearse", inputs });
   assert.equal(result.code, 0, result.raw);
   assert.deepEqual(world.github.calls, []);
   // A rehearsal asks nobody what is there, either.
@@ -80,21 +85,22 @@ async function reviewed(t: TestContext, world: World): Promise<StepResult> {
     !world.github.asked.some((path) => /graphql|\/pulls\//.test(path)),
     String(world.github.asked),
   );
-  assert.match(result.outputs["journal-digest"] ?? "", /^[0-9a-f]{64}$/);
   return result;
 }
 
-const journal = { mode: "deliver", "from-journal": "out/run.jsonl" };
+const journal = { journal: "out/journal.jsonl" };
 
 /** A fork's pull request that was reviewed, and the inputs that deliver its journal. */
 async function reviewedFork(t: TestContext) {
   const here = await world(t, { headRepository: 2002 });
-  const rehearsed = (await reviewed(t, here)).outputs["journal-digest"] ?? "";
+  await reviewed(t, here);
+  const bytes = await readFile(join(here.workspace.path, journal.journal));
+  const rehearsed = createHash("sha256").update(bytes).digest("hex");
   const refused = await step(t, here, { inputs: { ...journal, "journal-digest": rehearsed } });
   assert.equal(refused.code, 1, refused.raw);
   assert.match(refused.outputs["reason"] ?? "", /is of a rehearsal: a script played the model/);
   assert.deepEqual(here.github.calls, []);
-  const digest = await asReal(join(here.workspace.path, "out/run.jsonl"));
+  const digest = await asReal(join(here.workspace.path, "out/journal.jsonl"));
   return { here, inputs: { ...journal, "journal-digest": digest } };
 }
 const statuses = ({ outputs }: StepResult): unknown =>
@@ -103,7 +109,7 @@ const statuses = ({ outputs }: StepResult): unknown =>
     status,
   ]);
 
-describe("mode: deliver", () => {
+describe("the action deliver", () => {
   it("delivers the journal of a fork's review, once, and says what it did, and no journal that may not be what it says", async (t) => {
     const { here, inputs } = await reviewedFork(t);
     const refusals: readonly (readonly [string, StepSetting, RegExp])[] = [
@@ -148,9 +154,9 @@ describe("mode: deliver", () => {
     const staged = await step(t, here, { inputs: { ...inputs, staged: "true" } });
     assert.match(staged.summary, /staged/);
 
-    await appendFile(join(here.workspace.path, "out/run.jsonl"), "\n");
+    await appendFile(join(here.workspace.path, "out/journal.jsonl"), "\n");
     const changed = await step(t, here, { inputs });
-    assert.match(changed.outputs["reason"] ?? "", /The journal out\/run\.jsonl is damaged/);
+    assert.match(changed.outputs["reason"] ?? "", /The journal out\/journal\.jsonl is damaged/);
     assert.deepEqual([changed.code, comments.length, reviews.length], [1, 1, 0]);
   });
 
@@ -166,7 +172,7 @@ describe("mode: deliver", () => {
             : undefined,
     });
     await reviewed(t, here);
-    const digest = await asReal(join(here.workspace.path, "out/run.jsonl"));
+    const digest = await asReal(join(here.workspace.path, "out/journal.jsonl"));
     const inputs = { ...journal, "journal-digest": digest };
     // The token to deliver with counts, whatever the environment has.
     const env = { GITHUB_TOKEN: "ghs_another" };
@@ -208,7 +214,7 @@ describe("mode: deliver", () => {
     const here = { workspace, github, commit };
     for (const failOn of ["failure", "refused", "never"]) {
       const inputs = { "fail-on": failOn };
-      const result = await step(t, here, { event: "pull-request", inputs });
+      const result = await step(t, here, { mode: "run", event: "pull-request", inputs });
       assert.equal(result.code, failOn === "refused" ? 1 : 0, result.raw);
       const [heading, second] = result.summary.split(/\n+/);
       assert.match(heading ?? "", /^## ✓/);
@@ -241,7 +247,7 @@ describe("mode: deliver", () => {
   it("takes the journal of the run that started it only for the pull request of that run", async (t) => {
     const { here } = await reviewedFork(t);
     const event = "workflow-run-fork";
-    const file = join(here.workspace.path, "out/run.jsonl");
+    const file = join(here.workspace.path, "out/journal.jsonl");
     // An attempt that no re-run would reach.
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace('"attempt":1,', '"attempt":900,'));

@@ -72,7 +72,7 @@ async function world(t: TestContext) {
         "github-token": other,
         "provider-base-url": model.baseUrl,
         "provider-api-key": "key-0123456789",
-        journal: "run.jsonl",
+        "output-dir": "out",
         ...inputs,
       },
     });
@@ -98,7 +98,7 @@ it("writes with the delivery token alone, which no agent, command, log, output o
   const masked = result.commands.filter(({ name }) => name === "add-mask");
   assert.ok(masked.some(({ message }) => message === token));
   const log = result.raw.replaceAll(/^::add-mask::.*$/gm, "");
-  const journal = await readFile(join(workspace.path, "run.jsonl"), "utf8");
+  const journal = await readFile(join(workspace.path, "out/journal.jsonl"), "utf8");
   const seen = model.requests.map((request) => JSON.stringify(request));
   assert.match(seen.join(), /PATH=/);
   for (const text of [log, journal, result.summary, JSON.stringify(result.outputs), ...seen])
@@ -112,7 +112,7 @@ it("is read from the environment by agent-jobs deliver", async (t) => {
   assert.deepEqual(github.calls, []);
   const { event, payload } = await readFixture("pull-request");
   const digest = staged.outputs["journal-digest"] ?? "";
-  await cliExits(0, ["deliver", "run.jsonl", "--entry", "e.yml", "--digest", digest], {
+  await cliExits(0, ["deliver", "out/journal.jsonl", "--entry", "e.yml", "--digest", digest], {
     cwd: workspace.path,
     env: {
       GITHUB_TOKEN: other,

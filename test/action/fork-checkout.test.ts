@@ -4,20 +4,19 @@ import { chmod, readFile, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import type { GithubServerOptions } from "../rig/github-server.ts";
+import { bash } from "../rig/model-server.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import {
   assertNothingRan,
+  document,
   entry,
   files,
-  rehearsal,
-  rehearsed,
   tryEvent,
   type Test,
   type Tried,
 } from "./rig.ts";
 
 const evil = entry.replace("models:", "permissions: all\nmodels:").replace("Greet", "Obey");
-const evilRehearsal = `permissions: all\n${rehearsal.replace("docs/greeting.md", "stolen")}`;
 const maintainer = { permissions: { maintainer: "write", stranger: "write" } } as const;
 
 /** The dispatch came for a commit of the default branch; then a step has checked out a fork's. */
@@ -30,7 +29,8 @@ async function slashCommand(t: Test): Promise<{
   const base = (await workspace.git("rev-parse", "HEAD")).trim();
   await workspace.git("checkout", "--quiet", "-b", "fork");
   await workspace.write("entries/hello.yml", evil);
-  await workspace.write("entries/hello.rehearsal.yml", evilRehearsal);
+  const theirs = "entry: hello.yml\nsessions: []\n";
+  await workspace.write("entries/hello.rehearsal.yml", theirs);
   await workspace.git("commit", "--quiet", "--all", "--message=Theirs");
   const named = Object.entries(files).map(([name, text]) => [`${base}:${name}`, text] as const);
   return {
@@ -40,17 +40,14 @@ async function slashCommand(t: Test): Promise<{
   };
 }
 
-const journal = "journal.jsonl";
-
 describe("where a step before us has checked out another commit", () => {
-  it("entry and rehearsal are those of GITHUB_SHA, or nothing runs", async (t) => {
+  it("the entry is that of GITHUB_SHA, or nothing runs", async (t) => {
     const { workspace, env, github } = await slashCommand(t);
-    const given = { ...rehearsed, journal };
-    const options = { workspace, given, env };
+    const options = { workspace, env, calls: [document] };
     const tried = await tryEvent(t, "workflow-dispatch", { ...options, github });
     assert.equal(tried.result.code, 0, tried.result.raw);
     assert.equal(tried.result.outputs["reported-document"], "docs/greeting.md");
-    assert.doesNotMatch(await workspace.read(journal), /Obey|stolen/);
+    assert.deepEqual([...new Set(tried.prompts)], ["Greet you."]);
     const without = await tryEvent(t, "workflow-dispatch", { ...options, github: maintainer });
     assertNothingRan(without, "failure");
     assert.match(
@@ -60,14 +57,19 @@ describe("where a step before us has checked out another commit", () => {
   });
 
   it("a work tree that git did not make is not believed either", async (t) => {
-    const workspace = await makeWorkspace(t, {
-      "entries/hello.yml": evil,
-      "entries/hello.rehearsal.yml": evilRehearsal,
-    });
+    const workspace = await makeWorkspace(t, { "entries/hello.yml": evil });
     const { env, github } = await slashCommand(t);
-    const options = { workspace, env, github, checkedOut: false } as const;
-    const tried = await tryEvent(t, "workflow-dispatch", { ...options, given: rehearsed });
-    assert.equal(tried.result.outputs["reported-document"], "docs/greeting.md", tried.result.raw);
+    const options = { workspace, env, github, checkedOut: false, calls: [document] } as const;
+    const tried = await tryEvent(t, "workflow-dispatch", options);
+    assert.deepEqual([...new Set(tried.prompts)], ["Greet you."], tried.result.raw);
+  });
+
+  it("no rehearsal is run, because its files may be theirs", async (t) => {
+    const { workspace, env, github } = await slashCommand(t);
+    const given = { files: "entries/hello.rehearsal.yml" };
+    const tried = await tryEvent(t, "workflow-dispatch", { workspace, env, github, given });
+    assertNothingRan(tried, "failure");
+    assert.match(tried.result.outputs["reason"] ?? "", /^Rehearsals are read from the workspace/);
   });
 
   it("an entry in a second checkout is read under the name that the repository has for it", async (t) => {
@@ -75,8 +77,7 @@ describe("where a step before us has checked out another commit", () => {
     await workspace.git("checkout", "--quiet", "main");
     await workspace.git("worktree", "add", "--quiet", "pr", "fork");
     const inputs: Record<string, string>[] = [
-      { entry: "pr/entries/hello.yml", rehearse: "entries/hello.rehearsal.yml" },
-      { entry: "entries/hello.yml", rehearse: "pr/entries/hello.rehearsal.yml" },
+      { entry: "pr/entries/hello.yml" },
       { "working-directory": "pr" },
     ];
     for (const given of inputs) {
@@ -84,13 +85,13 @@ describe("where a step before us has checked out another commit", () => {
         workspace,
         env,
         github,
-        given: { ...rehearsed, ...given, journal },
+        given,
+        calls: [document],
       });
       assert.equal(tried.result.outputs["reported-document"], "docs/greeting.md", tried.result.raw);
-      assert.doesNotMatch(await workspace.read(journal), /Obey|stolen/);
+      assert.deepEqual([...new Set(tried.prompts)], ["Greet you."]);
       assert.deepEqual(tried.asked, [
         `/repos/octo/shop/contents/entries/hello.yml?ref=${env.GITHUB_SHA}`,
-        `/repos/octo/shop/contents/entries/hello.rehearsal.yml?ref=${env.GITHUB_SHA}`,
       ]);
     }
   });
@@ -99,15 +100,15 @@ describe("where a step before us has checked out another commit", () => {
     const { workspace, env, github } = await slashCommand(t);
     await chmod(await workspace.write("bin/runtime", "#!/bin/sh\n"), 0o755);
     await symlink(process.execPath, join(workspace.path, "bin/link"));
-    for (const [given, more] of [
-      [{ "runtime-path": "bin/runtime" }, {}],
-      [{}, { COPILOT_CLI_PATH: "bin/link" }],
-    ] as const) {
+    const variables: Record<string, string>[] = [
+      { AGENT_JOBS_RUNTIME_PATH: "bin/runtime" },
+      { COPILOT_CLI_PATH: "bin/link" },
+    ];
+    for (const more of variables) {
       const tried = await tryEvent(t, "workflow-dispatch", {
         workspace,
         github,
         env: { ...env, ...more },
-        given: { ...rehearsed, ...given },
       });
       assertNothingRan(tried, "failure");
       assert.match(tried.result.outputs["reason"] ?? "", /leads into the workspace/);
@@ -149,21 +150,15 @@ it("programs of the work tree are never started, though a link to them is first 
   await assertNoneRan(fork);
   // With an agent that uses a shell, on what is trusted: the runtime itself runs git, and so may the agent.
   await workspace.git("checkout", "--quiet", "--force", "main");
-  const called = `          - tools:
-              - { name: bash, arguments: { command: "git status; tr a b < /dev/null; echo $PATH", description: d } }
-              - { name: grep, arguments: { pattern: x } }
-`;
-  const shell = rehearsal.replace("          - tools:\n", () => called);
-  await workspace.write("entries/shell.rehearsal.yml", `permissions: all\n${shell}`);
+  await workspace.write("entries/hello.yml", `permissions: all\n${entry}`);
   const trusted = await tryEvent(t, "workflow-dispatch", {
     workspace,
     env: { ...env, PATH },
-    given: {
-      ...rehearsed,
-      rehearse: "entries/shell.rehearsal.yml",
-      permissions: "all",
-      "working-directory": ".",
-    },
+    calls: [
+      bash("git status; tr a b < /dev/null; echo $PATH"),
+      { name: "grep", arguments: { pattern: "x" } },
+      document,
+    ],
   });
   assert.equal(trusted.result.code, 0, trusted.result.raw);
   assert.match(trusted.result.log, /On branch main/);

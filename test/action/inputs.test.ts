@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
+import { inputName, inputsOf, inputTable, type Mode } from "../../src/action/input-table.ts";
 import {
-  inputTable,
   type Inputs,
   inputVariable,
   modelAccess,
@@ -9,7 +9,7 @@ import {
   secretInputs,
 } from "../../src/action/inputs.ts";
 import { Stop } from "../../src/action/stop.ts";
-import { kebab, type Option } from "../../src/run/option-table.ts";
+import type { Option } from "../../src/run/option-table.ts";
 
 function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
@@ -18,13 +18,13 @@ function environment(inputs: Readonly<Record<string, string>>): Record<string, s
 }
 
 function valid(inputs: Readonly<Record<string, string>>): Inputs {
-  const read = readInputs(environment({ entry: "e.yml", ...inputs }));
+  const read = readInputs("run", environment({ entry: "e.yml", ...inputs }));
   assert.deepEqual(read.problems, []);
   return read.inputs;
 }
 
-function problems(inputs: Readonly<Record<string, string>>): readonly string[] {
-  return readInputs(environment(inputs)).problems;
+function problems(inputs: Readonly<Record<string, string>>, mode: Mode = "run"): readonly string[] {
+  return readInputs(mode, environment(inputs)).problems;
 }
 
 describe("the inputs", () => {
@@ -35,90 +35,138 @@ describe("the inputs", () => {
 
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});
-    const { entry: _, ...rows } = inputTable;
-    const options = Object.entries<Option>(rows).map(([name, { preset = "" }]) => ({
-      name: kebab(name),
-      preset,
-    }));
+    const rows: Readonly<Record<string, Option>> = inputTable;
+    const options = inputsOf.run
+      .filter((field) => field !== "entry")
+      .map((field) => ({ name: inputName(field, rows[field]), preset: rows[field]?.preset ?? "" }));
     const given = (of: (preset: string) => string): Record<string, string> =>
       Object.fromEntries(options.map(({ name, preset }) => [name, of(preset)]));
     assert.deepEqual(valid(given((preset) => preset)), absent);
     assert.deepEqual(valid(given(() => " ")), absent);
   });
 
-  it("may name the default API where the address is an empty variable", () => {
-    const given = { "provider-base-url": "", "provider-type": "openai" };
-    assert.equal(valid({ ...given, "provider-wire-api": "completions" }).provider, undefined);
+  it("fall back to variables of the environment, which have the rest of a model server", () => {
+    const variables = {
+      AGENT_JOBS_PROVIDER_BASE_URL: "https://models.example/v1",
+      AGENT_JOBS_PROVIDER_API_KEY: "key",
+      AGENT_JOBS_PROVIDER_TYPE: "azure",
+      AGENT_JOBS_RUNTIME_PATH: "/opt/runtime",
+      AGENT_JOBS_MODEL: "m",
+    };
+    for (const mode of ["run", "plan", "merge"] as const) {
+      const journals = { shards: "2", journals: "a" };
+      const { inputs } = readInputs(mode, { ...environment(journals), ...variables });
+      assert.deepEqual(
+        [inputs.provider, inputs.runtimePath, inputs.models],
+        [
+          {
+            baseUrl: "https://models.example/v1",
+            type: "azure",
+            wireApi: "completions",
+            apiKey: "key",
+          },
+          "/opt/runtime",
+          { "*": "m" },
+        ],
+      );
+    }
+    const named = valid({ model: "own", "provider-base-url": "" });
+    assert.deepEqual([named.models, named.provider], [{ "*": "own" }, undefined]);
+    const alone = readInputs("run", { INPUT_ENTRY: "e.yml", AGENT_JOBS_PROVIDER_TYPE: "azur" });
+    assert.match(alone.problems.join(), /^`AGENT_JOBS_PROVIDER_TYPE` must be one of openai/);
   });
 
   it("become what they mean", () => {
     const inputs = valid({
-      models: "driving=gpt-5-mini\n\n  work = a=b  \n",
+      model: "driving=gpt-5-mini\n\n  work = a=b  \n",
       permissions: "workspace",
-      "max-parallel": "3",
-      "timeout-minutes": "0.5",
-      "allowed-bots": "dependabot[bot]\r\nrenovate[bot]\n",
-      "allow-untrusted": "true",
+      limits: "{ parallel: 3, jobMinutes: 0.5 }",
+      "allowed-users": "dependabot[bot]\r\noctocat\n*",
+      staged: "TRUE",
       "provider-base-url": "https://models.example/v1",
       "provider-api-key": "key",
-      "provider-type": "azure",
       "github-token": "ghs_x",
       summary: "compact",
-      annotations: "errors",
       "fail-on": "never",
     });
     const expected = {
       models: { driving: "gpt-5-mini", work: "a=b" },
       permissions: "workspace",
-      maxParallel: 3,
-      timeoutMinutes: 0.5,
-      allowedBots: ["dependabot[bot]", "renovate[bot]"],
-      allowUntrusted: true,
+      limits: { parallel: 3, jobMinutes: 0.5 },
+      allowedUsers: ["dependabot[bot]", "octocat", "*"],
+      staged: true,
       provider: {
         baseUrl: "https://models.example/v1",
-        type: "azure",
+        type: "openai",
         wireApi: "completions",
         apiKey: "key",
       },
       gitHubToken: "ghs_x",
       summary: "compact",
-      annotations: "errors",
       failOn: "never",
     };
     assert.deepEqual({ ...inputs, ...expected }, inputs);
   });
 
-  it("give workflows parameters, answers and names of the environment, line by line", () => {
-    const inputs = valid({
-      params: "REPO_URL = https://x.example/?a=b\nTEXT<<END\none\n two\nEND",
-      answers: "ASK_A=yes\nASK_A=no",
-      env: "CI\n HOME",
-      rerun: "true",
-    });
-    const expected = {
-      params: { REPO_URL: "https://x.example/?a=b", TEXT: "one\n two" },
-      answers: { ASK_A: ["yes", "no"] },
-      env: ["CI", "HOME"],
-      rerun: true,
-    };
-    assert.deepEqual({ ...inputs, ...expected }, inputs);
+  it("give entries inputs, workflows parameters, and both answers, line by line or as JSON", () => {
+    const answers = { ASK_A: ["yes", "no"] };
+    for (const inputs of [
+      "REPO_URL = https://x.example/?a=b\nASK_A=yes\nTEXT<<END\none\n two\nEND\nASK_A=no",
+      JSON.stringify({
+        REPO_URL: "https://x.example/?a=b",
+        TEXT: "one\n two",
+        ASK_A: ["yes", "no"],
+      }),
+    ]) {
+      const params = { REPO_URL: "https://x.example/?a=b", TEXT: "one\n two" };
+      for (const entry of ["e.wf.md", `o/r/e.wf.md@${"a".repeat(40)}`]) {
+        const workflow = valid({ entry, inputs });
+        assert.deepEqual(
+          [workflow.params, workflow.inputs, workflow.answers],
+          [params, {}, answers],
+        );
+      }
+      const entry = valid({ inputs });
+      assert.deepEqual([entry.params, entry.inputs, entry.answers], [{}, params, answers]);
+    }
     const long = `A${"x".repeat(1000)}`;
     assert.deepEqual(
       problems({
         entry: "e.wf.md",
-        params: `A=1\nA=2\nRESULT=1\n${long}\nB<<END`,
-        answers: "NAME=x",
+        inputs: `A=1\nA=2\nRESULT=1\n${long}\nB<<END`,
         env: "A=b",
       }),
       [
-        '`params`: the line "A=2" names the parameter "A" twice.',
-        '`params`: the line "RESULT=1" names RESULT, which the run sets itself and can\'t be a parameter.',
-        `\`params\`: the line "${long.slice(0, 100)}…" must have the form NAME=value, for example BRANCH=main.`,
-        '`params`: the line "B<<END" begins a value of several lines, but no line "END" ends it.',
-        '`answers`: the line "NAME=x" has the name "NAME". An answer has the id of its ASK, for example ASK_NAME=yes.',
+        '`inputs`: the line "A=2" names the parameter "A" twice.',
+        '`inputs`: the line "RESULT=1" names RESULT, which the run sets itself and can\'t be a parameter.',
+        `\`inputs\`: the line "${long.slice(0, 100)}…" must have the form NAME=value, for example BRANCH=main.`,
+        '`inputs`: the line "B<<END" begins a value of several lines, but no line "END" ends it.',
         '`env`: the line "A=b" must be the name of an environment variable, for example CI, not "A=b". Its value is taken from the environment.',
       ],
     );
+  });
+
+  it("are those of the action: another action doesn't read them", () => {
+    const given = { entry: "e.yml", shard: "1/2", files: "r.yml", journal: "j.jsonl" };
+    const merged = readInputs("merge", environment({ ...given, journals: "a" }));
+    assert.deepEqual(merged.problems, []);
+    assert.deepEqual(
+      [merged.inputs.shard, merged.inputs.files, merged.inputs.journal],
+      [undefined, [], undefined],
+    );
+    assert.deepEqual(problems(given), ["`shard` requires `resume` with the journal of the plan."]);
+    for (const [mode, needed] of [
+      ["plan", "shards"],
+      ["merge", "journals"],
+      ["deliver", "journal"],
+    ] as const)
+      assert.deepEqual(problems({ entry: "e.yml" }, mode), [
+        `The input \`${needed}\` is required.`,
+      ]);
+    assert.deepEqual(problems({}, "rehearse"), []);
+    assert.deepEqual(problems({ entry: "e.yml", prompt: "Go" }), [
+      "Only one of `entry`, `prompt` and `prompt-file` can be used.",
+    ]);
   });
 
   it("tell of all that is wrong at once, with the values that they can have", () => {
@@ -126,38 +174,41 @@ describe("the inputs", () => {
       problems({
         "user-input": "a",
         "user-input-file": "b",
-        models: "driving=\nx=1\nx=2",
+        model: "driving=\nx=1\nx=2",
         permissions: "root",
-        "max-parallel": "1.5",
-        "timeout-minutes": "soon",
-        "provider-type": "azur",
+        limits: "{ parallel: 1.5 }",
         summary: "Full",
-        annotations: "none",
         "fail-on": "always",
-        "allow-untrusted": "yes",
-        "allowed-bots": "*[bot]",
+        staged: "yes",
+        "allowed-users": "*[bot]",
       }).toSorted(),
       [
         "One of `entry`, `prompt` and `prompt-file` is required.",
         "`user-input` and `user-input-file` can't be used together.",
-        '`models`: the line "driving=" must be the id of a model, or category=id, for example driving=gpt-5-mini.',
-        '`models`: the line "x=2" names the category "x" twice.',
+        '`model`: the line "driving=" must be the id of a model, or category=id, for example driving=gpt-5-mini.',
+        '`model`: the line "x=2" names the category "x" twice.',
         '`permissions` must be one of read-only, workspace, all, not "root".',
-        '`max-parallel` must be a whole number greater than 0, not "1.5".',
-        '`provider-type` must be one of openai, azure, anthropic, not "azur" (did you mean "azure"?).',
+        "`limits` is wrong: limits.parallel must be a whole number, not 1.5.",
         '`summary` must be one of full, compact, off, not "Full" (did you mean "full"?).',
-        '`annotations` must be one of all, errors, off, not "none".',
         '`fail-on` must be one of failure, refused, never, not "always".',
-        '`allowed-bots`: the line "*[bot]" must be a login, for example dependabot[bot], without wildcards.',
-        '`allow-untrusted` must be one of false, true, not "yes".',
-        '`timeout-minutes` must be a number greater than 0, not "soon".',
+        '`allowed-users`: the line "*[bot]" must be a login, for example octocat or dependabot[bot], without wildcards.',
+        '`staged` must be true or false, not "yes".',
       ].sort(),
     );
   });
 
-  it("take only a positive decimal number for a number of turns", () => {
-    for (const text of ["0", "-1", "1e3", "0x10", "Infinity", "1_000", "9007199254740993"])
-      assert.equal(problems({ entry: "e.yml", "max-parallel": text }).length, 1, text);
+  it("are booleans as the toolkit reads them", () => {
+    for (const [text, value] of [
+      ["true", true],
+      ["True", true],
+      ["TRUE", true],
+      ["false", false],
+      ["False", false],
+      ["FALSE", false],
+    ] as const)
+      assert.equal(valid({ staged: text }).staged, value, text);
+    for (const text of ["yes", "1", "tRUE"])
+      assert.equal(problems({ entry: "e.yml", staged: text }).length, 1, text);
   });
 
   it("want an address for a provider, without a password in it", () => {
@@ -172,16 +223,19 @@ describe("the inputs", () => {
       assert.doesNotMatch(said, /hunter2/);
     }
     assert.deepEqual(
-      problems({ entry: "e.yml", "provider-api-key": "k", "provider-wire-api": "responses" }),
+      readInputs("run", {
+        ...environment({ entry: "e.yml", "provider-api-key": "k" }),
+        AGENT_JOBS_PROVIDER_WIRE_API: "responses",
+      }).problems,
       [
         "`provider-api-key` needs `provider-base-url`.",
-        "`provider-wire-api` needs `provider-base-url`.",
+        "`AGENT_JOBS_PROVIDER_WIRE_API` needs `provider-base-url`.",
       ],
     );
   });
 
   it("fall back to GITHUB_TOKEN, and every token is to be masked, used or not", () => {
-    const read = readInputs({ INPUT_ENTRY: "e.yml", GITHUB_TOKEN: "ghs_b" });
+    const read = readInputs("run", { INPUT_ENTRY: "e.yml", GITHUB_TOKEN: "ghs_b" });
     assert.deepEqual(read.problems, []);
     assert.equal(read.inputs.gitHubToken, "ghs_b");
     assert.deepEqual(
@@ -190,12 +244,12 @@ describe("the inputs", () => {
         "INPUT_PROVIDER-API-KEY": "key",
         GITHUB_TOKEN: "ghs_b",
       }),
-      ["ghs_a", "key", "ghs_b"],
+      ["key", "ghs_a", "ghs_b"],
     );
   });
 });
 
-const none = { rehearse: undefined, provider: undefined, gitHubToken: undefined };
+const none = { mode: "run", provider: undefined, gitHubToken: undefined } as const;
 const key = "sesame-open-0123456789";
 
 test("how the models are reached is said, and nothing of the value of a key", () => {
@@ -208,7 +262,7 @@ test("how the models are reached is said, and nothing of the value of a key", ()
       /server https:\/\/models\.example:8443 .*with `provider-api-key` and without a GitHub token/,
     ],
     [{ ...none, provider: { baseUrl: "http://localhost/v1" } }, /without a key/],
-    [{ rehearse: "r.yml", provider, gitHubToken: key }, /played by the rehearsal, without a token/],
+    [{ mode: "rehearse", provider, gitHubToken: key }, /played by the rehearsal, without a token/],
   ];
   for (const [keys, expected] of all) {
     const text = modelAccess(keys, {});

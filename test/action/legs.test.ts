@@ -1,11 +1,11 @@
 /** Legs of a matrix, and the parts of a job: each has a journal, and a comment, of its own. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { zipSync } from "fflate";
-import { inputTable } from "../../src/action/inputs.ts";
-import { kebab } from "../../src/run/option-table.ts";
+import { inputName, inputTable, type Mode } from "../../src/action/input-table.ts";
+import type { Option } from "../../src/run/option-table.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
@@ -35,6 +35,7 @@ const entry = JSON.stringify({
 });
 
 interface Attempt {
+  readonly mode?: Mode;
   readonly number?: number;
   readonly inputs?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
@@ -45,7 +46,6 @@ async function world(t: TestContext) {
     "jobs.json": entry,
     "flow.wf.md": "# Workflow\n\n```mermaid\nflowchart TD\n    START --> SUCCESS\n```\n",
     "src/a.ts": "",
-    "play.rehearsal.yml": "entry: jobs.json\njob: main\nsessions: []\n",
   });
   const answers: Record<string, unknown> = {};
   const api = await startGithubServer(t, { permissions: { octocat: "write" }, answers });
@@ -53,13 +53,14 @@ async function world(t: TestContext) {
   return {
     workspace,
     api,
-    step: ({ number = 1, inputs = {}, env = {} }: Attempt): Promise<StepResult> =>
+    step: ({ mode = "run", number = 1, inputs = {}, env = {} }: Attempt): Promise<StepResult> =>
       runStep(t, {
+        mode,
         workspace: workspace.path,
         apiUrl: api.url,
         inputs: {
           entry: "jobs.json",
-          journal: "out.jsonl",
+          "output-dir": "out",
           "github-token": "ghs_0123456789abcdef",
           ...inputs,
         },
@@ -68,8 +69,8 @@ async function world(t: TestContext) {
     /** Does what actions/upload-artifact does after a step. */
     upload: async ({ outputs }: StepResult): Promise<void> => {
       const name = outputs["journal-artifact"] ?? "";
-      const bytes = await readFile(join(workspace.path, "out.jsonl"));
-      const zip = Buffer.from(zipSync({ "out.jsonl": bytes }));
+      const bytes = await readFile(resolve(workspace.path, outputs["journal"] ?? ""));
+      const zip = Buffer.from(zipSync({ "journal.jsonl": bytes }));
       id += 1;
       const found = { id, name, expired: false, size_in_bytes: zip.length };
       answers[`/repos/octo/shop/actions/runs/99/artifacts?name=${name}&per_page=10`] = {
@@ -90,37 +91,27 @@ const telling: Readonly<Record<string, string>> = {
   leg: '{"os":"macos"}',
   "working-directory": "src",
   base: "main",
-  models: "driving=x",
+  model: "driving=x",
   permissions: "read-only",
   inputs: "topic=x",
   "user-input": "x",
   "user-input-file": "jobs.json",
   "provider-base-url": "http://127.0.0.1:9/v1",
-  rehearse: "play.rehearsal.yml",
 };
 /** These need another entry to be tried, or decide with another input. */
-const untried = [
-  "entry",
-  "prompt",
-  "prompt-file",
-  "job",
-  "sandbox",
-  "params",
-  "answers",
-  "provider-type",
-  "provider-wire-api",
-];
+const untried = ["entry", "prompt", "prompt-file", "outputs", "job"];
 /** Parts of a job, which have names of their own. */
-const ofParts = ["mode", "shards", "shard", "journals", "on-missing"];
+const ofParts = ["shards", "shard", "journals", "on-missing"];
 /** Limits, keys, trust, and what is done with the results. */
 const others =
-  "outputs on-command staged from-journal journal-digest env output-dir resume rerun max-parallel github-token entry-token delivery-token provider-api-key provider-token-command runtime-path in-place record journal summary annotations fail-on allowed-bots allowed-users on-refused allow-untrusted timeout-minutes".split(
+  "on-command delivery-token provider-token-command staged journal journal-digest files env output-dir resume limits sandbox github-token entry-token provider-api-key summary fail-on allowed-users".split(
     " ",
   );
 
 test("it is decided of every input whether it tells the legs of a matrix apart", () => {
   const decided = [...Object.keys(telling), ...untried, ...ofParts, ...others];
-  assert.deepEqual(decided.sort(), Object.keys(inputTable).map(kebab).sort());
+  const rows = Object.entries<Option>(inputTable);
+  assert.deepEqual(decided.sort(), rows.map(([field, row]) => inputName(field, row)).sort());
 });
 
 describe("the name of the journal", () => {
@@ -159,37 +150,37 @@ describe("the name of the journal", () => {
 describe("a further attempt of a leg", () => {
   it("doesn't go on from the journal of another leg, unless both have one name", async (t) => {
     const { step, upload, done, workspace } = await world(t);
-    const linux = { models: "driving=x", resume: "auto" };
+    const linux = { model: "driving=x", resume: "auto" };
     const first = await step({ inputs: linux });
     assert.equal(first.outputs["result"], "success", first.raw);
     await upload(first);
     assert.equal(await done(), "a b end list");
     // The other leg was killed before it uploaded anything.
-    const other = await step({ number: 2, inputs: { models: "driving=y", resume: "auto" } });
+    const other = await step({ number: 2, inputs: { model: "driving=y", resume: "auto" } });
     assert.doesNotMatch(other.log, /continuing from/);
     assert.equal(await done(), "a b end list");
     const again = await step({ number: 2, inputs: linux });
     assert.match(again.log, /continuing from the journal of attempt 1/);
     assert.equal(await done(), "");
     // Named by hand, too.
-    await workspace.write("first.jsonl", await workspace.read("out.jsonl"));
+    await workspace.write("first.jsonl", await workspace.read("out/journal.jsonl"));
     const resume = { resume: "first.jsonl" };
-    const refused = await step({ inputs: { ...resume, models: "driving=y" } });
+    const refused = await step({ inputs: { ...resume, model: "driving=y" } });
     assert.equal(refused.code, 1);
     assert.match(
       refused.outputs["reason"] ?? "",
       /^`resume`: can't resume first\.jsonl: it belongs to another leg \(\w{12}; this one is \w{12}\): the matrix, the runner or an input differs\. .* give both runs the same `leg`\.$/,
     );
-    const renamed = await step({ inputs: { ...linux, leg: "one", journal: "named.jsonl" } });
+    const renamed = await step({ inputs: { ...linux, leg: "one", "output-dir": "named" } });
     assert.equal(renamed.code, 0, renamed.raw);
     await done();
-    const named = { resume: "named.jsonl", leg: "one", models: "driving=y" };
+    const named = { resume: "named", leg: "one", model: "driving=y" };
     const resumed = await step({ inputs: named });
     assert.equal(resumed.code, 0, resumed.raw);
     assert.equal(await done(), "");
-    const flow = { entry: "flow.wf.md", journal: "flow.jsonl" };
+    const flow = { entry: "flow.wf.md", "output-dir": "flow" };
     await step({ inputs: flow });
-    const inputs = { ...flow, journal: "", resume: "flow.jsonl", permissions: "read-only" };
+    const inputs = { ...flow, "output-dir": "", resume: "flow", permissions: "read-only" };
     assert.match((await step({ inputs })).outputs["reason"] ?? "", /it belongs to another leg/);
   });
 });
@@ -197,39 +188,39 @@ describe("a further attempt of a leg", () => {
 describe("a plan", () => {
   it("that is tried again is a plan: nothing after it is run, nothing is delivered, and its shards go on", async (t) => {
     const { step, upload, done, workspace, api } = await world(t);
-    const plan = { mode: "plan", shards: "2", resume: "auto" };
-    let pattern = "";
+    const plan = { shards: "2" };
+    let [pattern, planPath] = ["", ""];
     for (const number of [1, 2, 3]) {
-      const planned = await step({ number, inputs: plan });
+      const planned = await step({ mode: "plan", number, inputs: plan });
       assert.equal(planned.code, 0, planned.raw);
       assert.equal(planned.log.includes("continuing from the journal"), number > 1, planned.log);
       assert.equal(await done(), number === 1 ? "list" : "");
       assert.equal(planned.outputs["matrix"], '{"include":[{"shard":"1/2"},{"shard":"2/2"}]}');
-      assert.equal(planned.outputs["deliveries"], "[]");
       assert.doesNotMatch(planned.log, /Delivery:/);
       pattern = planned.outputs["journal-pattern"] ?? "";
+      planPath = planned.outputs["journal"] ?? "";
       await upload(planned);
     }
     assert.match(pattern, /^agent-jobs-[0-9a-f]{8}-\*$/);
-    await workspace.write("plan.jsonl", await workspace.read("out.jsonl"));
+    await workspace.write("plan/journal.jsonl", await readFile(planPath, "utf8"));
     // In a matrix, on another runner.
     const shard = await step({
-      inputs: { shard: "1/2", journals: "plan.jsonl", leg: '{"shard":"1/2"}' },
+      inputs: { shard: "1/2", resume: "plan", leg: '{"shard":"1/2"}' },
       env: { RUNNER_OS: "macOS" },
     });
     assert.equal(shard.code, 0, shard.raw);
     assert.equal(await done(), "a");
     assert.ok(shard.outputs["journal-artifact"]?.startsWith(pattern.replace("*", "")));
     assert.doesNotMatch(shard.log, /Delivery:/);
-    await workspace.write("shard.jsonl", await workspace.read("out.jsonl"));
+    await workspace.write("shard.jsonl", await workspace.read("out/journal.jsonl"));
     for (const [resume, of] of [
-      ["plan.jsonl", "a plan"],
+      ["plan", "a plan"],
       ["shard.jsonl", "shard 1/2"],
     ] as const) {
       const whole = await step({ inputs: { resume } });
       assert.match(whole.outputs["reason"] ?? "", new RegExp(`it is the journal of ${of}, which`));
     }
-    const merged = await step({ inputs: { mode: "merge", journals: "plan.jsonl\nshard.jsonl" } });
+    const merged = await step({ mode: "merge", inputs: { journals: "plan\nshard.jsonl" } });
     assert.match(merged.outputs["reason"] ?? "", /shard 2\/2 is missing/);
     assert.equal(await done(), "");
     assert.deepEqual(
@@ -247,8 +238,8 @@ describe("the comments of legs", () => {
     const files = { [`${"b".repeat(40)}:jobs.json`]: entry, [`${commit}:jobs.json`]: entry };
     const github = await GithubRepository.start(t, { head, files });
     const legs: readonly Attempt[] = [
-      { inputs: { models: "driving=x" } },
-      { inputs: { models: "driving=y" } },
+      { inputs: { model: "driving=x" } },
+      { inputs: { model: "driving=y" } },
       { inputs: { permissions: "workspace" } },
       { inputs: { leg: '{"os":"macos"}' } },
       { env: { RUNNER_OS: "macOS" } },

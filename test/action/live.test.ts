@@ -4,7 +4,7 @@ import { describe, it, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRunning, sendSignal } from "../../src/platform/processes.ts";
 import { readMarker } from "../../src/github/markers.ts";
-import { action } from "../rig/dist.ts";
+import { actionPost } from "../rig/dist.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
 import { runPost, runStep, startStep, type Step, type StepResult } from "../rig/runner.ts";
 import { makeRepository, type Workspace } from "../rig/workspace.ts";
@@ -236,7 +236,7 @@ describe("a step", () => {
       "INPUT_GITHUB-TOKEN": one.inputs["github-token"],
     };
     const post = (other: object = {}, changed = state): Promise<StepResult> =>
-      runPost(here.workspace.path, changed, action.post, { ...env, ...other });
+      runPost(here.workspace.path, changed, actionPost, { ...env, ...other });
     await post({ GITHUB_RUN_ATTEMPT: "2" });
     await post({}, { ...state, live: "{}" });
     assert.equal(check.status, "in_progress");

@@ -9,7 +9,7 @@ import { loadEntry } from "../../src/run/entry-files.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { fixture, readsItself } from "../tools/mcp/rig.ts";
 import { workflowText } from "../workflow/rig.ts";
-import { assertNothingRan, named, rehearsed, type Test, type Tried, tryEvent } from "./rig.ts";
+import { assertNothingRan, named, type Test, type Tried, tryEvent } from "./rig.ts";
 
 const node = process.execPath;
 const parameters = { type: "object" };
@@ -50,14 +50,14 @@ function filesOf({ tools = {}, mcpServers = {}, allowed, permissions, inWorkflow
       },
     },
   };
-  const replies = [...(tool === "" ? [] : [{ tools: [{ name: tool, arguments: {} }] }]), "Done."];
-  return {
+  const calls = tool === "" ? [] : [{ name: tool.replace("/", "-"), arguments: {} }];
+  const files = {
     "e.json": JSON.stringify(entry),
-    "r.rehearsal.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: [{ replies }] }] }),
     "a.wf.md": `---\n${JSON.stringify(settings)}\n---\n${workflowText("START --> PROMPT_1['Go']")}`,
     "scripts/x.mjs": 'import fs from "node:fs"; fs.writeFileSync("ran", "base");\n',
     "package.json": '{ "scripts": { "test": "echo base > ran" } }\n',
   };
+  return { files, calls };
 }
 
 /** Each program of it leaves `ran`. */
@@ -70,7 +70,7 @@ const theirs = {
 
 /** The base as `main`, and a fork's commit as `fork`, which is checked out. */
 async function forked(t: Test, declared: Declared) {
-  const files = filesOf(declared);
+  const { files, calls } = filesOf(declared);
   const workspace = await makeRepository(t, files);
   const sha = (await workspace.git("rev-parse", "HEAD")).trim();
   await workspace.git("checkout", "--quiet", "-b", "fork");
@@ -88,13 +88,8 @@ async function forked(t: Test, declared: Declared) {
       workspace,
       github,
       env: { GITHUB_SHA: sha },
-      given: {
-        ...rehearsed,
-        entry: "e.json",
-        rehearse: "r.rehearsal.json",
-        "in-place": "true",
-        journal: "journal.jsonl",
-      },
+      given: { entry: "e.json", "user-input": "", "output-dir": "out" },
+      calls,
     });
   return { workspace, sha, step };
 }
@@ -156,7 +151,7 @@ describe("where another commit is checked out", () => {
     const { workspace, step } = await forked(t, { mcpServers });
     const { result } = await step();
     assert.equal(result.code, 0, result.raw);
-    const journal = await workspace.read("journal.jsonl");
+    const journal = await workspace.read("out/journal.jsonl");
     assert.match(journal, /entries: (?!.*e\.json)/);
   });
 

@@ -17,7 +17,7 @@ describe("a step with `provider-token-command`", () => {
       "user-input": "you",
       "provider-base-url": server.baseUrl,
       "provider-token-command": command,
-      journal: "journal.jsonl",
+      "output-dir": "out",
     };
     const { workspace, ...step } = await playStep(t, inputs, { env });
     assert.deepEqual(
@@ -27,7 +27,7 @@ describe("a step with `provider-token-command`", () => {
     assert.equal(named(step, "add-mask").filter(({ message }) => message === key).length, 1);
     assert.match(step.log, /with `provider-token-command` and without a GitHub token/);
     const withoutMask = step.raw.replace(`::add-mask::${key}`, "");
-    for (const text of [withoutMask, step.summary, await workspace.read("journal.jsonl")])
+    for (const text of [withoutMask, step.summary, await workspace.read("out/journal.jsonl")])
       assert.ok(!text.includes(key), text.slice(0, 1000));
   });
 

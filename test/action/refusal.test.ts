@@ -5,12 +5,12 @@ import { defined } from "../../src/text/guards.ts";
 import type { TrustDecision } from "../../src/github/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { assertNothingRan, entry, files, rehearsed, tryEvent, type Test } from "./rig.ts";
+import { assertNothingRan, document, entry, files, tryEvent, type Test } from "./rig.ts";
 import { decide as decideAbout, type Situation } from "../github/trust-rig.ts";
 
 interface Given extends Pick<
   Situation,
-  "name" | "actor" | "triggeringActor" | "attempt" | "allowedBots" | "allowedUsers"
+  "name" | "actor" | "triggeringActor" | "attempt" | "allowed"
 > {
   readonly change?: (payload: string) => string;
   readonly permissions?: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ async function decide(fixture: string, given: Given = {}): Promise<TrustDecision
   return decision;
 }
 
-/** The reason, and whether the step is skipped unless `on-refused` says otherwise. */
+/** The reason, and whether the step is skipped. */
 async function refusal(
   ...given: Parameters<typeof decide>
 ): Promise<{ readonly reason: string; readonly skips: boolean }> {
@@ -46,22 +46,22 @@ const page =
   /https:\/\/github\.com\/org\/agent-jobs\/blob\/main\/docs\/security\.md#who-may-start-an-agent/;
 
 describe("a refusal says what helps", () => {
-  it("names a bot's list, and not `allow-untrusted`", async () => {
+  it("names the list, and not that everybody can be in it", async () => {
     for (const fixture of ["pull-request-bot", "issue-comment-bot"]) {
       const { reason, skips } = await refusal(fixture);
-      assert.match(reason, /`allowed-bots`.*“Re-run jobs”/);
-      assert.doesNotMatch(reason, /allow-untrusted/);
+      assert.match(reason, /`allowed-users`.*“Re-run jobs”/);
+      assert.doesNotMatch(reason, /"\*"/);
       assert.equal(skips, true);
     }
   });
 
-  it("names a list for people, a new start, and `allow-untrusted` with its page", async () => {
+  it("names the list for people, a new start, and `*` with its page", async () => {
     const { reason, skips } = await refusal(stranger);
     assert.match(
       reason,
       /stranger, who has no write access .*\(permission: none\).*`allowed-users`/,
     );
-    assert.match(reason, /“Re-run jobs”.*`allow-untrusted: true`/);
+    assert.match(reason, /“Re-run jobs”.*`allowed-users: "\*"`/);
     assert.match(reason, page);
     assert.equal(skips, false);
   });
@@ -70,7 +70,7 @@ describe("a refusal says what helps", () => {
     const asked = async (down: string): Promise<string> => {
       const { reason, skips } = await refusal("pull-request", { down });
       assert.equal(skips, false);
-      assert.doesNotMatch(reason, /allow-untrusted/);
+      assert.doesNotMatch(reason, /"\*"/);
       return reason;
     };
     assert.match(
@@ -152,26 +152,20 @@ describe("a refused event", () => {
       for (const name of names) assert.equal((await refusal(fixture, { name })).skips, skips, name);
   });
 
-  it("skips or fails the step as `on-refused` says, and by itself as it came", async (t) => {
-    for (const [event, given, result] of [
-      ["pull-request-bot", {}, "skipped"],
-      [stranger, {}, "failure"],
-      ["pull-request-bot", { "on-refused": "fail" }, "failure"],
-      [stranger, { "on-refused": "skip" }, "skipped"],
-    ] as const)
-      assertNothingRan(await tryEvent(t, event, { given }), result);
+  it("skips or fails the step, as it came", async (t) => {
+    assertNothingRan(await tryEvent(t, "pull-request-bot"), "skipped");
+    assertNothingRan(await tryEvent(t, stranger), "failure");
   });
 });
 
 describe("who may lift it", () => {
   it("people in `allowed-users` may start an agent, whatever they may write", async () => {
-    const allowedUsers = ["Stranger"];
-    const { kind, reason } = await decide(stranger, { allowedUsers });
+    const { kind, reason } = await decide(stranger, { allowed: ["Stranger"] });
     assert.equal(kind, "trusted");
     assert.match(reason, /^stranger is in `allowed-users`$/);
-    for (const other of ["strange", "stranger2", "*", "helper[bot]", "helper"]) {
-      await refusal(stranger, { allowedUsers: [other] });
-      await refusal("issue-comment-bot", { allowedUsers: [other] });
+    for (const other of ["strange", "stranger2", "stranger[bot]", "helper"]) {
+      await refusal(stranger, { allowed: [other] });
+      await refusal("issue-comment-bot", { allowed: [other] });
     }
   });
 
@@ -232,7 +226,7 @@ describe("who may lift it", () => {
 
   it("a step runs when a maintainer has started it again", async (t) => {
     const { result } = await tryEvent(t, stranger, {
-      given: rehearsed,
+      calls: [document],
       github: { permissions, pullRequests: { 7: "same" } },
       env: { GITHUB_TRIGGERING_ACTOR: "maintainer", GITHUB_RUN_ATTEMPT: "2" },
     });

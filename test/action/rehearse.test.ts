@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { entry, failing, files, inputs, named, playStep, rehearsal } from "./rig.ts";
+import { entry, failing, files, named, playStep, rehearsal } from "./rig.ts";
 
 function rehearse(t: TestContext, script: string, entryText = entry): Promise<StepResult> {
   const added = { "entries/hello.yml": entryText, "entries/it.rehearsal.yml": script };
-  return playStep(t, { ...inputs, rehearse: "entries/it.rehearsal.yml" }, { added });
+  return playStep(t, { files: "entries/it.rehearsal.yml" }, { added });
 }
 
 const problems = (result: StepResult) => named(result, "error", "warning");
@@ -19,7 +19,7 @@ describe("a step that rehearses", () => {
     assert.equal(result.code, 0, result.raw);
     assert.equal(result.outputs["result"], "success");
     assert.equal(result.outputs["reason"], "");
-    assert.equal(result.outputs["rehearsed"], "true");
+    assert.match(result.log, /Models: played by the rehearsal, without a token\./);
     assert.deepEqual(problems(result), []);
     const said = /entries\/it\.rehearsal\.yml.* played the model; no model was asked\./;
     assert.match(result.log, said);
@@ -64,7 +64,7 @@ describe("a step that rehearses", () => {
     );
     const result = await playStep(
       t,
-      { ...inputs, rehearse: "entries/it.rehearsal.yml", "output-dir": "out", "github-token": "" },
+      { files: "entries/it.rehearsal.yml", "output-dir": "out" },
       { added: { "entries/hello.yml": reviewing, "entries/it.rehearsal.yml": script } },
     );
     assert.equal(result.code, 0, result.raw);
@@ -101,22 +101,22 @@ describe("a step that rehearses", () => {
       "entries/more/two.rehearsal.yml": rehearsal.replace("hello.yml", "../hello.yml"),
       "entries/more/red.rehearsal.yml": `${rehearsal.replace("hello.yml", "../hello.yml")}expect: { result: failed }\n`,
     });
-    const step = (rehearse: string, more: object = {}, env = {}): Promise<StepResult> => {
-      const given = { ...inputs, job: "", rehearse, ...more };
-      return runStep(t, { workspace: workspace.path, inputs: given, env });
+    const step = (given: string, more: object = {}, env = {}): Promise<StepResult> => {
+      const all = { files: given, ...more };
+      return runStep(t, { workspace: workspace.path, mode: "rehearse", inputs: all, env });
     };
     const red = await step("entries/one.rehearsal.yml\nentries/more/*.rehearsal.yml");
     assert.equal(red.code, 1, red.raw);
     assert.deepEqual(
-      [red.outputs["result"], red.outputs["reason"], red.outputs["rehearsed"]],
-      ["failure", "2 passed, 1 failed", "true"],
+      [red.outputs["result"], red.outputs["reason"]],
+      ["failure", "2 passed, 1 failed"],
     );
     assert.match(red.summary, /^\| entries\/more\/red\.rehearsal\.yml \| \w+ \| ✗ failed \|/m);
     const [problem, ...others] = problems(red);
     assert.deepEqual(others, []);
     assert.match(JSON.stringify(problem), /entries\/more\/red\.rehearsal\.yml/);
     const act = { ACT: "true", GITHUB_EVENT_NAME: "pull_request", GITHUB_EVENT_PATH: "" };
-    const bare = { entry: "", "output-dir": "out" };
+    const bare = { "output-dir": "out" };
     const two = "entries/o*.rehearsal.yml\nentries/more/two.rehearsal.yml";
     const green = await step(two, bare, act);
     assert.equal(green.code, 0, green.raw);
@@ -130,13 +130,13 @@ describe("a step that rehearses", () => {
     assert.match(junit, /<testsuites tests="2" failures="0" errors="0"/);
     const unwritable = await step(two, { "output-dir": "entries/hello.yml" });
     assert.match(unwritable.outputs["reason"] ?? "", /entries\/hello\.yml is not a folder/);
-    const missing = await step("no.rehearsal.yml\nnor.rehearsal.yml", { entry: "" });
+    const missing = await step("no.rehearsal.yml\nnor.rehearsal.yml");
     assert.match(missing.outputs["reason"] ?? "", /^There is no rehearsal no\.rehearsal\.yml /);
     const none = await step("nowhere/*.yml");
     assert.match(none.outputs["reason"] ?? "", /^No rehearsal matches nowhere/);
-    // Code in our sentences is code in the summary.
-    assert.match((await step(two, { job: "hello" })).summary, /^<code>job<\/code> can't be used/m);
-    const outside = await step("../*.rehearsal.yml\nentries/one.rehearsal.yml", { job: "hello" });
+    const outside = await step("../*.rehearsal.yml\nentries/one.rehearsal.yml");
     assert.equal(outside.outputs["result"], "failure");
+    const all = await step("");
+    assert.equal(all.outputs["reason"], "3 passed, 2 failed", all.raw);
   });
 });

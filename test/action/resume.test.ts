@@ -54,7 +54,7 @@ async function world(t: TestContext) {
         apiUrl: api.url,
         inputs: {
           entry: "jobs.yml",
-          journal: "out.jsonl",
+          "output-dir": "out",
           resume: "auto",
           "github-token": "ghs_0123456789abcdef",
           "provider-base-url": model.baseUrl,
@@ -66,7 +66,7 @@ async function world(t: TestContext) {
       return result;
     },
     workspace,
-    journal: () => readFile(join(workspace.path, "out.jsonl")),
+    journal: () => readFile(join(workspace.path, "out/journal.jsonl")),
     /** What the model was asked first, in each turn since the last call. */
     prompts: () => prompts.splice(0),
   };

@@ -1,8 +1,9 @@
 /** Shared by the tests of whole steps: an entry with a rehearsal, and a model server that nobody may ask. */
 import assert from "node:assert/strict";
+import type { Mode } from "../../src/action/input-table.ts";
 import { defined } from "../../src/text/guards.ts";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
-import { modelServer } from "../rig/model-server.ts";
+import { modelServer, type ModelServer, type ScriptedCall } from "../rig/model-server.ts";
 import { runStep, type Command, type StepOptions, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -51,12 +52,24 @@ export const files = {
   "entries/failing.rehearsal.yml": failing,
 };
 
-export const inputs = {
-  entry: "entries/hello.yml",
-  rehearse: "entries/hello.rehearsal.yml",
+/** Of the action `rehearse`. */
+export const inputs = { files: "entries/hello.rehearsal.yml" };
+
+const modeOf = (given: StepOptions["inputs"]): Mode => ("files" in given ? "rehearse" : "run");
+
+/** A model that calls these tools, one after the other, and ends. */
+export function modelCalling(t: Test, ...calls: readonly ScriptedCall[]): Promise<ModelServer> {
+  return modelServer(t, ({ toolResults }) => {
+    const call = calls[toolResults.length];
+    return call === undefined ? { text: "Welcome!" } : { toolCalls: [call] };
+  });
+}
+
+/** What `greet` has to call. */
+export const document: ScriptedCall = {
+  name: "job_prepare_document",
+  arguments: { argument: "docs/greeting.md" },
 };
-/** Takes the models of `tryEvent` away. */
-export const rehearsed = { ...inputs, "provider-base-url": "", "provider-api-key": "" };
 
 export type Test = Parameters<typeof runStep>[0];
 
@@ -67,7 +80,12 @@ export async function playStep(
   { added = {}, ...options }: PlayOptions = {},
 ): Promise<StepResult & { readonly workspace: Workspace }> {
   const workspace = await makeWorkspace(t, { ...files, ...added });
-  const result = await runStep(t, { workspace: workspace.path, inputs: given, ...options });
+  const result = await runStep(t, {
+    workspace: workspace.path,
+    mode: modeOf(given),
+    inputs: given,
+    ...options,
+  });
   return { ...result, workspace };
 }
 
@@ -110,30 +128,33 @@ export async function tryEvent(
     env = {},
     workspace,
     checkedOut,
+    calls = [],
   }: {
     readonly github?: GithubServerOptions;
     readonly given?: StepOptions["inputs"];
     readonly env?: Readonly<Record<string, string>>;
     readonly workspace?: Workspace;
     readonly checkedOut?: false;
+    readonly calls?: readonly ScriptedCall[];
   } = {},
 ): Promise<Tried> {
   // Whatever reaches it is a session that should not have been.
-  const model = await modelServer(t, () => ({ text: "Nobody should have asked." }));
+  const model = await modelCalling(t, ...calls);
   const api = await startGithubServer(t, github);
   const { path } = workspace ?? (await makeWorkspace(t, files));
+  const live = {
+    ...("prompt" in given ? {} : { entry: "entries/hello.yml", "user-input": "you" }),
+    "github-token": "ghs_0123456789abcdef",
+    "provider-base-url": model.baseUrl,
+    "provider-api-key": "key-0123456789",
+  };
+  const mode = modeOf(given);
   const result = await runStep(t, {
     workspace: path,
     event,
     apiUrl: api.url,
-    inputs: {
-      entry: "entries/hello.yml",
-      "user-input": "you",
-      "github-token": "ghs_0123456789abcdef",
-      "provider-base-url": model.baseUrl,
-      "provider-api-key": "key-0123456789",
-      ...given,
-    },
+    mode,
+    inputs: { ...(mode === "run" && live), ...given },
     env,
     ...defined({ checkedOut }),
   });

@@ -7,7 +7,7 @@ import {
   assertNothingRan,
   entry,
   files,
-  rehearsed,
+  inputs as rehearsed,
   tryEvent,
   type Test,
   type Tried,
@@ -47,10 +47,6 @@ describe("the runs of a day", () => {
       reasonOf(tried),
       "Exceeded limits.runsPerDay (2 runs), set by limits.runsPerDay of the entry. 2 were started in the 24 hours before this run.",
     );
-  });
-
-  it("fail the step where `on-refused` says so", async (t) => {
-    assertNothingRan(await start(t, { inputs: { "on-refused": "fail" } }), "failure");
   });
 
   for (const [what, given] of [

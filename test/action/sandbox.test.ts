@@ -60,11 +60,11 @@ describe("on a hosted runner", () => {
       env: {
         PATH: [at, linked].join(delimiter),
         RUNNER_ENVIRONMENT: machine.runner ?? "github-hosted",
+        AGENT_JOBS_RUNTIME_PATH: findRuntime({ environment: process.env }),
       },
       inputs: {
         entry: "e.json",
         "provider-base-url": server.baseUrl,
-        "runtime-path": findRuntime({ environment: process.env }),
         ...given,
       },
     });

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { bash } from "../rig/model-server.ts";
 import { withoutSandbox } from "../rig/sandbox.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
-import { callingFirst, entry, files, inputs } from "./rig.ts";
+import { document, entry, files, modelCalling } from "./rig.ts";
 
 async function play(
   t: TestContext,
@@ -16,7 +17,6 @@ async function play(
   const workspace = await makeWorkspace(t, {
     ...files,
     "entries/hello.yml": `${declared}${entry}`,
-    "entries/hello.rehearsal.yml": callingFirst("bash", { command, description: "d" }),
     "step/env": "GIVEN=1\n",
     "step/path": "",
     "step/output": "",
@@ -28,7 +28,12 @@ async function play(
   ]);
   const result = await runStep(t, {
     workspace: workspace.path,
-    inputs: { ...inputs, "in-place": "true", "working-directory": ".", ...more },
+    inputs: {
+      entry: "entries/hello.yml",
+      "user-input": "you",
+      "provider-base-url": (await modelCalling(t, bash(command), document)).baseUrl,
+      ...more,
+    },
     env: Object.fromEntries(own),
   });
   return { ...result, workspace };

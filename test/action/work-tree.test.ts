@@ -95,7 +95,7 @@ describe("what decides about a run", () => {
       it("where untrusted events are allowed", async () => {
         const base = "b".repeat(40);
         for (const work of [[eventSha], [other], [undefined]]) {
-          const given = { checkedOut: work, allowUntrusted: true };
+          const given = { checkedOut: work, allowed: ["*"] };
           const source = await sourceOf(event, given);
           if (head !== "fork" && work[0] === eventSha) assert.equal(source, "work tree");
           else if (head === "fork" && withoutSecrets.test(name)) assert.equal(source, base);

@@ -60,7 +60,7 @@ async function forked(t: Test, base: Readonly<Record<string, string>> = files) {
       workspace,
       env: { GITHUB_SHA: sha },
       github: { ...github, ...api },
-      given: { entry: "flows/main.wf.md", journal: "journal.jsonl", ...more },
+      given: { entry: "flows/main.wf.md", "output-dir": "out", ...more },
     });
   return { workspace, step };
 }
@@ -72,7 +72,7 @@ const ran = async ({ path }: Workspace): Promise<string[]> =>
 async function assertBase(workspace: Workspace, { result }: Tried): Promise<void> {
   assert.equal(result.outputs["result"], "success", result.raw);
   assert.deepEqual(await ran(workspace), ["ran-base", "ran-deep-base"]);
-  assert.doesNotMatch(await workspace.read("journal.jsonl"), /evil/);
+  assert.doesNotMatch(await workspace.read("out/journal.jsonl"), /evil/);
 }
 
 describe("the files of a workflow", () => {
@@ -80,7 +80,7 @@ describe("the files of a workflow", () => {
     const { workspace, step } = await forked(t);
     const tried = await step();
     await assertBase(workspace, tried);
-    assert.match(await workspace.read("journal.jsonl"), /note of the base/);
+    assert.match(await workspace.read("out/journal.jsonl"), /note of the base/);
     assert.deepEqual(
       tried.asked.map((path) => path.replace(/.*contents\/(.*)\?ref=.*/, "$1")).sort(),
       ["docs/note.md", "flows/main.wf.md", "lib/called.wf.md", "lib/deep.wf.md"],
@@ -96,7 +96,7 @@ describe("the files of a workflow", () => {
     const { workspace, step } = await forked(t, base);
     const tried = await step({ entry: "entries/e.yml", job: "a", "user-input": "given" });
     await assertBase(workspace, tried);
-    assert.match(await workspace.read("journal.jsonl"), /given by the base/);
+    assert.match(await workspace.read("out/journal.jsonl"), /given by the base/);
     assert.ok(tried.asked.some((path) => path.includes("contents/docs/given.md")));
   });
 
@@ -152,9 +152,12 @@ describe("the files of a workflow", () => {
     await workspace.git("checkout", "--quiet", "main");
     await workspace.write("deploy/.env", "KEY=hunter2hunter2");
     for (const path of ["../.git/config", "../deploy/.env", "../../../etc/passwd"]) {
-      const { result } = await step({ params: `NOTE=file:${path}` });
+      const { result } = await step({ inputs: `NOTE=file:${path}` });
       assert.equal(result.outputs["result"], "failure", result.raw);
-      assert.doesNotMatch(await workspace.read("journal.jsonl"), /hunter2|repositoryformat|root:/);
+      assert.doesNotMatch(
+        await workspace.read("out/journal.jsonl"),
+        /hunter2|repositoryformat|root:/,
+      );
     }
   });
 

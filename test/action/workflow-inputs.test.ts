@@ -20,16 +20,16 @@ async function step(
   const tried = await tryEvent(t, "workflow-dispatch", {
     workspace,
     env: { GITHUB_SHA, SEEN: "seen", HIDDEN: "hidden" },
-    given: { entry: "w.wf.md", journal: "journal.jsonl", ...given },
+    given: { entry: "w.wf.md", "output-dir": "out", ...given },
   });
-  return { ...tried, journal: await workspace.read("journal.jsonl").catch(() => "") };
+  return { ...tried, journal: await workspace.read("out/journal.jsonl").catch(() => "") };
 }
 
 describe("a step with a workflow", () => {
   it("has parameters, answers and names of the environment, cleaned as user input is", async (t) => {
     const { result, journal } = await step(t, {
-      params: "TITLE=a\u200b=b <!-- hidden -->\nTEXT<<--\none\u202e\n\u0007two\n--",
-      answers: "ASK_C=later\nASK_A=now \u{E0041}",
+      inputs:
+        "TITLE=a\u200b=b <!-- hidden -->\nTEXT<<--\none\u202e\n\u0007two\n--\nASK_C=later\nASK_A=now \u{E0041}",
       env: "SEEN",
     });
     assert.equal(result.outputs["result"], "success", result.raw);
@@ -40,8 +40,8 @@ describe("a step with a workflow", () => {
   });
 
   it("fails without an answer, and names the input for it", async (t) => {
-    const { result } = await step(t, { params: "TITLE=1" });
+    const { result } = await step(t, { inputs: "TITLE=1" });
     assert.equal(result.outputs["result"], "failure", result.raw);
-    assert.match(result.outputs["reason"] ?? "", /ASK_A has no answer.*answers/);
+    assert.match(result.outputs["reason"] ?? "", /ASK_A has no answer.*`inputs`/);
   });
 });

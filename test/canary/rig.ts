@@ -172,17 +172,20 @@ export function runStepWithCanaries(
     const step = await startStep(test, {
       workspace: stage.scene.checkout,
       main: options.main,
-      env: { ...environment, RUNNER_TEMP: stage.scene.runnerTemp, ...options.env },
+      env: {
+        ...environment,
+        RUNNER_TEMP: stage.scene.runnerTemp,
+        AGENT_JOBS_RUNTIME_PATH: findRuntime({ environment: {} }),
+        ...options.env,
+      },
       inputs: {
         entry: "entry.yml",
         "user-input": "it",
         permissions: typeof options.permissions === "string" ? options.permissions : "",
-        journal: "journal.jsonl",
-        record: "recording.yml",
+        "output-dir": "out",
         "provider-base-url": baseUrl,
         "provider-api-key": stage.scene.providerKey,
         "github-token": stage.environment.get(inputToken) ?? "",
-        "runtime-path": findRuntime({ environment: {} }),
       },
     });
     const ended = step.ended.then(({ code, raw }) => ({
@@ -239,7 +242,7 @@ async function runWithCanaries(
   sweep("at the end");
   const step = await started.step;
   const read = (name: string): string =>
-    readText(join(out, name)) || readText(join(checkout, name));
+    readText(join(out, name)) || readText(join(checkout, "out", name));
   const outgoing: readonly (readonly [string, string])[] = [
     ["stdout", stdout],
     ["stderr", stderr],

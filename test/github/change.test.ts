@@ -338,7 +338,7 @@ jobs:
         entry: "review.yml",
         job,
         "provider-base-url": model.baseUrl,
-        journal: "out.jsonl",
+        "output-dir": "out",
       },
     });
     return { result, prompts: model.requests.map(({ prompt }) => prompt), diff };
@@ -416,10 +416,10 @@ jobs: { look: { work: { kind: Ref, taskId: look } } }
     event: "pull-request",
     apiUrl: github.url,
     env: { GITHUB_EVENT_PATH: `${events.path}/event.json`, GITHUB_TOKEN: "ghs_0123456789" },
-    inputs: { entry: "e.yml", "provider-base-url": model.baseUrl, journal: "out.jsonl" },
+    inputs: { entry: "e.yml", "provider-base-url": model.baseUrl, "output-dir": "out" },
   });
   assert.equal(result.outputs["result"], "success", result.raw);
-  const found = (await workspace.read("out.jsonl"))
+  const found = (await workspace.read("out/journal.jsonl"))
     .split("\n")
     .find((line) => line.includes("finding."));
   assert.match(found ?? result.raw, /"path":"src\/é\.ts","line":4,"headLine":3/);

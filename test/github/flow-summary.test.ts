@@ -20,7 +20,6 @@ function summary(view: RunView): string {
 
 function annotations(view: RunView) {
   return chooseAnnotations(view, {
-    annotations: "all",
     entryFile: "jobs.yml",
     lineOf: () => 3,
   }).map(({ level, title, file, startLine, message }) => ({

@@ -15,7 +15,6 @@ export interface Reported {
 
 export const options = {
   summary: "full",
-  annotations: "all",
   entryFile: ".github/agent-jobs/review.yml",
   lineOf: (taskId: string) => taskId.length,
   chart: () => "flowchart TD\n",

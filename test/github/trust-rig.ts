@@ -13,11 +13,9 @@ export interface Situation {
   readonly onRunner?: boolean;
   readonly onAct?: boolean;
   readonly rehearses?: boolean;
-  readonly allowedBots?: readonly string[];
-  readonly allowedUsers?: readonly string[];
+  readonly allowed?: readonly string[];
   readonly triggeringActor?: string;
   readonly attempt?: string;
-  readonly allowUntrusted?: boolean;
   readonly actor?: string;
   readonly payload?: unknown;
   readonly name?: string;
@@ -43,10 +41,8 @@ export async function decide(
       attempt: situation.attempt ?? "1",
     }),
     {
-      allowUntrusted: situation.allowUntrusted ?? false,
       builtInToken: false,
-      allowedBots: situation.allowedBots ?? [],
-      allowedUsers: situation.allowedUsers ?? [],
+      allowed: situation.allowed ?? [],
       eventSha: "eventSha" in situation ? situation.eventSha : eventSha,
       onRunner: situation.onRunner ?? true,
       onAct: situation.onAct ?? false,

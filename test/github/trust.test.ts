@@ -112,11 +112,11 @@ describe("who may start an agent", () => {
     assert.ok(decision.kind === "trusted" && decision.baseRef !== undefined);
   });
 
-  it("what `allow-untrusted` lets in is said by its cause, without advice", async () => {
+  it("what `*` lets in is said by its cause, without advice", async () => {
     for (const fixture of ["pull-request-fork", "issue-comment-stranger", "pull-request-bot"]) {
-      const { decision } = await decide(fixture, { allowUntrusted: true, permission: "none" });
+      const { decision } = await decide(fixture, { allowed: ["*"], permission: "none" });
       assert.equal(decision.kind, "allowed");
-      assert.doesNotMatch(decision.reason, /allow-untrusted|Re-run|Add |https/);
+      assert.doesNotMatch(decision.reason, /"\*"|Re-run|Add |https/);
     }
   });
 
@@ -156,7 +156,7 @@ describe("a stranger's issue", () => {
 
   it("starts any job if its author has write access, or all are allowed", async () => {
     assert.equal(await kindOf("issues", { permission: "write" }), "trusted");
-    assert.equal(await kindOf("issues", { permission: "read", allowUntrusted: true }), "allowed");
+    assert.equal(await kindOf("issues", { permission: "read", allowed: ["*"] }), "allowed");
   });
 });
 
@@ -183,7 +183,7 @@ describe("a fork's pull request", () => {
     const { payload } = await readFixture("pull-request-fork");
     const text = JSON.stringify(payload).replace("b".repeat(40), "main?x=../..");
     assert.equal(
-      await kindOf("pull-request-fork", { payload: JSON.parse(text), allowUntrusted: true }),
+      await kindOf("pull-request-fork", { payload: JSON.parse(text), allowed: ["*"] }),
       "refused",
     );
   });
@@ -232,13 +232,13 @@ describe("a bot", () => {
     ["issue-comment-bot", "helper[bot]"],
   ] as const)
     it(`${login} may if it is listed by its own name, and nobody is asked about it`, async () => {
-      const alike = ["*", "dependabot", "helper", `x${login}`, "[bot]"];
-      for (const [allowedBots, kind, reason] of [
-        [[], "refused", /the bot .*\[bot\], which is not in `allowed-bots`/],
-        [alike, "refused", /which is not in `allowed-bots`/],
-        [["x", login.toUpperCase()], "trusted", /\[bot\] is in `allowed-bots`$/],
+      const alike = ["dependabot", "helper", `x${login}`, "[bot]"];
+      for (const [allowed, kind, reason] of [
+        [[], "refused", /the bot .*\[bot\], which is not in `allowed-users`/],
+        [alike, "refused", /which is not in `allowed-users`/],
+        [["x", login.toUpperCase()], "trusted", /\[bot\] is in `allowed-users`$/],
       ] as const) {
-        const { decision, asked } = await decide(fixture, { permission: "admin", allowedBots });
+        const { decision, asked } = await decide(fixture, { permission: "admin", allowed });
         assert.equal(decision.kind, kind);
         assert.match(decision.reason, reason);
         assert.deepEqual(asked, []);
@@ -254,9 +254,9 @@ describe("a bot", () => {
     assert.equal(await kindOf("issue-comment-bot", nameless), "refused");
   });
 
-  it("a person is not trusted for having a name that is listed", async () => {
+  it("a person is not trusted for the name of a bot that is listed", async () => {
     const { asked, decision } = await decide("issue-comment-stranger", {
-      allowedBots: ["stranger"],
+      allowed: ["stranger[bot]"],
       permission: "read",
     });
     assert.equal(decision.kind, "refused");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
+import { inputsOf, type Mode } from "../../src/action/input-table.ts";
 
 export const root = new URL("../../../", import.meta.url);
 
@@ -115,7 +116,7 @@ export function jobsOf({ workflow }: Recipe): readonly Job[] {
   });
 }
 
-/** The steps that run this action, with their inputs. */
+/** The steps that run this action or one of its sisters, with their inputs. */
 export function agentSteps(recipe: Recipe): readonly Fields[] {
   return jobsOf(recipe)
     .flatMap(({ steps }) => steps)
@@ -124,6 +125,19 @@ export function agentSteps(recipe: Recipe): readonly Fields[] {
 }
 
 export function isThisAction(uses: unknown): boolean {
+  return modeOf(uses) !== undefined;
+}
+
+/** Which of the actions a step uses, from this repository, from a checkout of it, or by the name that users give. */
+export function modeOf(uses: unknown): Mode | undefined {
   const [, slug = ""] = /github\.com\/(.+)\.git"/.exec(read("package.json")) ?? [];
-  return uses === "./" || (typeof uses === "string" && uses.startsWith(`${slug}@`));
+  const [, sister = "run"] = new RegExp(
+    `^(?:\\.|\\./\\.agent-jobs-action|${slug})(?:/(\\w+|))?(?:@.*)?$`,
+  ).exec(typeof uses === "string" ? uses : "?") ?? [undefined, "none"];
+  const mode = sister === "" ? "run" : sister;
+  return isMode(mode) ? mode : undefined;
+}
+
+function isMode(name: string): name is Mode {
+  return Object.hasOwn(inputsOf, name);
 }

@@ -80,7 +80,7 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
         model: reviewers,
         world: () => ({ actor: "dependabot[bot]" }),
       });
-      const everybody = recipe.text.includes('allow-untrusted: "true"');
+      const everybody = recipe.text.includes('allowed-users: "*"');
       for (const { jobs, requests } of everybody ? [draft] : [draft, bot]) {
         assert.deepEqual(requests, []);
         for (const { result } of Object.values(jobs)) assert.equal(result, "skipped");
@@ -116,11 +116,11 @@ describe("the other recipes", { timeout: 300_000 }, () => {
       world: ({ head }) => ({ sha: head, ref: "refs/heads/rounding" }),
     });
     assert.equal(Object.values(result.jobs)[0]?.result, "success", logOf(result));
-    const [{ models = "" } = {}] = agentSteps(recipe);
-    const wanted = String(models)
+    const [{ model = "" } = {}] = agentSteps(recipe);
+    const wanted = String(model)
       .match(/=\S+/g)
       ?.map((id) => id.slice(1));
-    assert.deepEqual(new Set(result.requests.map(({ model }) => model)), new Set(wanted));
+    assert.deepEqual(new Set(result.requests.map((request) => request.model)), new Set(wanted));
     assert.match(JSON.stringify(result.requests), /Prices are rounded/);
   });
 

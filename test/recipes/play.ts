@@ -6,25 +6,17 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 import picomatch from "picomatch";
 import { parse } from "yaml";
+import { inputName, inputsOf, type Mode } from "../../src/action/input-table.ts";
 import { parseFileCommand, runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { checkOut } from "./checkout.ts";
 import { holds, interpolate, type Contexts, type Status } from "./expressions.ts";
-import {
-  fields,
-  isThisAction,
-  jobsOf,
-  list,
-  optional,
-  read,
-  type Fields,
-  type Recipe,
-} from "./pages.ts";
+import { fields, modeOf, jobsOf, list, optional, read, type Fields, type Recipe } from "./pages.ts";
 
 export interface World {
   readonly event: string;
@@ -129,6 +121,7 @@ function contextsOf(world: World): Contexts {
       api_url: apiUrl,
       event: payload,
     },
+    job: { workflow_repository: "org/agent-jobs", workflow_sha: "a".repeat(40) },
     inputs: world.called ?? optional(fields(payload)["inputs"]),
     secrets: { MODELS_KEY: "key-0123456789", "provider-api-key": "key-0123456789" },
   };
@@ -158,7 +151,9 @@ async function playJob(
   const workspace = join(path, "workspace");
   await mkdir(workspace);
   world.onWorkspace?.(workspace);
-  const running = new RunningJob(test, world, workspace, path, optional(job["env"]));
+  const temporary = join(path, "temp");
+  await mkdir(temporary);
+  const running = new RunningJob(test, world, workspace, temporary, optional(job["env"]));
   for (const step of list(job["steps"]).map(fields)) await running.step(step, contexts);
   const given = { ...contexts, steps: running.steps };
   // The runner hands no output of a job on that holds what a step has masked.
@@ -208,7 +203,7 @@ class RunningJob {
   }
 
   async step(step: Fields, needed: Contexts): Promise<void> {
-    const contexts = { ...needed, steps: this.steps };
+    const contexts = { ...needed, steps: this.steps, runner: { temp: this.#temporary } };
     if (!holds(step["if"], contexts, this.status)) return;
     const text = (value: unknown): string => interpolate(String(value), contexts, this.status);
     const texts = (value: unknown): Record<string, string> =>
@@ -224,12 +219,15 @@ class RunningJob {
     const { uses, run } = step;
     if (typeof run === "string") return this.#script(run, env);
     assert.ok(typeof uses === "string");
-    if (isThisAction(uses))
-      return this.#agents(texts({ ...defaults(), ...optional(step["with"]) }), env);
+    const mode = modeOf(uses);
+    if (mode !== undefined)
+      return this.#agents(mode, texts({ ...defaults(mode), ...optional(step["with"]) }), env);
     const inputs = texts(step["with"]);
     const [action = ""] = uses.split("@");
     switch (action) {
       case "actions/checkout": {
+        // The actions of a called workflow are those of this repository.
+        if (inputs["path"] === ".agent-jobs-action") return { passed: true, outputs: {} };
         const { url, ref, sha } = this.#world;
         await checkOut(inputs, { workspace: this.#workspace, url, ref, sha });
         return { passed: true, outputs: {} };
@@ -246,17 +244,17 @@ class RunningJob {
   }
 
   async #agents(
+    mode: Mode,
     inputs: Readonly<Record<string, string>>,
     env: Readonly<Record<string, string>>,
   ): Promise<Ended> {
     const { event, actor, payload, sha, ref, apiUrl, runId, attempt, job } = this.#world;
     const eventPath = join(this.#temporary, "event.json");
     await writeFile(eventPath, JSON.stringify(payload));
-    const rehearsed = inputs["rehearse"] ?? "";
     const result = await runStep(this.#test, {
       workspace: this.#workspace,
-      // A rehearsal asks nobody.
-      inputs: { ...inputs, ...(rehearsed === "" ? this.#world.inputs : {}) },
+      mode,
+      inputs: { ...inputs, ...this.#serverInputs(mode) },
       apiUrl,
       env: {
         GITHUB_EVENT_NAME: event,
@@ -264,15 +262,34 @@ class RunningJob {
         GITHUB_ACTOR: actor,
         GITHUB_SHA: sha,
         GITHUB_REF: ref,
+        RUNNER_TEMP: this.#temporary,
         ...(runId !== undefined && { GITHUB_RUN_ID: runId }),
         ...(attempt !== undefined && { GITHUB_RUN_ATTEMPT: String(attempt) }),
         ...(job !== undefined && { GITHUB_JOB: job }),
         ...env,
+        ...this.#serverVariables(mode),
         ...this.#world.stepEnv,
       },
     });
     this.agents.push(result);
     return { passed: result.code === 0, outputs: result.outputs };
+  }
+
+  /** A rehearsal asks nobody, and a sister finds the model server in the environment. */
+  #serverInputs(mode: Mode): Readonly<Record<string, string>> {
+    const { inputs } = this.#world;
+    const names: readonly string[] = inputsOf[mode];
+    const declared = names.map((field) => inputName(field));
+    return mode === "rehearse"
+      ? {}
+      : Object.fromEntries(Object.entries(inputs).filter(([name]) => declared.includes(name)));
+  }
+
+  #serverVariables(mode: Mode): Readonly<Record<string, string>> {
+    const { "provider-base-url": url } = this.#world.inputs;
+    return mode === "run" || mode === "rehearse" || url === undefined
+      ? {}
+      : { AGENT_JOBS_PROVIDER_BASE_URL: url };
   }
 
   /** Files by the name of their artifact; those of a pattern each in a folder of its own. */
@@ -281,9 +298,17 @@ class RunningJob {
     { name = "", pattern, path = "" }: Readonly<Record<string, string>>,
   ): Promise<void> {
     const { artifacts } = this.#world;
-    if (action === "actions/upload-artifact")
-      return copyFiles(this.#workspace, join(artifacts, name), path.trim().split("\n"));
-    const to = join(this.#workspace, path);
+    if (action === "actions/upload-artifact") {
+      for (const one of path
+        .trim()
+        .split("\n")
+        .map((line) => line.trim())) {
+        const at = resolve(this.#workspace, one);
+        await copyFiles(dirname(at), join(artifacts, name), [basename(at)]);
+      }
+      return;
+    }
+    const to = resolve(this.#workspace, path);
     if (pattern === undefined) return copyFiles(join(artifacts, name), to, ["*"]);
     for (const found of await readdir(artifacts))
       if (picomatch.isMatch(found, pattern))
@@ -330,7 +355,8 @@ async function copyFiles(from: string, to: string, patterns: readonly string[]):
 }
 
 /** The inputs that action.yml fills in. */
-function defaults(): Fields {
-  const inputs = Object.entries(fields(fields(parse(read("action.yml")))["inputs"]));
+function defaults(mode: Mode): Fields {
+  const file = mode === "run" ? "action.yml" : `${mode}/action.yml`;
+  const inputs = Object.entries(fields(fields(parse(read(file)))["inputs"]));
   return Object.fromEntries(inputs.map(([name, input]) => [name, fields(input)["default"] ?? ""]));
 }

@@ -47,8 +47,8 @@ describe("the workflows that people copy", () => {
     describe(recipe.title, () => {
       it("has a prompt, or names an entry, and a rehearsal, that is in examples/ to copy", () => {
         if (agentSteps(recipe).some(({ prompt }) => prompt !== undefined)) return;
-        const named = agentSteps(recipe).flatMap(({ entry, rehearse = "" }) =>
-          [entry, rehearse].flatMap(
+        const named = agentSteps(recipe).flatMap(({ entry, files = "" }) =>
+          [entry, files].flatMap(
             (value) => String(value).match(/[\w./-]+\.(?:ya?ml|wf\.md)/g) ?? [],
           ),
         );

@@ -298,7 +298,7 @@ it("a collector that hangs is a warning of the step, which passes", async (t) =>
   const { url } = await startCollector(t, () => {});
   const { path: workspace } = await makeWorkspace(t, files);
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url };
-  const result = await runStep(t, { workspace, inputs, env });
+  const result = await runStep(t, { workspace, mode: "rehearse", inputs, env });
   assert.equal(result.code, 0, result.raw);
   assert.equal(result.outputs["result"], "success");
   const warnings = result.commands.filter(({ name }) => name === "warning");

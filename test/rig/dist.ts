@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Mode } from "../../src/action/input-table.ts";
 
 const build = fileURLToPath(new URL("../../", import.meta.url));
 const made = join(build, "dist");
@@ -14,13 +15,12 @@ export const dist: string | undefined =
   process.env["AGENT_JOBS_TEST_DIST"] ?? (existsSync(made) ? made : undefined);
 
 const file = (compiled: string, bundle: string): string =>
-  dist === undefined ? join(build, "src", compiled) : join(dist, bundle, "index.js");
+  dist === undefined ? join(build, "src", compiled) : join(dist, bundle);
 
-export const commandLine: string = file("cli/main.js", "cli");
-export const action = {
-  main: file("action/main.js", "action"),
-  post: file("action/post.js", "action/post"),
-};
+export const commandLine: string = file("cli/main.js", "cli/index.js");
+export const actionMain = (mode: Mode): string =>
+  file(`action/mains/${mode}.js`, `action/${mode}.js`);
+export const actionPost: string = file("action/mains/post.js", "action/post.js");
 
 /** Installs the package into a folder: its manifest, its types and its bundles. Returns the folder of the package. */
 export async function installPackage(folder: string): Promise<string> {

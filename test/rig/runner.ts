@@ -12,8 +12,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as core from "@actions/core";
 import { runAction } from "../../src/action/action.ts";
+import type { Mode } from "../../src/action/input-table.ts";
 import { cancelOnSignals } from "../../src/run/cancellation.ts";
-import { action } from "./dist.ts";
+import { actionMain, actionPost } from "./dist.ts";
 import { tolerateAsTheProductDoes } from "./broken-pipes.ts";
 import { outputOf, type Output } from "./output.ts";
 import { knownCommands } from "./runner-commands.ts";
@@ -30,6 +31,8 @@ export interface StepOptions {
   /** Over those of the event. */
   readonly env?: Readonly<Record<string, string>>;
   readonly apiUrl?: string;
+  /** The action. Default: the main one. */
+  readonly mode?: Mode;
   /** The main script. Default: the bundle of the action. */
   readonly main?: string;
   /** False: no step has checked out. Else the workspace is at `GITHUB_SHA`, unless `env` names another commit. */
@@ -127,6 +130,7 @@ async function prepareStep(folder: string, options: StepOptions): Promise<Prepar
     GITHUB_REPOSITORY: "octo/shop",
     GITHUB_SHA: sha,
     GITHUB_RUN_ID: "99",
+    GITHUB_ACTION: "step",
     // A closed port, unless a test wants an answer.
     GITHUB_API_URL: options.apiUrl ?? "http://127.0.0.1:9",
     RUNNER_TEMP: folder,
@@ -160,7 +164,12 @@ export async function startStep(
     await remove(folder);
   });
   const { files, env } = await prepareStep(folder, options);
-  step = spawnStep(options.main ?? action.main, options.workspace, files, env);
+  step = spawnStep(
+    options.main ?? actionMain(options.mode ?? "run"),
+    options.workspace,
+    files,
+    env,
+  );
   return step;
 }
 
@@ -189,7 +198,7 @@ export async function runStep(
       patienceMs: 4_000,
       secondExits: false,
     });
-    const ending = await runAction(cancellation).finally(stop);
+    const ending = await runAction(options.mode ?? "run", cancellation).finally(stop);
     return resultOf(ending === "failed" ? 1 : 0, output, files);
   });
 }
@@ -216,7 +225,7 @@ function captureOutput(): { readonly output: Output; readonly stop: () => void }
 export async function runPost(
   workspace: string,
   state: Readonly<Record<string, string>>,
-  main = action.post,
+  main = actionPost,
   env: Readonly<Record<string, string>> = {},
 ): Promise<StepResult> {
   const states = Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]);

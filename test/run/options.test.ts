@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
+import { answers, params } from "../../src/run/option-assignments.ts";
 import {
   amount,
-  answers,
   count,
   envNames,
   models,
-  params,
   type Kind,
   type Parsed,
   type Repeated,

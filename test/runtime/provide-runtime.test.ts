@@ -47,7 +47,7 @@ describe("choosing the runtime of the action", () => {
     assert.deepEqual(
       rig.log.map((line) => line.replace(/^.*\(/, "(")),
       [
-        "(the input runtime-path).",
+        "(AGENT_JOBS_RUNTIME_PATH).",
         "(COPILOT_CLI_PATH).",
         "(the package next to the action).",
         `(version ${runtimeVersion} in the tool cache).`,
@@ -60,7 +60,7 @@ describe("choosing the runtime of the action", () => {
     const missing = join(rig.workspace.path, "missing");
     await refusal(
       rig.ensure({ runtimePath: missing }),
-      /^The input `runtime-path` leads to .*missing, but the file doesn't exist\./,
+      /^The variable AGENT_JOBS_RUNTIME_PATH leads to .*missing, but the file doesn't exist\./,
     );
     await refusal(
       rig.ensure({ environment: { COPILOT_CLI_PATH: rig.workspace.path } }),
@@ -72,7 +72,7 @@ describe("choosing the runtime of the action", () => {
     const rig = await makeRuntimeRig(t);
     await refusal(
       rig.ensure({ platform: "plan9-mips" }),
-      /there is no package of it for plan9-mips\. Installed by the action on: linux-x64\..*`runtime-path`.*COPILOT_CLI_PATH/,
+      /there is no package of it for plan9-mips\. Installed by the action on: linux-x64\..*AGENT_JOBS_RUNTIME_PATH.*COPILOT_CLI_PATH/,
     );
   });
 
@@ -203,7 +203,7 @@ describe("installing the runtime", () => {
     );
     const reason = /exit code 1: code ECONNRESET; https:\/\/registry\.example/;
     const message = await refusal(rig.ensure(), reason);
-    assert.match(message, /`runtime-path`/);
+    assert.match(message, /AGENT_JOBS_RUNTIME_PATH/);
     for (const text of [message, ...rig.log]) assert.doesNotMatch(text, /secret|::|##\[/);
     assert.deepEqual(await rig.leftovers(), []);
     const noNpm = { PATH: "" };

@@ -9,7 +9,7 @@ export interface PageFiles {
   readonly style: string;
 }
 
-/** `build/src/reports/html`, `dist/cli`, `dist/action/post` and an installed package are at most this deep. */
+/** `build/src/reports/html`, `dist/cli`, `dist/action` and an installed package are at most this deep. */
 const MAX_DEPTH = 5;
 
 /** In a build, a bundle or an installed package. Undefined: an application bundles the library without them. */

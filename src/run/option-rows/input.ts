@@ -1,4 +1,5 @@
 /** What a run works on: its input, the parameters of workflows, an earlier run. */
+import * as named from "../option-assignments.ts";
 import * as kind from "../option-kinds.ts";
 import type { Rows } from "./row.ts";
 
@@ -51,10 +52,11 @@ export const inputOptions = {
     on: ["run", "action"],
   },
   inputs: {
-    kind: kind.inputs,
+    kind: named.inputs,
     help: "An input of the entry; `name=@FILE` reads a file.",
-    input: "Inputs of the entry, one `name=value` per line, or a JSON object.",
-    risk: "a line break in the text of an event can add inputs. Pass such text as `user-input`.",
+    input:
+      "Inputs of the entry, parameters of a workflow, and answers to its questions (`ASK_NAME=text`; several answers to one question are used in order): one `name=value` per line, or a JSON object. A value of several lines begins with a line `NAME<<END` and ends with a line `END`.",
+    risk: "a line break in the text of an event can add inputs, and a parameter `file:PATH` reads a file of the repository. Pass such text as `user-input`.",
     group: "Input",
     page: "entry-format.md#inputs",
     flag: "--input <name=value>",
@@ -88,23 +90,18 @@ export const inputOptions = {
     on: ["run", "serve", "host"],
   },
   params: {
-    kind: kind.params,
+    kind: named.params,
     help: "A parameter of the workflow that is the entry.",
-    input:
-      "Parameters of a workflow, one `NAME=value` per line. A value of several lines begins with a line `NAME<<END` and ends with a line `END`.",
-    risk: "a line break in the text of an event can add parameters, and a value `file:PATH` reads a file of the repository. Pass such text as `user-input`, which is the variable `USER_INPUT`.",
     group: "Workflows",
     flag: "--param <name=value>",
-    on: ["run", "action", "job", "workflow"],
+    on: ["run", "job", "workflow"],
   },
   answers: {
-    kind: kind.answers,
+    kind: named.answers,
     help: "The answer to an ASK, by its id. Several answers to one ASK are used in order.",
-    input:
-      "Answers to the questions of workflows, one `ASK_ID=text` per line, in the format of `params`. Several answers to one question are used in order.",
     group: "Workflows",
     flag: "--answer <id=text>",
-    on: ["run", "serve", "action", "host"],
+    on: ["run", "serve", "host"],
   },
   env: {
     kind: kind.envNames,
@@ -125,7 +122,7 @@ export const inputOptions = {
     kind: kind.filled,
     help: "The journal of the run to continue. Finished steps don't run again.",
     input:
-      "The journal of an earlier run to continue, or `auto`: that of an earlier attempt of this workflow run, uploaded as `journal-artifact`.",
+      "The journal of an earlier run to continue, or a folder with it, or `auto`: that of an earlier attempt of this workflow run, uploaded as `journal-artifact`. Interrupted commands run again. With `shard`: the journal of the plan.",
     risk: "the journal decides what counts as done, and the values and the shell environment of a workflow, so it must come from a run that you trust.",
     group: "Continuing and splitting",
     page: "scale.md#resume-a-job",
@@ -142,10 +139,8 @@ export const inputOptions = {
   rerun: {
     kind: kind.flag,
     help: "With `--resume`: reruns commands that were interrupted.",
-    input:
-      "With `resume` of a run that was interrupted in a command: `true` reruns it, `false` refuses the run. With `resume: auto`, it always runs again.",
     group: "Continuing and splitting",
     flag: "--rerun",
-    on: ["run", "action", "workflow"],
+    on: ["run", "workflow"],
   },
 } as const satisfies Rows;

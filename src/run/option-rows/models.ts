@@ -6,6 +6,7 @@ import type { Rows } from "./row.ts";
 export const modelOptions = {
   models: {
     kind: kind.models,
+    name: "model",
     help: "Another model for everything, or for a category of the entry.",
     input:
       "Another model for everything, or models for categories of the entry, one `category=id` per line.",
@@ -30,7 +31,7 @@ export const modelOptions = {
     flag: "--provider-type <type>",
     env: "AGENT_JOBS_PROVIDER_TYPE",
     mayBeEmpty: true,
-    on: ["run", "serve", "access", "action"],
+    on: ["run", "serve", "access"],
   },
   providerBaseUrl: {
     kind: kind.text,
@@ -71,19 +72,16 @@ export const modelOptions = {
     flag: "--provider-wire-api <api>",
     env: "AGENT_JOBS_PROVIDER_WIRE_API",
     mayBeEmpty: true,
-    on: ["run", "serve", "access", "action"],
+    on: ["run", "serve", "access"],
   },
   runtimePath: {
     kind: kind.filled,
     help: "The path of the Copilot runtime.",
-    input: "The path of the Copilot runtime, which may be outside the workspace.",
-    without: {
-      cli: "COPILOT_CLI_PATH, then the installed package",
-      action: "an installed one, or a new installation",
-    },
-    risk: "the action executes this file.",
+    without: { cli: "COPILOT_CLI_PATH, then the installed package" },
     group: "Models",
     flag: "--runtime-path <path>",
-    on: ["run", "serve", "access", "action", "host"],
+    env: "AGENT_JOBS_RUNTIME_PATH",
+    mayBeEmpty: true,
+    on: ["run", "serve", "access", "host"],
   },
 } as const satisfies Rows;

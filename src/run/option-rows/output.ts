@@ -6,6 +6,7 @@ export const outputOptions = {
   outputDir: {
     kind: kind.filled,
     help: "The folder for everything that a run leaves: `journal.jsonl`, `report.html`, `findings.sarif`, `junit.xml`, `run.json`, `report.md`, `index.md`, the reports of tasks, a `.log` file for each command of the entry, and `steps/` with a page for each step of a workflow.",
+    without: { action: "a folder of this step in the runner's temporary folder" },
     risk: "it contains what the agent read.",
     group: "Output",
     page: "entry-format.md#data-between-tasks",
@@ -15,12 +16,11 @@ export const outputOptions = {
   journal: {
     kind: kind.filled,
     help: "The file for the journal: every event, as JSON lines.",
-    risk: "it contains what the agent read.",
     without: { cli: "`journal.jsonl` in `--output-dir`" },
     group: "Output",
     page: "journal.md",
     flag: "--journal <file>",
-    on: ["run", "action", "workflow"],
+    on: ["run", "workflow"],
   },
   otlp: {
     kind: kind.collector,

@@ -8,6 +8,8 @@ export type Edge = "run" | "serve" | "access" | "action" | "host" | "job" | "wor
 
 export interface Option<T = unknown> {
   readonly kind: Kind<T>;
+  /** The name of the input, if it isn't that of the field. */
+  readonly name?: string;
   /** Sentences in Markdown. */
   readonly help: string;
   /** Heading in the help of the command line. */

@@ -51,5 +51,5 @@ export function missingAnswer(activity: string, times: number): string {
   const answers = times === 1 ? "one answer" : `${times} answers`;
   const given =
     times === 0 ? "has no answer, and nobody is there to be asked" : `has only ${answers}`;
-  return `${activity} ${given}. Give one with --answer ${activity}=…, with the input answers of the action, or with answers in the front matter.`;
+  return `${activity} ${given}. Give one with --answer ${activity}=…, with the input \`inputs\` of the action, or with answers in the front matter.`;
 }

@@ -23,7 +23,7 @@ describe("the files of the page", () => {
   });
 
   for (const [from, place] of [
-    ["dist/action/post", "dist/web"],
+    ["dist/action", "dist/web"],
     ["build/src/reports/html", "build/web"],
   ] as const)
     it(`are found in ${place} from ${from}`, async () => {

@@ -1,0 +1,3 @@
+import { finish } from "../main.ts";
+
+await finish();
