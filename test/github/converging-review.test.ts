@@ -102,13 +102,17 @@ test("three pushes converge: two findings are fixed, one is dismissed, and none 
       again.map(({ status }) => status).filter((status) => status !== "skipped"),
       [],
     );
-    return [...shown(deliveries), ...calls];
+    return [...shown(deliveries), ...calls.map((call) => call.replace(/runs\/\d+$/, "runs/N"))];
   }
+  const check = 'check "agent-jobs: review": success|done|';
+  const checked = ["POST /repos/octo/shop/check-runs", "PATCH /repos/octo/shop/check-runs/N"];
   assert.deepEqual(await push(0, "review.rehearsal.yml"), [
     "review of #7|done|1 new",
     "report comment on #7|done|",
+    check,
     "POST /repos/octo/shop/pulls/7/reviews",
     "POST /repos/octo/shop/issues/7/comments",
+    ...checked,
   ]);
   const [unit] = threads;
   assert.ok(unit !== undefined);
@@ -117,10 +121,12 @@ test("three pushes converge: two findings are fixed, one is dismissed, and none 
     "review of #7|done|2 new, 1 fixed",
     `the finding at src/discount.js (comment ${unit.id}) of #7, closed|done|`,
     "report comment on #7, updated|done|",
+    check,
     "POST /repos/octo/shop/pulls/7/reviews",
     `PATCH /repos/octo/shop/pulls/comments/${unit.id}`,
     "resolveReviewThread",
     `PATCH /repos/octo/shop/issues/comments/${comments[0]?.id}`,
+    ...checked,
   ]);
   const [, half, tests] = threads;
   assert.ok(half !== undefined && tests !== undefined);
@@ -132,10 +138,12 @@ test("three pushes converge: two findings are fixed, one is dismissed, and none 
     `a reply to the finding at src/discount.js (comment ${tests.id}) of #7|done|`,
     `the finding at src/discount.js (comment ${half.id}) of #7, closed|done|`,
     "report comment on #7, updated|done|",
+    check,
     `POST /repos/octo/shop/pulls/7/comments/${tests.id}/replies`,
     `PATCH /repos/octo/shop/pulls/comments/${half.id}`,
     "resolveReviewThread",
     `PATCH /repos/octo/shop/issues/comments/${comments[0]?.id}`,
+    ...checked,
   ]);
   assert.deepEqual(
     threads.map(({ isResolved, resolvedBy, replies }) => [isResolved, resolvedBy, replies.length]),
@@ -143,6 +151,14 @@ test("three pushes converge: two findings are fixed, one is dismissed, and none 
       [true, repository.me, 0],
       [true, repository.me, 0],
       [true, "maintainer", 2],
+    ],
+  );
+  assert.deepEqual(
+    repository.checks.all.map(({ head, title }) => [head, title]),
+    [
+      [heads[0], "⚠ Needs work · 1 error: Discounts are computed wrongly."],
+      [heads[1], "⚠ Needs work · 1 error, 1 warning: Half is computed wrongly."],
+      [heads[2], "Pass: Nothing is left."],
     ],
   );
   const place = { ...origin, head: heads[2] ?? "", leg: "x" };

@@ -146,7 +146,7 @@ function pullRequestOf(github: GithubRepository): Fields {
 }
 
 describe("a template", { timeout: 300_000 }, () => {
-  it("review: two models see the change of a pull request and nothing else, and what a third one merges becomes one comment and one review", async (t) => {
+  it("review: two models see the change of a pull request and nothing else, and what a third one merges becomes one comment, one review and a check", async (t) => {
     let github: GithubRepository | undefined;
     const diff = { "src/price.mjs": "@@ -1 +1 @@\n-old\n+new" };
     const opened: Event = async (change) => {
@@ -157,29 +157,54 @@ describe("a template", { timeout: 300_000 }, () => {
     const later: Event = async (change) => ({ ...(await opened(change)), runId: "100" });
     const [result, again] = await played(t, "review", reviewers, opened, later);
     assert.ok(result !== undefined && again !== undefined && github !== undefined);
-    const [review, comment, update, ...others] = callsOf(github);
+    const calls = callsOf(github);
+    const [review, ...others] = calls.filter(({ path }) => path === "POST /pulls/7/reviews");
+    // While the job runs, the check and the comment show its steps.
     assert.deepEqual(
-      [review?.path, comment?.path, others],
-      ["POST /pulls/7/reviews", "POST /issues/7/comments", []],
+      new Set(calls.map(({ path }) => path.replace(/\/\d+$/, ""))),
+      new Set([
+        "POST /check-runs",
+        "POST /issues/7/comments",
+        "PATCH /check-runs",
+        "PATCH /issues/comments",
+        "POST /pulls/7/reviews",
+      ]),
+    );
+    const [comment, update, ...more] = calls.flatMap(({ path, body: { body } }) =>
+      path.startsWith("PATCH /issues/") && !/is (starting|running)/.test(String(body))
+        ? [String(body)]
+        : [],
+    );
+    assert.deepEqual([github.comments.length, others, more], [1, [], []]);
+    const [check, ...checks] = github.checks.all;
+    assert.deepEqual(
+      [check?.name, check?.conclusion, check?.title, check?.annotations.length, checks.length],
+      [
+        "agent-jobs: review (only)",
+        "success",
+        "⚠ Needs work · 1 error, 1 warning: It is wrong.",
+        2,
+        1,
+      ],
     );
     // The next run knows what this one has found, and nothing is repeated.
-    assert.match(update?.path ?? "", /^PATCH \/issues\/comments\/\d+$/);
+    assert.notEqual(update, undefined);
     assert.doesNotMatch(JSON.stringify(result.requests), /F1/);
     const prompts = again.requests.map(({ prompt }) => prompt).join("\n");
     assert.match(prompts, /^\{"id":"F1",.*"path":"src\/price\.mjs","line":1,.*"thread":"open"\}$/m);
     assert.match(
-      String(comment?.body["body"]),
+      String(comment),
       /Needs\swork\s·\s`review`\n\nIt is wrong\.\n\n```diff\n[^]*Findings: 1\serror, 1\swarning/,
     );
     assert.equal(review?.body["event"], "COMMENT");
     assert.equal(review.body["body"], undefined);
     assert.match(
-      String(comment?.body["body"]),
+      String(comment),
       /Not in the lines of the diff:[^]*docs\/price\.md[^]*`second-review`\s\|\sRounded how\?/,
     );
-    const [finding, ...more] = list(review.body["comments"]).map(fields);
+    const [finding, ...rest] = list(review.body["comments"]).map(fields);
     assert.deepEqual(
-      [finding?.["path"], finding?.["line"], finding?.["side"], more],
+      [finding?.["path"], finding?.["line"], finding?.["side"], rest],
       ["src/price.mjs", 1, "RIGHT", []],
     );
     assert.match(
