@@ -138,15 +138,19 @@ function idOf({ runId }: RunSummary): string {
 }
 
 function costOf({ cost, unpriced = [] }: RunSummary): string {
-  return costWords({ cost, unpriced }).join(", ");
+  return costTexts(cost, unpriced).join(", ");
 }
 
 function sumOf(runs: readonly RunSummary[]): string {
   const succeeded = runs.filter(({ status }) => status === "succeeded").length;
   const cost = runs.reduce((sum, run) => sum + run.cost, 0);
   const unpriced = [...new Set(runs.flatMap((run) => run.unpriced ?? []))];
-  const texts = [`${succeeded} succeeded`, ...costWords({ cost, unpriced })];
+  const texts = [`${succeeded} succeeded`, ...costTexts(cost, unpriced)];
   return `${plural(runs.length, "run")}: ${texts.join(", ")}`;
+}
+
+function costTexts(cost: number, unpriced: readonly string[]): readonly string[] {
+  return costWords({ cost, unpriced }, (modelId) => oneLine(modelId, 60));
 }
 
 function flakyTable(flaky: History["flaky"]): readonly string[] {

@@ -105,9 +105,10 @@ export class UsageBudget {
     return new UsageBudget(limits, scope, this.#prices, this);
   }
 
-  /** How much of `limits.cost` is left, here and in all around it. */
+  /** How much of `limits.cost` is left, here and in all around it, if somebody has set it. */
   get creditsLeft(): number {
-    const own = Math.max(0, this.#limits.cost - this.#cost);
+    const { cost, setBy } = this.#limits;
+    const own = setBy?.cost === undefined ? Infinity : Math.max(0, cost - this.#cost);
     return Math.min(own, this.#whole?.creditsLeft ?? Infinity);
   }
 

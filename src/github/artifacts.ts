@@ -36,10 +36,11 @@ export async function artifactsOf(
     .filter((one) => name === undefined || one.name === name);
 }
 
-/** The journals in an artifact. Rejects with the reason if it is too large, or no ZIP file. */
+/** The journals in an artifact, of which at most `room` bytes are read. Rejects with the reason if it is too large, or no ZIP file. */
 export async function journalsInArtifact(
   { get }: Get,
   { id, bytes }: Artifact,
+  room = MAX_BYTES,
 ): Promise<readonly Uint8Array[]> {
   if (bytes > MAX_ZIP_BYTES)
     throw new Error(`the artifact has ${bytes} bytes (at most ${MAX_ZIP_BYTES} are read)`);
@@ -48,11 +49,11 @@ export async function journalsInArtifact(
     { artifact_id: id, archive_format: "zip" },
   );
   if (!(data instanceof ArrayBuffer)) throw new Error("GitHub's response is not a file");
-  let room = MAX_BYTES;
+  let left = Math.min(room, MAX_BYTES);
   const files = unzipSync(new Uint8Array(data), {
     filter({ name, originalSize }) {
-      const fits = name.endsWith(".jsonl") && originalSize <= room;
-      if (fits) room -= originalSize;
+      const fits = name.endsWith(".jsonl") && originalSize <= left;
+      if (fits) left -= originalSize;
       return fits;
     },
   });

@@ -3,6 +3,7 @@ import { isList } from "../text/guards.ts";
 import type { GithubApi } from "./github-api.ts";
 import type { Graphql } from "./graphql.ts";
 import { readMarker } from "./markers.ts";
+import { readTrailer } from "./push-port.ts";
 import { at, textAt } from "./webhook-event.ts";
 
 /** A review of the token's user that asks for changes or approves, and was not dismissed. */
@@ -45,7 +46,8 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
       const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
       if (isBot(at(pull, "user"))) return `its author is ${textAt(at(pull, "user"), "login")}`;
       if (readMarker(textAt(pull, "body") ?? "") !== undefined) return "an agent has proposed it";
-      for (let page = 1; page <= MAX_PAGES; page += 1) {
+      if (Number(at(pull, "commits")) > MAX_COMMITS) return "it has more commits than GitHub lists";
+      for (let page = 1; page <= MAX_COMMITS / 100 + 1; page += 1) {
         const some = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}/commits", {
           pull_number,
           per_page: "100",
@@ -54,6 +56,9 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
         const commits = isList(some) ? some : [];
         const bot = commits.map((one) => at(one, "author")).find(isBot);
         if (bot !== undefined) return `a commit is by ${textAt(bot, "login")}`;
+        // With the token of a person, that person is its author.
+        if (commits.some((one) => readTrailer(textAt(at(one, "commit"), "message") ?? "")))
+          return "an agent has pushed to it";
         if (commits.length < 100) return undefined;
       }
       return undefined;
@@ -79,8 +84,8 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
   };
 }
 
-/** GitHub lists no more than 250 commits. */
-const MAX_PAGES = 3;
+/** GitHub lists no more. */
+const MAX_COMMITS = 250;
 
 function isBot(user: unknown): boolean {
   return at(user, "type") === "Bot" || textAt(user, "login")?.endsWith("[bot]") === true;

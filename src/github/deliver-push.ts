@@ -16,6 +16,7 @@ import { truncate } from "../text/truncate.ts";
 import { refused, skipped, type Delivery, type Step } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { GithubPort, Made } from "./github-port.ts";
+import { readTrailer, trailer } from "./push-port.ts";
 
 interface Push {
   readonly origin: Origin;
@@ -93,7 +94,6 @@ export async function pushedBy(
   return new Map(key?.startsWith(`${workflowRun}/`) === true ? [[key, {}]] : []);
 }
 
-const trailer = "Agent-Jobs-Push";
 const MAX_BODY = 5_000;
 
 /** A line of the agent can't be a trailer: it would name another author, or count the commits anew. */
@@ -103,12 +103,4 @@ function messageBody({ body = "" }: Pick<Push["proposal"], "body">, last: string
     .replace(/^(\s*[\w-]*-(?:by|push))(?=\s*:)/gim, "$1\u2060");
   const safe = withoutInstructions(withoutReferences(text));
   return safe === "" ? last : `${safe}\n\n${last}`;
-}
-
-function readTrailer(
-  message: string,
-): { readonly count: number; readonly key: string } | undefined {
-  const all = [...message.matchAll(/^Agent-Jobs-Push: (\d{1,3}) \(([\w/-]+)\)$/gm)];
-  const [, count = "", key = ""] = all.at(-1) ?? [];
-  return key === "" ? undefined : { count: Number(count), key };
 }

@@ -21,6 +21,17 @@ export interface CommitOnBranch {
   readonly files: readonly ProposedFile[];
 }
 
+/** Of the message of each commit that is pushed: how many there are in a row, and the key of this one. */
+export const trailer = "Agent-Jobs-Push";
+
+export function readTrailer(
+  message: string,
+): { readonly count: number; readonly key: string } | undefined {
+  const all = [...message.matchAll(/^Agent-Jobs-Push: (\d{1,3}) \(([\w/-]+)\)$/gm)];
+  const [, count = "", key = ""] = all.at(-1) ?? [];
+  return key === "" ? undefined : { count: Number(count), key };
+}
+
 const mutation =
   "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid url } } }";
 

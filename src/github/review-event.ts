@@ -101,15 +101,18 @@ async function openFindings(
 ): Promise<readonly Severity[]> {
   const facts = delivering.github.facts(delivering.about.origin.head);
   const open: OwnThread[] = [];
+  const judged = new Set<string>();
   for (const thread of (await ownThreads(delivering, number)).values()) {
-    const { isResolved, resolvedBy } = thread;
-    const isOurs = resolvedBy === undefined || resolvedBy.isUs;
-    // The author of a pull request may close threads without write access.
-    if (!isResolved || !(isOurs || (await facts.isClosedByPerson(thread)))) open.push(thread);
+    const { isResolved, resolvedBy, marker, key } = thread;
+    // The author of a pull request may close threads without write access, and delete the account.
+    const isByUs = resolvedBy === undefined ? marker.closed !== undefined : resolvedBy.isUs;
+    const isDismissed = await facts.isClosedByPerson(thread);
+    // One that we have closed is open if it is reported again, whether or not GitHub has opened it.
+    if (isDismissed || !isResolved || !isByUs) judged.add(key);
+    if (!isDismissed && (!isResolved || !isByUs)) open.push(thread);
   }
-  const keys = new Set(open.map(({ key }) => key));
   return [
     ...open.map(({ marker }) => severities.find((one) => one === marker.severity) ?? "error"),
-    ...findings.filter(({ fingerprint }) => !keys.has(fingerprint)).map(({ severity }) => severity),
+    ...findings.filter((one) => !judged.has(one.fingerprint)).map(({ severity }) => severity),
   ];
 }

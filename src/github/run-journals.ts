@@ -4,16 +4,27 @@ import { join } from "node:path";
 import { JOURNAL_FORMAT } from "../journal/read.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isList } from "../text/guards.ts";
+import { plural } from "../text/numbers.ts";
 import { artifactsOf, journalsInArtifact } from "./artifacts.ts";
 import type { GithubApi } from "./github-api.ts";
-import { at } from "./webhook-event.ts";
+import { at, sameRepository, textAt } from "./webhook-event.ts";
 
 /** As the action and its examples name them: other artifacts may be large, and have nothing for us. */
 const mayHaveJournals = ({ name }: { readonly name: string }): boolean =>
   /agent-jobs|journal/i.test(name);
 
+/** Of all runs together: whoever has a workflow run, such as the author of a fork, can upload artifacts. */
+const MAX_BYTES = 1_000_000_000;
+const tooMuch = `artifacts and journals have more than ${MAX_BYTES} bytes`;
+
 function isJournal(file: Uint8Array): boolean {
   return Buffer.from(file.subarray(0, 1000)).includes(JOURNAL_FORMAT);
+}
+
+/** The code of strangers makes its artifacts. */
+function isOfFork(run: unknown): boolean {
+  const isPull = /^pull_request(?!_target)/.test(textAt(run, "event") ?? "");
+  return isPull && !sameRepository(at(run, "head_repository"), at(run, "repository"));
 }
 
 /** `folder`: where they are written. `count`: of runs, the latest ones. Rejects if the runs can't be listed. */
@@ -27,13 +38,24 @@ export async function downloadJournals(
     await api.get(route, { workflow_id: workflow, per_page: count }),
     "workflow_runs",
   );
-  const runs = (isList(listed) ? listed : []).map((run) => Number(at(run, "id")));
+  const all = isList(listed) ? listed : [];
+  const ours = all.filter((run) => !isOfFork(run));
+  const left = all.length - ours.length;
+  if (left > 0) warn(`Left out: ${plural(left, "run")} of forks, whose journals may be made up.`);
+  const runs = ours.map((run) => Number(at(run, "id")));
   const files: string[] = [];
+  let room = MAX_BYTES;
   for (const run of runs) {
     try {
       const artifacts = await artifactsOf(api, String(run));
       for (const artifact of artifacts.filter(mayHaveJournals)) {
-        const found = await journalsInArtifact(api, artifact);
+        room -= artifact.bytes;
+        if (room <= 0) {
+          warn(`The journals of the run ${run} and those before it are not read: ${tooMuch}`);
+          return { runs: runs.length, files };
+        }
+        const found = await journalsInArtifact(api, artifact, room);
+        for (const { length } of found) room -= length;
         for (const journal of found.filter(isJournal)) {
           // The name is ours: that of an artifact could lead anywhere.
           const path = join(folder, `${run}-${files.length}.jsonl`);

@@ -6,11 +6,13 @@
 import { createHash } from "node:crypto";
 import { join, posix } from "node:path";
 import type { PreparedEntry, Work } from "../entry/model.ts";
+import { leadsOutside } from "../entry/check-tools.ts";
 import { reachedTasks } from "../entry/reached.ts";
 import type { ChangedFile, PlannedInstructions } from "../events/plan.ts";
 import type { Change } from "../git/change.ts";
 import { entriesOf } from "../git/git.ts";
 import { GitRepository, type GitView, type RepositoryOptions } from "../git/repository.ts";
+import { realPathOf } from "../platform/files.ts";
 import { readJudged } from "../platform/reading.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { plural } from "../text/numbers.ts";
@@ -75,14 +77,13 @@ function normal(path: string): string {
 
 /** The root first, then the folders that the change touches, the nearest to its files last. */
 function pathsOf(names: readonly string[], files: readonly ChangedFile[]): readonly string[] {
-  const folders = new Set<string>();
-  for (const { path, previousPath = path } of files) {
-    for (const one of [path, previousPath])
-      for (let folder = posix.dirname(one); folder !== "."; folder = posix.dirname(folder))
-        folders.add(folder);
-  }
+  const touched = files.flatMap(({ path, previousPath = path }) => [path, previousPath]);
+  const folders = touched.flatMap((path) => {
+    const parts = path.split("/").slice(0, -1);
+    return leadsOutside(parts) ? [] : parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+  });
   const depth = (folder: string): number => folder.split("/").length;
-  const sorted = [...folders].toSorted((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1));
+  const sorted = [...new Set(folders)].toSorted((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1));
   const nested = sorted.flatMap((folder) =>
     names.filter((name) => !name.includes("/")).map((name) => `${folder}/${name}`),
   );
@@ -126,17 +127,17 @@ async function readAll(wanted: Wanted, paths: readonly string[]): Promise<Found>
 const PATHS_AT_ONCE = 200;
 
 async function filesAt(view: GitView, commit: string, paths: readonly string[]): Promise<Found> {
-  const there: string[] = [];
+  const there = new Set<string>();
   for (let at = 0; at < paths.length; at += PATHS_AT_ONCE) {
     const some = paths.slice(at, at + PATHS_AT_ONCE);
     const list = ["ls-tree", "-z", "--full-tree", commit, "--", ...some];
     for (const entry of entriesOf(await view.git(list))) {
       const [, type, path] = /^\d+ (\w+) \w+\t([^]*)$/.exec(entry) ?? [];
-      if (type === "blob" && path !== undefined) there.push(path);
+      if (type === "blob" && path !== undefined) there.add(path);
     }
   }
   const files = new Map<string, Uint8Array>();
-  for (const path of paths.filter((one) => there.includes(one))) {
+  for (const path of paths.filter((one) => there.has(one))) {
     // A link counts as the file of this commit that it leads to.
     const asked = ["cat-file", "--batch", "--follow-symlinks"];
     const bytes = await view.bytes(asked, { input: `${commit}:${path}\n` });
@@ -157,11 +158,10 @@ async function readRemote(
   read: (path: string) => Promise<Uint8Array | undefined>,
 ): Promise<Found> {
   const some = paths.slice(0, REMOTE_PATHS);
-  const read1 = async (path: string): Promise<[string, Uint8Array][]> => {
-    const bytes = await read(path);
-    return bytes === undefined ? [] : [[path, bytes]];
-  };
-  const files = (await Promise.all(some.map(read1))).flat();
+  const found = await Promise.all(some.map(async (path) => [path, await read(path)] as const));
+  const files = found.flatMap(([path, bytes]) =>
+    bytes === undefined ? [] : [[path, bytes] as const],
+  );
   return { commit, files: new Map(files), left: paths.length - some.length };
 }
 
@@ -169,7 +169,7 @@ async function readRemote(
 function filesIn(folder: string, paths: readonly string[]): ReadonlyMap<string, Uint8Array> {
   const found = paths.flatMap((path): [string, Uint8Array][] => {
     try {
-      const bytes = readJudged(join(folder, path), MOST_BYTES);
+      const bytes = readJudged(join(realPathOf(folder), path), MOST_BYTES);
       return bytes === undefined ? [] : [[path, bytes]];
     } catch {
       return [];

@@ -226,7 +226,8 @@ const LEAST_CREDITS = 30;
 
 /**
  * A second line: the runtime stops at the limit of a session even if we don't see its calls. Above what is left, so that
- * our own limit, which says what it was, is exceeded first.
+ * our own limit, which says what it was, is exceeded first. The runtime tells the model in each request how much is left,
+ * and to be frugal: so a session has no limit by default.
  */
 function creditLimit(left: number | undefined): SessionConfig["sessionLimits"] {
   if (left === undefined || !Number.isFinite(left)) return undefined;

@@ -64,12 +64,16 @@ describe("a command in a comment", () => {
     assertRan(await comment(t, { body: " \n/review it", fixture }), "it");
   });
 
-  it("runs without 👀 if GitHub refuses it, with a notice", async (t) => {
-    const tried = await comment(t, { body: "/review it" });
-    assertRan(tried, "it");
-    const notices = named(tried.result, "notice").map(({ message }) => message);
-    assert.match(notices.join("\n"), /The comment got no 👀: GitHub answered 404.*`issues: write`/);
-  });
+  for (const status of [403, 404, 422])
+    it(`runs without 👀 if GitHub answers ${status} to it, with a notice`, async (t) => {
+      const answer = (path: string) =>
+        path === reactions ? { status, body: { message: "No" } } : undefined;
+      const tried = await comment(t, { body: "/review it", github: { ...may, answer } });
+      assertRan(tried, "it");
+      const notices = named(tried.result, "notice").map(({ message }) => message);
+      const told = `The comment got no 👀: GitHub answered ${status} .*\`issues: write\``;
+      assert.match(notices.join("\n"), new RegExp(told));
+    });
 
   it("gets no 👀 if everything is only staged", async (t) => {
     const { asked } = await comment(t, { body: "/review it", given: { staged: "true" } });

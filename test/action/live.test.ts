@@ -128,19 +128,19 @@ describe("the check run and the comment of a step", () => {
   it("are made by the step that delivers the journal, if that isn't the step of the agents", async (t) => {
     const here = await world(t, entryOf("echo hello"));
     const one = setting(here);
-    const kept = { ...one.inputs, journal: "run.jsonl", staged: "true" };
+    const kept = { ...one.inputs, "output-dir": "out", staged: "true" };
     const { outputs: made } = await runStep(t, { ...one, inputs: kept });
     assert.deepEqual(here.github.calls, []);
-    const delivery = {
+    const inputs = {
       ...one.inputs,
-      mode: "deliver",
-      "from-journal": "run.jsonl",
+      journal: made["journal"] ?? "",
       "journal-digest": made["journal-digest"] ?? "",
     };
-    const result = await runStep(t, { ...one, inputs: delivery });
+    const delivery = { ...one, mode: "deliver", inputs } as const;
+    const result = await runStep(t, delivery);
     assert.equal(result.code, 0, result.raw);
     assert.deepEqual(checks(here), [["agent-jobs: main", "completed", "success", "No findings"]]);
-    await runStep(t, { ...one, inputs: delivery });
+    await runStep(t, delivery);
     assert.equal(here.github.checks.all.length, 1);
   });
 

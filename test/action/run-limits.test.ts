@@ -25,15 +25,15 @@ interface Given {
   readonly limits?: string;
   readonly others?: readonly WorkflowRun[];
   readonly own?: { readonly created: string; readonly startedAgain?: string };
-  readonly mayRead?: boolean;
+  readonly answered?: { readonly status: number; readonly body: object };
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
 async function start(t: Test, { limits = "runsPerDay: 2", ...given }: Given): Promise<Tried> {
-  const { others = today, own = { created: now }, mayRead = true, inputs = {} } = given;
+  const { others = today, own = { created: now }, answered, inputs = {} } = given;
   const text = `limits: { ${limits} }\n${entry}`;
   const workspace = await makeWorkspace(t, { ...files, "entries/hello.yml": text });
-  const answer = workflowRuns({ own, others, mayRead });
+  const answer = workflowRuns({ own, others, answered });
   return tryEvent(t, "workflow-dispatch", { workspace, github: { answer }, given: inputs });
 }
 
@@ -84,17 +84,21 @@ describe("the runs of a day", () => {
     assert.notEqual(modelRequests, 0);
   });
 
-  it("can't be counted without `actions: read`, and then nothing runs", async (t) => {
-    const tried = await start(t, { mayRead: false });
-    assertNothingRan(tried, "failure");
-    assert.match(
-      reasonOf(tried),
-      /^limits\.runsPerDay can't be checked: GitHub answered 403 .*\. The token needs `actions: read`\.$/,
-    );
-  });
+  for (const [what, answered, cause] of [
+    ["without `actions: read`", { status: 403, body: { message: "No" } }, "GitHub answered 403"],
+    ["of a run that GitHub doesn't know", { status: 404, body: {} }, "GitHub answered 404"],
+    ["in an answer without it", { status: 200, body: {} }, "GitHub doesn't tell whose run"],
+  ] as const)
+    it(`can't be counted ${what}, and then nothing runs`, async (t) => {
+      const tried = await start(t, { answered });
+      assertNothingRan(tried, "failure");
+      const reason = reasonOf(tried);
+      assert.ok(reason.startsWith(`limits.runsPerDay can't be checked: ${cause}`), reason);
+      assert.ok(reason.endsWith(". The token needs `actions: read`."), reason);
+    });
 
   it("don't matter to a rehearsal", async (t) => {
-    const { asked, result } = await start(t, { inputs: rehearsed, mayRead: false });
+    const { asked, result } = await start(t, { inputs: rehearsed });
     assert.equal(result.code, 0, result.raw);
     assert.deepEqual(asked, []);
   });

@@ -242,6 +242,41 @@ describe("the history of a workflow", () => {
     assert.deepEqual(await left(), before);
   });
 
+  it("believes no journal of a fork's run, and reads a bounded number of bytes", async (t) => {
+    const of = (id: number, head: number, event = "pull_request"): object => ({
+      id,
+      event,
+      head_repository: { id: head },
+      repository: { id: 1001 },
+    });
+    const large = { id: 1, name: "agent-jobs", expired: false, size_in_bytes: 49_000_000 };
+    const run = await ofWorkflow(t, {
+      answers: {
+        [runsPath]: { workflow_runs: [of(91, 2002), of(92, 1001), of(93, 2002, "push")] },
+        [artifactsPath(91)]: { artifacts: [{ ...large, size_in_bytes: 1 }] },
+        [artifactsPath(92)]: { artifacts: Array.from({ length: 21 }, () => large) },
+        [artifactsPath(93)]: { artifacts: [large] },
+        "/repos/octo/shop/actions/artifacts/1/zip": zip({ "one.jsonl": nights["one.jsonl"] }),
+      },
+    });
+    const { stdout, stderr } = await run();
+    assert.match(stdout, /^1 run: /m);
+    assert.deepEqual(stderr.trimEnd().split("\n"), [
+      "Left out: 1 run of forks, whose journals may be made up.",
+      "The journals of the run 92 and those before it are not read: artifacts and journals have more than 1000000000 bytes",
+    ]);
+  });
+
+  it("shows hostile names in its table as text on one line", async (t) => {
+    const evil = "x\n::error::y\u001b]0;z\u0007\u202e";
+    const plain = journal("dddd-4444", { day: 4, task: "retried" });
+    const names = plain.replaceAll(/"(?:nightly|review|gpt-5)"/g, JSON.stringify(evil));
+    const { history } = await inFolder(t, { "four.jsonl": names });
+    const { stdout } = await history(".");
+    assert.match(stdout, /no price for x ⏎ ::error::y/);
+    assert.doesNotMatch(stdout, /^::|(?!\n)\p{Cc}|\u202e/mu);
+  });
+
   for (const [name, options, says] of [
     [
       "whose runs left none",

@@ -80,6 +80,8 @@ describe("limits.cost", () => {
     assert.deepEqual([whole.creditsLeft, part.creditsLeft], [9, 5]);
     whole.spend(cost(6));
     assert.deepEqual([whole.creditsLeft, part.creditsLeft], [3, 3]);
+    // The runtime would tell the model to be frugal.
+    assert.equal(budget({}).whole.creditsLeft, Infinity);
   });
 
   it("is not lowered by whatever a server reports", () => {

@@ -85,6 +85,35 @@ describe("findings.review: request-changes", () => {
     assert.deepEqual(decisions(repository), ["DISMISSED"]);
   });
 
+  for (const [name, by, decision] of [
+    ["somebody who may closes the thread", "maintainer", "DISMISSED"],
+    ["a stranger closes the thread", "stranger", "CHANGES_REQUESTED"],
+    ["a stranger closes the thread and deletes the account", undefined, "CHANGES_REQUESTED"],
+  ] as const)
+    for (const isReported of [true, false])
+      test(`${name} during a delivery that reports ${isReported ? "it again" : "nothing"}: ${decision}`, async (t) => {
+        let asked = 0;
+        const repository = await start(t, {
+          breaks({ body }) {
+            const isRead = String(body["query"]).includes("reviewThreads");
+            asked += isRead ? 1 : 0;
+            // The delivery has read its state, and now decides.
+            if (isRead && asked === before + 2)
+              Object.assign(repository.threads[0]!, { isResolved: true, resolvedBy: by });
+            return undefined;
+          },
+        });
+        let before = Infinity;
+        await delivered(repository, { outputs: asks, findings: [error] });
+        before = asked;
+        const findings = isReported ? [error] : [];
+        await delivered(repository, { outputs: asks, findings, origin: next });
+        assert.deepEqual(
+          [repository.threads[0]?.isResolved, ...decisions(repository)],
+          [true, decision],
+        );
+      });
+
   it("withdraws nothing after a run that may have missed findings, and nothing of others", async (t) => {
     const repository = await start(t);
     await delivered(repository, { outputs: asks, findings: [error] });
@@ -133,11 +162,46 @@ describe("findings.review: request-changes", () => {
     });
 });
 
+describe("a fault of GitHub", () => {
+  const faults: readonly (readonly [number, string, RegExp])[] = [
+    [403, "Resource not accessible by integration", /^needs `pull-requests: write`: /],
+    [403, "Protected branch: reviews can't be dismissed", /^a branch protection or ruleset/],
+    [404, "Not Found", /^needs `pull-requests: write`: /],
+    [422, "Can not dismiss", /^GitHub answered 422/],
+    [502, "Bad Gateway", /^GitHub answered 502/],
+    [429, "API rate limit exceeded", /^a rate limit of GitHub is reached/],
+  ];
+  for (const [status, message, reason] of faults)
+    test(`when a request for changes is withdrawn (${status}, ${message}) is named, and it stands`, async (t) => {
+      const repository = await start(t, {
+        breaks: ({ method }) => (method === "PUT" ? { status, answer: { message } } : undefined),
+      });
+      await delivered(repository, { outputs: asks, findings: [error] });
+      closeAll(repository);
+      const deliveries = await delivered(repository, { outputs: asks, origin: next });
+      assert.match(deliveries.find((one) => one.status === "refused")?.reason ?? "", reason);
+      assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
+    });
+
+  it("that hides who wrote the commits keeps the job from approving", async (t) => {
+    const repository = await start(t, {
+      breaks: ({ path }) => (path.includes("/pulls/7/commits") ? { status: 500 } : undefined),
+    });
+    const deliveries = await delivered(repository, {
+      outputs: approves,
+      verdict: pass,
+    });
+    assert.match(deliveries.at(-1)?.reason ?? "", /GitHub answered 500/);
+    assert.deepEqual(decisions(repository), []);
+  });
+});
+
 describe("findings.approve", () => {
   const person = { user: { login: "octocat", type: "User" } };
   const bot = { login: "copilot-swe-agent[bot]", type: "Bot" };
   const commit = (author: object | null): object => ({ sha: head, author });
   const marker = "<!-- agent-jobs:pull_request job=nightly entry=nightly.yml -->\n\nHello.";
+  const pushed = "Fix\n\nAgent-Jobs-Push: 1 (70/0123456789ab)";
   const cases: readonly (readonly [
     name: string,
     run: Run,
@@ -170,6 +234,18 @@ describe("findings.approve", () => {
       { verdict: pass },
       { commits: [commit(null), commit(person.user), commit(bot)] },
       "a commit is by copilot-swe-agent[bot]",
+    ],
+    [
+      "a commit that an agent has pushed with the token of a person",
+      { verdict: pass },
+      { commits: [{ ...commit(person.user), commit: { message: pushed } }, commit(person.user)] },
+      "an agent has pushed to it",
+    ],
+    [
+      "more commits than can be looked through",
+      { verdict: pass },
+      { pull: { ...person, commits: 251 }, commits: [commit(person.user)] },
+      "it has more commits than GitHub lists",
     ],
     ["no such option", { verdict: pass, outputs: asks }, {}, "nothing to decide"],
   ];

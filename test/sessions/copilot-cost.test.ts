@@ -15,8 +15,7 @@ async function copilot(t: TestContext, script: Script) {
   const { runtimePath, server } = await makeAccount(t, price, script);
   const access = { provider: undefined, gitHubToken: "gho_token", runtimePath };
   const rig: Rig = await makeRig(t, script, access);
-  const asked = (): number =>
-    server.requests.filter(({ path }) => path.endsWith("/chat/completions")).length;
+  const asked = () => server.requests.filter(({ path }) => path.endsWith("/chat/completions"));
   return { rig, asked };
 }
 
@@ -47,13 +46,20 @@ describe("a session of GitHub Copilot", () => {
     const { rig, asked } = await copilot(t, () => ({ ...again, nanoAiu: 12e9 }));
     // By its count, four calls are 48 credits: three would be within 40.
     await turn(await rig.open({ modelId, permissions, creditsLeft: 40 }), "Go on for ever");
-    assert.equal(asked(), 4);
+    assert.equal(asked().length, 4);
+  });
+
+  it("says nothing of limits to the model if nobody has set one", async (t) => {
+    const { rig, asked } = await copilot(t, () => ({ text: "Hello!" }));
+    await turn(await rig.open({ modelId, permissions, creditsLeft: Infinity }), "Say hello");
+    assert.equal(asked().length, 1);
+    assert.equal(asked()[0]?.prompt, "Say hello");
   });
 
   it("opens with less left than the runtime's lowest limit", async (t) => {
     const { rig, asked } = await copilot(t, () => ({ ...again, nanoAiu: 12e9 }));
     await turn(await rig.open({ modelId, permissions, creditsLeft: 0.5 }), "Go on for ever");
-    assert.equal(asked(), 3);
+    assert.equal(asked().length, 3);
   });
 });
 
