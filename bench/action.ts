@@ -37,7 +37,7 @@ const variants: Readonly<
     args: [join(import.meta.dirname, "sessions", "bare.js"), "cold", server.baseUrl, folder],
   },
   "the action": {
-    args: [join(root, "dist", "action", "index.js")],
+    args: [join(root, "dist", "action", "run.js")],
     env: {
       INPUT_ENTRY: "entry.json",
       "INPUT_PROVIDER-BASE-URL": server.baseUrl,

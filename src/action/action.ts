@@ -197,7 +197,7 @@ class Step {
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
         entryFile,
-        isPublished: !inputs.staged,
+        isPublished: this.#mode === "run" && !inputs.staged,
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
         outputDir: paths.outputDir,

@@ -70,7 +70,7 @@ export async function checkPaths(
   const { central, prompt, promptFile, resume, mode } = inputs;
   const isFile = central === undefined && prompt === undefined;
   const name = promptFile === undefined ? "entry" : "prompt-file";
-  const own = `agent-jobs/${plainName(environment["GITHUB_ACTION"] ?? "")}`;
+  const own = `agent-jobs/${plainName(environment["GITHUB_ACTION"] || "step")}`;
   const paths = {
     entry: isFile ? ((await inside(name, inputs.entry || fallback)) ?? "") : inputs.entry,
     ...defined({

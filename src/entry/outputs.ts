@@ -188,7 +188,7 @@ const check = {
     ]),
   ],
   description:
-    "A check run on the commit, which merge rules can require. Of a job in parts, the merge makes it.",
+    "A check run on the commit, which merge rules can require. Of a job in parts, the step that delivers makes it.",
 } as const;
 
 export const outputsSchema = object({ report, findings, verdict, check, proposals }, [], {

@@ -35,7 +35,7 @@ const levels = ["error", "warning", "notice"] as const;
 type Level = (typeof levels)[number];
 
 export interface AnnotationOptions {
-  /** Whether findings of a review stand in the pull request, too: then they are no annotations. */
+  /** Whether the outputs of the job are written on GitHub. */
   readonly isPublished?: boolean;
   /** Relative to the workspace, with `/`. */
   readonly entryFile: string;
@@ -208,12 +208,11 @@ function isPart({ plan }: RunView): boolean {
   return plan?.part?.kind === "plan" || plan?.part?.kind === "shard";
 }
 
+/** A review, or a check run, shows them at the same lines. */
 function areReviewed({ plan }: RunView, { isPublished = false }: AnnotationOptions): boolean {
-  return (
-    isPublished &&
-    plan?.outputs?.findings?.review !== undefined &&
-    plan.origin?.isPullRequest === true
-  );
+  const { findings, check } = plan?.outputs ?? {};
+  const isReviewed = findings?.review !== undefined && plan?.origin?.isPullRequest === true;
+  return isPublished && (isReviewed || check !== undefined);
 }
 
 /** GitHub shows them at their lines in the head of the change. */

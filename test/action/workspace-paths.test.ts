@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { insideWorkspace, isInside } from "../../src/action/workspace-paths.ts";
+import {
+  insideRunner,
+  insideWorkspace,
+  isInside,
+  journalsAt,
+} from "../../src/action/workspace-paths.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 async function makeFolders(
@@ -69,5 +74,33 @@ describe("a path of an input", () => {
     await symlink(join(workspace, "bin"), join(outside, "bin"));
     assert.equal(await isInside(workspace, join(outside, "bin", "runtime")), true);
     assert.equal(await isInside(workspace, join(outside, "secret.yml")), false);
+  });
+});
+
+describe("a path of a journal or an output directory", () => {
+  it("may lead to the runner's folder for temporary files, and through no link out of it", async (t) => {
+    const { workspace, outside: temporary } = await makeFolders(t);
+    const runner = { workspace, temporary };
+    const kindOf = async (value: string) => insideRunner(runner, "resume", value);
+    const file = join(temporary, "new/journal.jsonl");
+    assert.deepEqual(await kindOf(file), { kind: "inside", path: file });
+    await symlink("/etc", join(temporary, "link"));
+    for (const value of ["../outside/journal.jsonl", "/etc/passwd", join(temporary, "link/passwd")])
+      assert.equal((await kindOf(value)).kind, "outside", value);
+  });
+
+  it("may be a folder with journals", async (t) => {
+    const { path } = await makeWorkspace(t, {
+      "all/b/2.jsonl": "",
+      "all/a/1.jsonl": "",
+      "all/run.json": "",
+      "none/run.json": "",
+    });
+    assert.deepEqual(await journalsAt(path, "all"), ["all/a/1.jsonl", "all/b/2.jsonl"]);
+    assert.deepEqual(await journalsAt(path, join(path, "all/a/1.jsonl")), [
+      join(path, "all/a/1.jsonl"),
+    ]);
+    assert.equal(await journalsAt(path, "none"), "none contains no *.jsonl file.");
+    assert.equal(await journalsAt(path, "nowhere"), "nowhere doesn't exist.");
   });
 });

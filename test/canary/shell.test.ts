@@ -80,7 +80,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
 
   it("finds none in a step either", onlyNightly, async (t) => {
     const run = await runStepWithCanaries(t, {
-      main: join(bundle.dist, "index.js"),
+      main: join(bundle.dist, "run.js"),
       script: printSurroundings,
       permissions: "workspace",
     });
@@ -126,7 +126,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
 
   it("can do so in a step too, and no output, summary or annotation has it", async (t) => {
     const run = await runStepWithCanaries(t, {
-      main: join(bundle.dist, "index.js"),
+      main: join(bundle.dist, "run.js"),
       script: printOurs,
       permissions: { preset: "all", sandbox: "off" },
     });

@@ -241,6 +241,19 @@ test("a finding is an annotation of its severity at its lines in the head of the
   });
 });
 
+for (const [what, outputs, isPublished, shown] of [
+  ["a review shows", { findings: { review: "comment" } }, true, 0],
+  ["a check shows", { check: true }, true, 0],
+  ["is only staged for a review", { findings: { review: "comment" } }, false, 1],
+  ["only fails the job", { findings: { failOn: "error" } }, true, 1],
+] as const)
+  test(`a finding that ${what} is annotated ${shown} times`, () => {
+    const findings = [finding({ severity: "error", title: "Lost" })];
+    const view = samples.viewOf({ events: runWith({ findings, outputs }) });
+    const all = chooseAnnotations(view, { ...options, isPublished });
+    assert.equal(all.filter(({ title }) => title === "Lost").length, shown);
+  });
+
 test("the same words at two lines are two annotations", () => {
   const findings = [1, 2, 3].map((line) =>
     finding({ severity: "error", headLine: line, line, fingerprint: `${line}` }),

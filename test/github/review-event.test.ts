@@ -162,6 +162,40 @@ describe("findings.review: request-changes", () => {
     });
 });
 
+describe("a fault of GitHub", () => {
+  const faults: readonly (readonly [number, string, RegExp])[] = [
+    [403, "Resource not accessible by integration", /^needs `pull-requests: write`: /],
+    [403, "Protected branch: reviews can't be dismissed", /^a branch protection or ruleset/],
+    [404, "Not Found", /^needs `pull-requests: write`: /],
+    [422, "Can not dismiss", /^GitHub answered 422/],
+    [502, "Bad Gateway", /^GitHub answered 502/],
+    [429, "API rate limit exceeded", /^a rate limit of GitHub is reached/],
+  ];
+  for (const [status, message, reason] of faults)
+    test(`when a request for changes is withdrawn (${status}, ${message}) is named, and it stands`, async (t) => {
+      const repository = await start(t, {
+        breaks: ({ method }) => (method === "PUT" ? { status, answer: { message } } : undefined),
+      });
+      await delivered(repository, { outputs: asks, findings: [error] });
+      closeAll(repository);
+      const deliveries = await delivered(repository, { outputs: asks, origin: next });
+      assert.match(deliveries.find((one) => one.status === "refused")?.reason ?? "", reason);
+      assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
+    });
+
+  it("that hides who wrote the commits keeps the job from approving", async (t) => {
+    const repository = await start(t, {
+      breaks: ({ path }) => (path.includes("/pulls/7/commits") ? { status: 500 } : undefined),
+    });
+    const deliveries = await delivered(repository, {
+      outputs: approves,
+      verdict: pass,
+    });
+    assert.match(deliveries.at(-1)?.reason ?? "", /GitHub answered 500/);
+    assert.deepEqual(decisions(repository), []);
+  });
+});
+
 describe("findings.approve", () => {
   const person = { user: { login: "octocat", type: "User" } };
   const bot = { login: "copilot-swe-agent[bot]", type: "Bot" };

@@ -1,0 +1,81 @@
+/** The actions in a row, each as the runner starts it: from its main file in the bundle. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { it } from "node:test";
+import type { Mode } from "../../src/action/input-table.ts";
+import { GithubRepository } from "../rig/github-repository.ts";
+import { runBundledStep, type StepResult } from "../rig/runner.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+
+const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
+const entry = JSON.stringify({
+  models: { driving: "m" },
+  permissions: { preset: "workspace", sandbox: "off" },
+  outputs: { report: { comment: "sticky" } },
+  tasks: {},
+  jobs: {
+    main: {
+      work: {
+        kind: "Seq",
+        works: [note("list"), { kind: "Par", works: [note("a"), note("b")] }, note("end")],
+      },
+    },
+  },
+});
+const rehearsal = "entry: jobs.json\njob: main\nsessions: []\n";
+
+it("a job is rehearsed, planned, run in shards, merged and delivered, from one folder for journals", async (t) => {
+  const workspace = await makeRepository(t, {
+    "jobs.json": entry,
+    "jobs.rehearsal.yml": rehearsal,
+  });
+  const { path: temporary } = await makeWorkspace(t);
+  const commit = (await workspace.git("rev-parse", "HEAD")).trim();
+  const [head, base] = ["c".repeat(40), "b".repeat(40)];
+  const files = { [`${commit}:jobs.json`]: entry, [`${base}:jobs.json`]: entry };
+  const github = await GithubRepository.start(t, { head, files });
+  const step = (
+    mode: Mode,
+    id: string,
+    inputs: Readonly<Record<string, string>>,
+  ): Promise<StepResult> =>
+    runBundledStep(t, {
+      mode,
+      workspace: workspace.path,
+      event: "pull-request",
+      apiUrl: github.url,
+      env: { GITHUB_ACTION: id, GITHUB_RUN_ATTEMPT: "1", RUNNER_TEMP: temporary },
+      inputs: { "github-token": "ghs_0123456789abcdef", ...inputs },
+    });
+  const passed = async (...given: Parameters<typeof step>): Promise<StepResult["outputs"]> => {
+    const result = await step(...given);
+    assert.equal(result.code, 0, result.raw);
+    assert.equal(result.outputs["result"], "success", result.raw);
+    return result.outputs;
+  };
+  const own = { entry: "jobs.json" };
+  const rehearsed = await passed("rehearse", "rehearse", { files: "jobs.rehearsal.yml" });
+  assert.equal(rehearsed["output-dir"], `${temporary}/agent-jobs/rehearse`);
+  assert.equal("deliveries" in rehearsed, false);
+  const plan = await passed("plan", "plan", { ...own, shards: "2" });
+  const { include } = JSON.parse(plan["matrix"] ?? "");
+  assert.deepEqual(include, [{ shard: "1/2" }, { shard: "2/2" }]);
+  const shards = [];
+  for (const { shard } of include) {
+    const resume = plan["journal"] ?? "";
+    shards.push(await passed("run", `shard-${shard.charAt(0)}`, { ...own, shard, resume }));
+  }
+  // It doesn't matter where the journals are, as long as a step of the job has put them there.
+  const journals = `${temporary}/agent-jobs/plan\n${shards.map((one) => one["journal"]).join("\n")}`;
+  const merged = await passed("merge", "merge", { ...own, journals });
+  const done = (await readFile(`${workspace.path}/done`, "utf8")).trim().split("\n");
+  assert.deepEqual(done, ["list", "a", "b", "end"]);
+  assert.deepEqual(github.calls, []);
+  const delivered = await passed("deliver", "deliver", {
+    ...own,
+    journal: merged["output-dir"] ?? "",
+    "journal-digest": merged["journal-digest"] ?? "",
+  });
+  assert.deepEqual(Object.keys(delivered), ["result", "reason", "deliveries"]);
+  assert.equal(github.comments.length, 1);
+});
