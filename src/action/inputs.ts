@@ -111,7 +111,7 @@ function rawInputs(
 /** A line may be the text of an event. */
 const MAX_QUOTED = 100;
 
-/** Those of `getBooleanInput` of the toolkit. */
+/** The values that `getBooleanInput` of the toolkit takes. */
 const booleans: ReadonlyMap<string, boolean> = new Map(
   [true, false].flatMap((value) =>
     [String(value), value ? "True" : "False", String(value).toUpperCase()].map(

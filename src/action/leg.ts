@@ -31,7 +31,7 @@ export function legOf(environment: Environment, inputs: Inputs): string {
 
 const MAX_NAME = 100;
 
-/** What people call a leg: the values of its matrix, like the names of jobs on GitHub. Undefined outside of a matrix. */
+/** The display name of a leg: the values of its matrix, as in the names of jobs on GitHub. Undefined outside of a matrix. */
 export function legNameOf({ leg = "null" }: Pick<Inputs, "leg">): string | undefined {
   const values = Object.values(matrixIn(leg) ?? { leg }).map((value) =>
     typeof value === "string" ? value : JSON.stringify(value),

@@ -71,7 +71,7 @@ export class Live {
     return this.#status.stop();
   }
 
-  /** Whatever the delivery has not ended. The first call counts. */
+  /** Ends what the delivery has not ended. The first call counts. */
   end(end: End): Promise<void> {
     return (this.#ended ??= this.#end(end));
   }

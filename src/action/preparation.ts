@@ -65,7 +65,7 @@ export function centralFiles(setting: Setting): CentralFiles | undefined {
   return central && filesOfCentral(apiOf(setting, entryToken).api, central, asInput("entry-token"));
 }
 
-/** With the token that writes on GitHub. What it has written, only it finds again. */
+/** The API with the token that writes on GitHub. Only this token finds again what it has written. */
 export function deliveryApiOf(setting: Setting) {
   return apiOf(setting, setting.inputs.deliveryToken).api;
 }
@@ -317,7 +317,7 @@ export function runOptions(
     ...valuesOn("run", inputs),
     ...namedTexts(setting),
     resume: paths.resume,
-    // In CI, nobody is there to decide about commands that were interrupted.
+    // Nobody in CI can decide about interrupted commands.
     rerun: paths.resume !== undefined,
     outputDir: paths.outputDir,
     entryFile: alone?.entry ?? (promptFile === undefined ? entryFile : undefined),

@@ -1,4 +1,4 @@
-/** What a job shows on GitHub, kept in the state of its step: a post step has nothing else to end it by. */
+/** Keeps what a job shows on GitHub in the state of its step, so that the post step can end it. */
 import * as is from "../document/describe.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { origin, outputs } from "../events/output-shapes.ts";
@@ -38,7 +38,7 @@ export function statusOf(
     log,
     connect(signal) {
       const api = createGithubApi({ token, repository, apiUrl, log, ...(signal && { signal }) });
-      // Only a delivery is patient.
+      // Only a delivery waits and retries.
       return createGithubPort({ ...api, beginDelivery() {} }, repository, redact);
     },
   });

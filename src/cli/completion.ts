@@ -6,7 +6,7 @@ interface Described {
   readonly name: string;
   readonly help: string;
   readonly options: readonly Option[];
-  /** What its first argument may be. */
+  /** The choices for its first argument. */
   readonly words: readonly string[];
   readonly takesEntry: boolean;
 }

@@ -119,7 +119,7 @@ export class UsageBudget {
     return !this.#unpriced.has(modelId) && this.#unpriced.add(modelId).size > 0;
   }
 
-  /** With a cost by `prices`, if the runtime has reported none and the model has a price. */
+  /** Adds a cost by `prices`, if the runtime has reported none and the model has a price. */
   priced(used: ModelUsed): ModelUsed {
     return used.cost === undefined
       ? { ...used, ...defined({ cost: creditsOf(this.#prices, used) }) }

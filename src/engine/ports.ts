@@ -46,7 +46,7 @@ export interface SessionRequest {
   /** Absent: the session belongs to no task. */
   readonly label?: SessionLabel | undefined;
   readonly modelId: string;
-  /** What is left of `limits.cost`; `Infinity`: nobody has set it. */
+  /** The rest of `limits.cost`; `Infinity`: nobody has set it. */
   readonly creditsLeft?: number;
   /** The entry's settings of the model. */
   readonly modelLimits?: ModelLimits | undefined;

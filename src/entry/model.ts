@@ -76,7 +76,7 @@ export interface Entry<Id extends number = never> {
   readonly permissions?: Permissions;
   /** Bounds of a run. */
   readonly limits?: Limits;
-  /** What the models of an own server cost. */
+  /** The prices of models on your own server. */
   readonly prices?: Prices;
   /** Headers for the model server, and how long its start is waited for. */
   readonly provider?: ProviderSettings;

@@ -1,4 +1,4 @@
-/** What model calls cost where the runtime doesn't say it: on servers of one's own. */
+/** Prices of model calls whose cost the runtime doesn't report: those on your own server. */
 import type { SchemaType } from "../document/describe.ts";
 import { CREDITS_PER_USD } from "../text/numbers.ts";
 import { map, object } from "./schema-parts.ts";
@@ -14,7 +14,7 @@ const price = object(
   },
   ["input", "output"],
 );
-/** In USD for a million tokens. */
+/** USD for a million tokens. */
 export type ModelPrice = SchemaType<typeof price>;
 /** By the id of a model; `default` is for all others. */
 export type Prices = Readonly<Record<string, ModelPrice>>;
@@ -28,7 +28,7 @@ export const pricesSchema = map(price, {
 
 interface Tokens {
   readonly modelId: string;
-  /** With those from a cache. */
+  /** Includes those from a cache. */
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
   readonly outputTokens: number;

@@ -100,7 +100,7 @@ export type Salvaged<T> = unknown extends T
       ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
       : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
 
-/** What is valid of an entry. Its works are checked where they are found. */
+/** The valid parts of an entry. Works are checked where they are found. */
 export type SalvagedEntry = Salvaged<
   Omit<Entry, "jobs"> & { readonly jobs: Readonly<Record<string, Omit<Job, "work">>> }
 >;

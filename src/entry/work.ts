@@ -95,7 +95,7 @@ export function workParts<I extends Id, Leaf extends Leaves<I> = LeafWork<I>>(
   return placedParts<I, Leaf>(work).map((part) => part.work);
 }
 
-/** Without the short forms. */
+/** Replaces the short forms. */
 export function longWork(work: WrittenWork): Work {
   if (isText(work)) return { kind: "Ref", taskId: work };
   if (isList(work)) return { kind: "Seq", works: work.map(longWork) };

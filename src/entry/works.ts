@@ -53,7 +53,7 @@ export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork
   | AltWork<Work<Id, Leaf>>
   | EachWork<Work<Id, Leaf>>;
 
-/** What an author may write for it: the id of a task is a `Ref`, a list a `Seq`. */
+/** The form that authors write: the id of a task is a `Ref`, a list a `Seq`. */
 export type WrittenWork =
   | string
   | readonly WrittenWork[]

@@ -1,4 +1,4 @@
-/** What earlier runs of a job said about a pull request, and what people did with it. Read once, before the job. */
+/** The findings of earlier runs of a job on a pull request, and how people reacted. Read once, before the job. */
 import { severities } from "../entry/outputs.ts";
 import * as is from "../document/describe.ts";
 import type { TypeOf } from "../document/describe.ts";
@@ -21,7 +21,7 @@ const previousFinding = is.record({
   severity: is.words(...severities),
   rule: is.text,
   path: is.text,
-  /** Where its thread is in the head now. Absent: GitHub has no such line any more. */
+  /** The line of its thread in the head now. Absent: GitHub no longer has such a line. */
   line: is.optional(is.natural),
   text: is.text,
   thread: is.words("open", "resolved"),

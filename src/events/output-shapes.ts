@@ -109,7 +109,7 @@ export const origin = is.record({
   attempt: is.natural,
   /** The leg of a matrix, or the only one: the same in every attempt. */
   leg: is.optional(is.text),
-  /** What people call it: the values of the matrix. Absent: there is only one leg. */
+  /** Its display name: the values of the matrix. Absent: there is only one leg. */
   legName: is.optional(is.text),
   event: is.text,
   /** The commit that the run is about: the head of a pull request. */

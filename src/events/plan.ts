@@ -154,7 +154,7 @@ export const fileStatus = is.words(
 );
 
 const changedFile = is.record({
-  /** With slashes, relative to the root of the repository. */
+  /** Relative to the root of the repository, with slashes. */
   path: is.text,
   status: fileStatus,
   /** Lines; null in a binary file. */
@@ -191,7 +191,7 @@ const instructions = is.record({
     is.record({
       /** With slashes, relative to the root of the repository. */
       path: is.text,
-      /** Of the whole file, in hex. */
+      /** The digest of the whole file, in hex. */
       sha256: is.text,
       /** The model gets only its beginning. */
       isCut: is.optional(is.yes),

@@ -1,4 +1,4 @@
-/** What tasks hand in with tools: of the last run of each, by task and items. */
+/** The outputs that tasks hand in with tools: those of the last run of each, by task and items. */
 import type { EventOf } from "./event.ts";
 import type { Finding, RefusedOutput } from "./output-shapes.ts";
 import { itemsIn, type WorkRef } from "./plan.ts";
@@ -48,7 +48,7 @@ export function applyHandedIn(view: RunView, event: HandedIn): void {
   }
 }
 
-/** In `RunView.given`. */
+/** The key in `RunView.given`. */
 export function keyOfGiven(ref: WorkRef): string {
   return JSON.stringify([ref.taskId, itemsIn(ref)]);
 }
@@ -71,7 +71,7 @@ function keepRefused(
   if (given !== undefined) given.refused = [...given.refused.filter(isKept), ...added];
 }
 
-/** In the same words, or for its file if its severity was at fault. */
+/** True if the words are the same or, if the severity was refused, the file. */
 function isReportedAs({ severity, path, message }: RefusedOutput, finding: Finding): boolean {
   return message === finding.message || (severity === undefined && path === finding.path);
 }

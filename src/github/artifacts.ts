@@ -15,7 +15,7 @@ type Get = Pick<GithubApi, "get">;
 const MAX_BYTES = 500_000_000;
 const MAX_ZIP_BYTES = 50_000_000;
 
-/** Those of a run that have not expired; only those with `name`, if there is one. At most 100. */
+/** Lists at most 100 artifacts of a run that have not expired; only those with `name`, if it is given. */
 export async function artifactsOf(
   { get }: Get,
   runId: string,

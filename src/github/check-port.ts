@@ -104,7 +104,7 @@ export function createCheckCalls(api: GithubApi, redact: (text: string) => strin
     annotations: Number(at(one, "output", "annotations_count") ?? 0),
   });
   return {
-    /** Those with this name on a commit, the newest first. */
+    /** Lists our check runs with this name on a commit, the newest first. */
     async ownChecks({ head, name }: Pick<NewCheck, "head" | "name">): Promise<readonly OwnCheck[]> {
       const viewer = await api.graphql("query { viewer { login } }", {});
       const app = textAt(at(viewer, "viewer"), "login")?.replace(/\[bot\]$/, "");

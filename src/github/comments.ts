@@ -137,15 +137,15 @@ export interface ReportComment extends Publisher {
   readonly verdict?: Verdict | undefined;
   /** Markdown. */
   readonly report?: string | undefined;
-  /** All that hold, wherever they stand. */
+  /** All findings that hold, wherever they are shown. */
   readonly findings: readonly Finding[];
-  /** Those that stand nowhere else. Default: all. */
+  /** The findings that are shown nowhere else. Default: all. */
   readonly listed?: readonly Finding[];
   /** The number of findings that are left out. */
   readonly omitted?: number;
   /** How many of them are new, and so on. */
   readonly counts?: string | undefined;
-  /** Of the findings that this and, if it failed, earlier runs have listed. */
+  /** Fingerprints of the findings that this and, if it failed, earlier runs have listed. */
   readonly fingerprints: readonly string[];
   /** The number of reviewed heads. */
   readonly round?: string | undefined;

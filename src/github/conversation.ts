@@ -17,9 +17,9 @@ import { commentsOf, threadsOf, type ReviewThread, type ThreadComment } from "./
 import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
 
 const mostFindings = 100;
-/** In a thread, the latest ones. */
+/** The latest replies in a thread. */
 const mostReplies = 10;
-/** Whoever comments costs a request. */
+/** Each author costs a request. */
 const mostAuthors = 50;
 const longestText = 2_000;
 /** Characters of all texts together. */
@@ -57,7 +57,7 @@ async function conversationOf(
   for (const thread of (await threadsOf(graphql, number)).toReversed()) {
     const marker = ours(thread.first, "finding");
     if (marker?.key === undefined) continue;
-    // Of several with the same, an open one counts, or else the newest.
+    // Several threads may have the same key: an open one counts, or else the newest.
     const other = threads.get(marker.key)?.thread;
     if (other?.isResolved === false && thread.isResolved) continue;
     threads.set(marker.key, { thread, key: marker.key, marker });
@@ -66,7 +66,7 @@ async function conversationOf(
   }
   // Every run updates the report, also one that finds nothing.
   const [report] = (await commentsOf(graphql, number)).flatMap((one) =>
-    // What it calls reviewed is not shown again, so only the owner of the token is believed.
+    // A head that it names as reviewed is not shown again, so only the owner of the token is believed.
     one.isOurs ? (ours(one, "report") ?? []) : [],
   );
   lastReviewedHead = report?.reviewed ?? lastReviewedHead;
@@ -180,7 +180,7 @@ class Reading {
   }
 }
 
-/** What a comment of ours says, without its marker and its last line, which names the run. */
+/** The text of our comment, without its marker and its last line, which names the run. */
 function contentOf(body: string): string {
   return body.replace(/^<!--.*?-->\s*/, "").replace(/\s*<sub>[^\n]*<\/sub>\s*$/, "");
 }

@@ -56,7 +56,7 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
         const commits = isList(some) ? some : [];
         const bot = commits.map((one) => at(one, "author")).find(isBot);
         if (bot !== undefined) return `a commit is by ${textAt(bot, "login")}`;
-        // With the token of a person, that person is its author.
+        // A push with a person's token has that person as its author.
         if (commits.some((one) => readTrailer(textAt(at(one, "commit"), "message") ?? "")))
           return "an agent has pushed to it";
         if (commits.length < 100) return undefined;

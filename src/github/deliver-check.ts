@@ -113,7 +113,7 @@ const MAX_REASON = 800;
 const MAX_TITLE = 200;
 const MAX_MESSAGE = 4_000;
 
-/** What merge boxes show: plain text. */
+/** The title in merge boxes, as plain text. */
 export function titleText(text: string): string {
   return withoutReferences(oneLine(text, MAX_TITLE));
 }

@@ -27,7 +27,7 @@ interface Wanted {
 
 interface DeliveredFindings {
   readonly deliveries: readonly Delivery[];
-  /** Without those that are dismissed or held back. */
+  /** The findings that are neither dismissed nor held back. */
   readonly shown: readonly Finding[];
 }
 
@@ -114,7 +114,7 @@ function isLater(key: string | undefined, { workflowRun, attempt }: Origin): boo
   return run > own || (run === own && tried >= attempt);
 }
 
-/** What is the same for everybody who shows the report. */
+/** The content that every view of the report shares. */
 export function reportContent(
   { about }: Delivering,
   { findings, omitted, verdict }: CollectedOutputs,

@@ -82,7 +82,7 @@ function outdatedPush(number: number): string {
   return `outdated: somebody pushed to #${number} after the job had started. Start the job for the new head; a run can't push a change of an older one`;
 }
 
-/** What the run has pushed last: its commit is the head of the pull request. */
+/** The last push of the run: its commit is the head of the pull request. */
 export async function pushedBy(
   workflowRun: string,
   github: Port,

@@ -150,7 +150,7 @@ export function createGithubPort(
         ...(typeof repositoryId === "number" && { repositoryId }),
       };
     },
-    /** What is asked about threads. Everything is asked for once. */
+    /** Facts about threads. Each is requested once. */
     facts: (head: string) => (facts ??= createThreadFacts(api, head)),
     /** Comments of the owner of the token, the newest first. */
     async ownComments(number: number): Promise<readonly OwnComment[]> {

@@ -1,4 +1,4 @@
-/** What the calls to GitHub's GraphQL API have in common: lists in pages, and mutations that may do nothing. */
+/** Common parts of the calls to GitHub's GraphQL API: lists in pages, and mutations that may do nothing. */
 import { isList } from "../text/guards.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { at } from "./webhook-event.ts";

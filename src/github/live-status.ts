@@ -37,7 +37,7 @@ const MAX_REASON = 1_000;
 export interface LiveOptions {
   readonly about: Publisher;
   readonly outputs: Outputs;
-  /** Without the patience of a delivery. Aborted: nothing more is sent. */
+  /** Doesn't wait and retry as a delivery does. Aborted: nothing more is sent. */
   readonly connect: (signal?: AbortSignal) => GithubPort;
   readonly clock: Clock;
   readonly log: (line: string) => void;
@@ -279,7 +279,7 @@ const ends: Readonly<Record<Conclusion, string>> = {
   cancelled: "was canceled",
 };
 
-/** What changes only when a step does: no clock runs in it. */
+/** The part that changes only when a step does: it shows no running time. */
 function stepsOf(view: RunView): { readonly title: string; readonly table: string } {
   const works = worksOf(view);
   const ended = works.filter(({ status }) => status !== "pending" && status !== "running");

@@ -27,7 +27,7 @@ export interface Marker {
   readonly leg?: string;
   /** The fingerprint of a finding, also of the one that a reply is about, or the digest of a proposal. */
   readonly key?: string;
-  /** Of a finding. */
+  /** Set for a finding. */
   readonly rule?: string;
   readonly severity?: string;
   /** `lineDigest` of a finding. */
@@ -35,11 +35,11 @@ export interface Marker {
   readonly head?: string;
   /** The last head that a run has reviewed without leaving anything out. */
   readonly reviewed?: string;
-  /** Of a report: the run and attempt that is running, or `ended` if the one that was shown has left no report. */
+  /** For a report: the run and attempt that is running, or `ended` if the one that was shown has left no report. */
   readonly status?: string;
-  /** Of a report: the number of such heads. */
+  /** For a report: the number of such heads. */
   readonly round?: string;
-  /** Of a finding: the head at which we closed its thread. */
+  /** For a finding: the head at which we closed its thread. */
   readonly closed?: string;
   /** The findings that a report or a review lists; only the first are kept. */
   readonly fingerprints?: readonly string[];

@@ -14,14 +14,14 @@ export interface PullBranch {
 
 export interface CommitOnBranch {
   readonly branch: string;
-  /** Where the branch has to be. */
+  /** The commit that the branch must be at. */
   readonly head: string;
   readonly headline: string;
   readonly body: string;
   readonly files: readonly ProposedFile[];
 }
 
-/** Of the message of each commit that is pushed: how many there are in a row, and the key of this one. */
+/** The trailer in the message of each pushed commit: how many there are in a row, and the key of this one. */
 export const trailer = "Agent-Jobs-Push";
 
 export function readTrailer(

@@ -34,7 +34,7 @@ export interface ReviewState {
 }
 
 interface Seen {
-  /** Of the pull request. Undefined: the job makes no reviews. */
+  /** The pull request. Undefined: the job makes no reviews. */
   readonly number: number | undefined;
   /** The marker of the report comment. */
   readonly report: Marker | undefined;
@@ -67,7 +67,7 @@ export async function readReviewState(
   };
   const standings: Standing[] = [];
   for (const finding of findings) standings.push(await standingOf(finding));
-  // Whoever closed a thread may have opened it again since the run began.
+  // The person who closed a thread may have opened it again since the run began.
   for (const finding of dismissed)
     standings.push(
       number === undefined ? { kind: "dismissed", finding } : await standingOf(finding),

@@ -6,7 +6,7 @@ import { at, textAt } from "./webhook-event.ts";
 export interface ThreadComment {
   readonly id: number;
   readonly body: string;
-  /** Without `[bot]`. Undefined: the account is deleted. */
+  /** The login without `[bot]`. Undefined: the account is deleted. */
   readonly author: string | undefined;
   readonly isBot: boolean;
   /** Whether the owner of the token wrote it. */
@@ -16,7 +16,7 @@ export interface ThreadComment {
 export interface ReviewThread {
   readonly nodeId: string;
   readonly path: string;
-  /** In the head of the pull request. Undefined: the line is no longer in the diff. */
+  /** The line in the head of the pull request. Undefined: it is no longer in the diff. */
   readonly line: number | undefined;
   /** GitHub says that the lines around it have changed. */
   readonly isOutdated: boolean;
@@ -29,7 +29,7 @@ export interface ReviewThread {
 }
 
 interface Resolver {
-  /** Without `[bot]`. */
+  /** Has no `[bot]`. */
   readonly login: string;
   readonly isBot: boolean;
   /** Whether it is the owner of the token. */

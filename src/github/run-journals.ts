@@ -9,11 +9,11 @@ import { artifactsOf, journalsInArtifact } from "./artifacts.ts";
 import type { GithubApi } from "./github-api.ts";
 import { at, sameRepository, textAt } from "./webhook-event.ts";
 
-/** As the action and its examples name them: other artifacts may be large, and have nothing for us. */
+/** Matches the names in the action and its examples. Other artifacts may be large and contain no journals. */
 const mayHaveJournals = ({ name }: { readonly name: string }): boolean =>
   /agent-jobs|journal/i.test(name);
 
-/** Of all runs together: whoever has a workflow run, such as the author of a fork, can upload artifacts. */
+/** The limit for all runs together: anybody with a workflow run, such as the author of a fork, can upload artifacts. */
 const MAX_BYTES = 1_000_000_000;
 const tooMuch = `artifacts and journals have more than ${MAX_BYTES} bytes`;
 

@@ -1,4 +1,4 @@
-/** What else GitHub has to say about a thread: who of its people may write, and whether its line is still there. */
+/** Further facts about a thread from GitHub: who in it has write access, and whether its line still exists. */
 import { hasLine } from "../outputs/check-finding.ts";
 import { NotFoundError, type GithubApi } from "./github-api.ts";
 import type { ReviewThread } from "./review-threads.ts";

@@ -1,4 +1,4 @@
-/** What a run did with the findings of earlier runs, for all that shows it. What is done on GitHub is up to the delivery. */
+/** The decisions of a run about findings of earlier runs, for logs and reports. The delivery decides what is done on GitHub. */
 import type { RunView } from "../events/view.ts";
 import { collectOutputs } from "./collect.ts";
 

@@ -1,4 +1,4 @@
-/** What the runs of many journals say together. */
+/** Facts about the runs of many journals together. */
 import { isDismissed } from "../events/conversation.ts";
 import { isFailure, wasRetried, type RunView } from "../events/view.ts";
 import type { FoundRun } from "./from-journals.ts";
@@ -20,7 +20,7 @@ export interface FlakyTask {
   readonly retried: number;
 }
 
-/** What has become of the findings on pull requests, by the latest run of each that has read the conversation. */
+/** The fates of findings on pull requests, by the latest run of each that has read the conversation. */
 export interface FindingFates {
   readonly open: number;
   /** Closed because a later run said so, or their lines are gone. */

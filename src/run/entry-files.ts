@@ -31,7 +31,7 @@ export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry 
   return loadFrom(text, file, { checks: warningChecks, readPrompt: promptsAround(file) });
 }
 
-/** With the workflows of its jobs; a workflow or a prompt is an entry of one job. Throws `DiagnosticsError` with all problems. */
+/** Reads an entry with the workflows of its jobs; a workflow or a prompt is an entry of one job. Throws `DiagnosticsError` with all problems. */
 export async function readEntry(file: string, reading: FlowReading = {}): Promise<ReadEntry> {
   const text = await readText(file);
   if (isWorkflowFile(file)) {

@@ -19,7 +19,7 @@ import { plural } from "../text/numbers.ts";
 import { wholeCharacters } from "../text/truncate.ts";
 import { UsageError } from "./options.ts";
 
-/** Where instructions come from if an event decides what is checked out. */
+/** The source of instructions if an event decides what is checked out. */
 export interface InstructionSource {
   /** Default: the base of the change, or else what is checked out. */
   readonly commit: string | undefined;
@@ -178,7 +178,7 @@ function filesIn(folder: string, paths: readonly string[]): ReadonlyMap<string, 
   return new Map(found);
 }
 
-/** Of all files together. */
+/** The limit for all files together. */
 const MOST_BYTES = 100_000;
 
 function asInstructions(

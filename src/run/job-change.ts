@@ -1,4 +1,4 @@
-/** What a job is about: its change, found only for one that uses it, with its diff in a file outside of the checkout, and the instructions of the repository. */
+/** The subject of a job: its change, found only if the job uses it, with its diff in a file outside of the checkout, and the instructions of the repository. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { changedFilesText, ChangeUnknown, firstFiles, type Change } from "../git/change.ts";
@@ -38,7 +38,7 @@ export interface ChangeOptions extends ConversationOptions, FailedChecksOptions 
   readonly findChange?: ((folder: string, since?: string) => Promise<Change>) | undefined;
   /** Whether the run is about a pull request, whose lines findings are shown at. Default: false. */
   readonly isPullRequest?: (() => Promise<boolean>) | undefined;
-  /** Where instructions of the repository come from. A rehearsal doesn't ask it. */
+  /** Finds the source of the repository's instructions. A rehearsal doesn't call it. */
   readonly instructionSource?: (() => Promise<InstructionSource>) | undefined;
 }
 
@@ -53,7 +53,7 @@ interface Wanted {
   readonly entry: PreparedEntry;
   /** Absent: a task outside of a job. */
   readonly jobName?: string;
-  /** That of the run which is continued. */
+  /** The conversation of the run that is continued. */
   readonly resumed?: Conversation | undefined;
   readonly work: Work<number> | undefined;
   readonly outputs?: Outputs | undefined;

@@ -29,7 +29,7 @@ interface Wanted {
   readonly jobName?: string;
   readonly work: Work<number> | undefined;
   readonly outputs?: Outputs | undefined;
-  /** That of the run which is continued: its events have the keys of it. */
+  /** The conversation of the run that is continued, because its events have the keys of that. */
   readonly resumed?: Conversation | undefined;
   readonly script: Script | undefined;
   readonly options: ConversationOptions;

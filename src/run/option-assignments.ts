@@ -96,7 +96,7 @@ function readAssignments(given: string, example: string): readonly AssignmentLin
 
 const texts = must("be an object of strings", recordOf(isText));
 
-/** What an entry or a workflow is given by name. */
+/** Values that an entry or a workflow gets by name. */
 export interface Named {
   readonly inputs: Inputs;
   readonly params: Params;

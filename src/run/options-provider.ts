@@ -69,7 +69,7 @@ export function readProvider(
   return { provider: withDefaults({ baseUrl, apiKey, ...more }), problems };
 }
 
-/** What the variables of the environment say, in place of options. Throws a `UsageError`. */
+/** Reads environment variables that stand for options. Throws a `UsageError`. */
 export function modelsOfEnvironment(environment: ModelAccess["environment"]): {
   readonly provider?: ProviderOptions | undefined;
   readonly models?: Models | undefined;

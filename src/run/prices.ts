@@ -8,7 +8,7 @@ import { UsageError } from "./options.ts";
 const VARIABLE = "AGENT_JOBS_PRICES";
 const check = schemaCheck<Prices>(pricesSchema, VARIABLE);
 
-/** With the prices of the environment, which are those of its model server and override those of the entry. */
+/** Adds the prices of the environment, which are those of its model server and override those of the entry. */
 export function withPrices(entry: PreparedEntry, environment: Environment): PreparedEntry {
   const text = environment[VARIABLE] ?? "";
   if (text === "") return entry;
@@ -20,7 +20,7 @@ export function withPrices(entry: PreparedEntry, environment: Environment): Prep
   return { ...entry, prices: { ...entry.prices, ...prices } };
 }
 
-/** Whatever a script plays is free. */
+/** Sets all prices to 0, because a script plays the model. */
 export function withoutCost(entry: PreparedEntry): PreparedEntry {
   return { ...entry, prices: { default: { input: 0, output: 0 } } };
 }

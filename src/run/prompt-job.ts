@@ -35,7 +35,7 @@ export interface PromptJob {
   readonly write?: WriteName | undefined;
 }
 
-/** Only GitHub Copilot has a model of its choice. */
+/** Requires a model on other servers: only GitHub Copilot chooses one itself. */
 export function checkModelOfPrompt(
   {
     models = {},

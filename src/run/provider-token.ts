@@ -13,7 +13,7 @@ import { isRecord, parsedJson } from "../text/guards.ts";
 export interface TokenCommand {
   /** For bash. */
   readonly command: string;
-  /** Where it runs. */
+  /** The folder in which it runs. */
   readonly folder: string;
   readonly environment: Environment;
   /** The name of its option, as the user writes it. */
@@ -59,7 +59,7 @@ async function keyOf({ command, folder, environment, option }: TokenCommand): Pr
   return key;
 }
 
-/** In milliseconds since the epoch, if it is a JWT that tells. */
+/** Milliseconds since the epoch, if the key is a JWT with an expiry. */
 function expiryOf(key: string): number | undefined {
   const [, payload = "", signature] = key.split(".");
   if (signature === undefined) return undefined;

@@ -126,7 +126,7 @@ function historyFolder(path: string): OutputFolder {
   throw new Error("the folder holds other files. Nothing of them is overwritten; name another.");
 }
 
-/** Of a page, of a file with the output of a script, or of the folder of one of several workflows. */
+/** Matches the name of a page, of a file with the output of a script, or of the folder of one of several workflows. */
 function isPage(name: string): boolean {
   return /^\d{3,}-/.test(name);
 }

@@ -13,10 +13,10 @@ export function hasCredentials({ apiKey = "", headers = {} }: Provider): boolean
   return apiKey !== "" || Object.keys(headers).length > 0;
 }
 
-/** In all requests of the runtime in place of a key. Nobody can know it, so no text of a prompt is taken for it. */
+/** Stands for the key in all requests of the runtime. It can't be guessed, so no text of a prompt is mistaken for it. */
 const placeholder = `agent-jobs-${randomUUID()}`;
 
-/** What the runtime is told about the server. */
+/** The settings of the server that the runtime gets. */
 export function withoutCredentials(provider: Provider) {
   const { apiKey = "", headers: _headers, startSeconds: _startSeconds, ...others } = provider;
   return { ...others, ...(apiKey !== "" && { apiKey: placeholder }) };

@@ -21,7 +21,7 @@ export interface OfferedModel {
   readonly name: string;
   /** The id that an entry uses. */
   readonly id: string;
-  /** What Copilot charges; absent if the service doesn't say it, and for models of other servers. */
+  /** Copilot's price; absent if the service doesn't name it, and for models of other servers. */
   readonly price?: ModelPrice;
   /** How many tokens it reads and writes together, if its server tells. */
   readonly contextTokens?: number;

@@ -324,7 +324,7 @@ function modelFailed(event: SdkEvent<"model.call_failure">, subAgent: boolean): 
  */
 const NANO_AIU_PER_CREDIT = 1e9;
 
-/** Only Copilot bills in credits; whatever another server writes into its answers, the runtime passes on. */
+/** Only Copilot bills in credits, but the runtime passes on such a field from any server. */
 function costOf({ copilotUsage, isByok }: SdkEvent<"assistant.usage">["data"]) {
   if (isByok === true || typeof copilotUsage?.totalNanoAiu !== "number") return {};
   const nanoAiu = counted(copilotUsage.totalNanoAiu);

@@ -63,7 +63,7 @@ export function costText(credits: number): string {
   return `${amount(credits)} ${unit} (${amount(credits / CREDITS_PER_USD, 2)} USD)`;
 }
 
-/** What a usage cost, and the models whose calls could not be counted; empty if there is nothing to say. */
+/** The cost of a usage, and the models whose calls could not be counted; empty if there is neither. */
 export function costWords(
   { cost, unpriced }: { readonly cost: number; readonly unpriced: readonly string[] },
   shown: (modelId: string) => string = (modelId) => modelId,

@@ -1,4 +1,4 @@
-/** What GitHub would tell of the pull request or the workflow run. A rehearsal asks it nothing. */
+/** The state of the pull request or the workflow run, which a rehearsal doesn't read from GitHub. */
 import { severities } from "../../entry/outputs.ts";
 import type { SchemaType } from "../../document/describe.ts";
 import { flag, list, nonEmpty, text, whole } from "./schema-parts.ts";

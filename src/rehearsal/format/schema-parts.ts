@@ -37,7 +37,7 @@ export const condition = (description: string) =>
     },
   }) as const;
 
-/** In a schema that has `condition` as `$defs.text`. */
+/** Needs a schema that has `condition` as `$defs.text`. */
 export const conditionRef = (description: string): Described<ConditionField> => ({
   $ref: "#/$defs/text",
   description,

@@ -29,7 +29,7 @@ export interface Script extends Pick<RehearsalFile, Optional> {
   /** Absent: that of the workspace. */
   readonly change?: ScriptedChange;
   readonly github?: GithubFields;
-  /** Of the pull request. */
+  /** Earlier findings and replies on the pull request. */
   readonly conversation?: Conversation;
   readonly models: Readonly<Record<string, string>>;
   readonly limits: Limits;

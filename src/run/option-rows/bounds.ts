@@ -1,4 +1,4 @@
-/** What bounds a run, and rehearsals. */
+/** Options that bound a run, and rehearsals. */
 import { permissionPresets, sandboxModes } from "../../entry/model.ts";
 import * as kind from "../option-kinds.ts";
 import type { Rows } from "./row.ts";

@@ -1,4 +1,4 @@
-/** What a run works on: its input, the parameters of workflows, an earlier run. */
+/** Options for what a run works on: its input, the parameters of workflows, an earlier run. */
 import * as named from "../option-assignments.ts";
 import * as kind from "../option-kinds.ts";
 import type { Rows } from "./row.ts";

@@ -1,4 +1,4 @@
-/** What a run prints and writes. */
+/** Options for what a run prints and writes. */
 import * as kind from "../option-kinds.ts";
 import type { Rows } from "./row.ts";
 

@@ -14,7 +14,7 @@ export interface Option<T = unknown> {
   readonly help: string;
   /** Heading in the help of the command line. */
   readonly group?: string;
-  /** Where docs/cli.md says more. */
+  /** The link to more in docs/cli.md. */
   readonly page?: string;
   /** The flag of the command line, with its argument. */
   readonly flag?: string;
