@@ -6,7 +6,15 @@
 import type { Finding, GivenReply, ResolvedFinding } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
 import { truncate } from "../text/truncate.ts";
-import { attempt, refused, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
+import {
+  attempt,
+  reasonOf,
+  refused,
+  skipped,
+  write,
+  type Delivering,
+  type Delivery,
+} from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { Made } from "./github-port.ts";
 import { closedBody, commentBody, linesInDiff, replyBody, reviewOf } from "./review-body.ts";
@@ -61,7 +69,7 @@ export async function deliverReview(
   }
   for (const reply of collected.replies)
     others.push(await answered(delivering, threads.get(reply.key), reply, number));
-  const closing: Closing = { number, closed: new Set(), isForbidden: false };
+  const closing: Closing = { number, closed: new Map(), obstacle: undefined };
   const handled = new Set(standings.map(({ finding }) => finding.fingerprint));
   for (const resolved of collected.resolved) {
     if (handled.has(resolved.key)) continue;
@@ -247,13 +255,12 @@ async function answered(
 
 interface Closing {
   readonly number: number;
-  /** The keys of the findings whose threads are closed. */
-  readonly closed: Set<string>;
-  /** The token may not close threads. One refusal says so. */
-  isForbidden: boolean;
+  readonly closed: Map<string, "fixed" | "known">;
+  /** Why the token may not close threads. */
+  obstacle: string | undefined;
 }
 
-/** The reason is noted in the comment first: it holds even if the token may not close the thread. */
+/** The reason is noted in the comment, once. That is enough where the token may not close threads, as few should. */
 async function close(
   delivering: Delivering,
   thread: OwnThread | undefined,
@@ -264,23 +271,28 @@ async function close(
   if (thread === undefined) return notOurs(key, number, "closing");
   const { about, github, options } = delivering;
   const what = `${named(thread)} of #${number}, closed`;
-  const { first, nodeId, isResolved, replies } = thread;
+  const { first, nodeId, isResolved, replies, marker } = thread;
   if (isResolved) return skipped(what, "its thread is closed already");
   if (replies.some(isPerson))
     return skipped(what, "a person has written in its thread and may close it");
   const body = closedBody(first.body, reason, about);
   const writing = { what, needs: needsToClose, preview: body };
-  if (options.staged) closing.closed.add(key);
+  if (options.staged) closing.closed.set(key, "fixed");
   return attempt(delivering, writing, () =>
     write(delivering, writing, async () => {
-      await github.updateReviewComment(first.id, body);
-      if (closing.isForbidden) return { reason: "its comment says so, and its thread stays open" };
-      await github.resolveThread(nodeId).catch((error: unknown) => {
-        if (error instanceof GithubFailure && error.status === 403) closing.isForbidden = true;
-        throw error;
-      });
-      closing.closed.add(key);
-      return {};
+      if (marker.closed === undefined) await github.updateReviewComment(first.id, body);
+      if (closing.obstacle === undefined)
+        await github.resolveThread(nodeId).catch((error: unknown) => {
+          if (!(error instanceof GithubFailure) || error.status !== 403) throw error;
+          closing.obstacle = reasonOf(error, needsToClose);
+        });
+      const { obstacle } = closing;
+      const isKnown =
+        obstacle !== undefined && ![undefined, about.origin.head].includes(marker.closed);
+      closing.closed.set(key, isKnown ? "known" : "fixed");
+      return obstacle === undefined
+        ? {}
+        : { reason: `its comment says so, but its thread stays open: ${obstacle}` };
     }),
   );
 }

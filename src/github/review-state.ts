@@ -123,11 +123,14 @@ export interface ReviewCounts {
   readonly heldBack: number;
 }
 
-/** After a delivery. `closed`: the keys of the threads that it has closed. */
+/** By the key of its finding: a thread that is closed now, or may not be closed; `known`: at an earlier head already. */
+type ClosedThreads = ReadonlyMap<string, "fixed" | "known">;
+
+/** After a delivery, which has closed these. */
 export function countsOf(
   { threads, standings }: ReviewState,
   head: string,
-  closed: ReadonlySet<string> = new Set(),
+  closed: ClosedThreads = new Map(),
 ): ReviewCounts {
   const count = (...kinds: readonly Standing["kind"][]): number =>
     standings.filter(({ kind }) => kinds.includes(kind)).length;
@@ -135,8 +138,8 @@ export function countsOf(
   const isOpen = ({ isResolved, key }: OwnThread): boolean => !isResolved && !closed.has(key);
   // Threads of this head were begun or closed by an earlier attempt.
   const begun = all.filter((one) => isOpen(one) && one.marker.head === head).length;
-  const fixed = all.filter(
-    ({ isResolved, marker, key }) => closed.has(key) || (isResolved && marker.closed === head),
+  const fixed = all.filter(({ isResolved, marker, key }) =>
+    closed.has(key) ? closed.get(key) === "fixed" : isResolved && marker.closed === head,
   ).length;
   return {
     fresh: count("new") + begun,

@@ -14,7 +14,7 @@ const token = "ghs_deliveryonly0123456789";
 const other = "ghs_0123456789abcdef";
 const entry = JSON.stringify({
   models: { driving: "gpt-5" },
-  permissions: { preset: "read-only", shell: ["env"], sandbox: "off" },
+  permissions: { preset: "read-only", shell: true, sandbox: "off" },
   outputs: { report: { comment: "sticky" }, proposals: { label: { allowed: ["bug"] } } },
   tasks: {
     look: {
@@ -51,7 +51,8 @@ async function world(t: TestContext) {
   });
   const model = await modelServer(t, ({ toolResults }) => {
     if (toolResults.length > 1) return { text: "Done." };
-    if (toolResults.length === 0) return { toolCalls: [bash("env")] };
+    if (toolResults.length === 0)
+      return { toolCalls: [bash("env; tr '\\0' '\\n' < /proc/$PPID/environ")] };
     const markdown = "It is done.";
     const labels = { kind: "label", labels: ["bug"] };
     return {

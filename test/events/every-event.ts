@@ -4,6 +4,8 @@ import type { ActionEvent } from "../../src/events/action.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
+import type { PreviousFinding } from "../../src/events/conversation.ts";
+import type { Proposal } from "../../src/events/output-shapes.ts";
 import type { PlannedLimits } from "../../src/events/plan.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { buildStory, chart, flowTree } from "../rig/flow-events.ts";
@@ -199,6 +201,71 @@ const everyLimit: PlannedLimits = {
   ...Object.fromEntries(workflowLimits.map((name) => [name, { value: 1, source: "default" }])),
 };
 
+const file = { path: "p", mode: "100644", content: "c", encoding: "utf-8" } as const;
+const target = { number: 1, reason: "r" };
+const proposals: {
+  readonly [Kind in Proposal["kind"]]: Omit<Extract<Proposal, { kind: Kind }>, "kind">;
+} = {
+  comment: { ...target, body: "b" },
+  label: { ...target, labels: ["l"] },
+  reviewers: { ...target, reviewers: ["r"] },
+  issue: { title: "t", body: "b", labels: ["l"], reason: "r" },
+  pull_request: { title: "t", body: "b", branch: "b", reason: "r", base: "c", files: [file] },
+  push: { title: "t", body: "b", reason: "r", base: "c", files: [file] },
+  close: target,
+};
+
+const handedIn: readonly RunEventBody[] = [
+  {
+    type: "finding.reported",
+    work,
+    finding: {
+      path: "p",
+      line: 1,
+      endLine: 2,
+      headLine: 1,
+      severity: "error",
+      rule: "r",
+      title: "t",
+      message: "m",
+      suggestion: "s",
+      task: "a",
+      fingerprint: "f",
+      lineDigest: "d",
+    },
+  },
+  { type: "finding.resolved", work, finding: "k", reason: "r", first: true },
+  { type: "reply.given", work, finding: "k", message: "m", first: true },
+  { type: "verdict.given", work, verdict: { verdict: "reject", reason: "r" } },
+  {
+    type: "output.refused",
+    work,
+    refused: { kind: "finding", severity: "error", path: "p", message: "m", reason: "r" },
+  },
+  { type: "note.added", work, note: "n" },
+  ...Object.entries(proposals).map(([kind, fields]): RunEventBody => ({
+    type: "proposal.made",
+    work,
+    proposal: JSON.parse(JSON.stringify({ kind, ...fields })),
+  })),
+];
+
+const found: PreviousFinding = {
+  id: "F1",
+  key: "k",
+  severity: "error",
+  rule: "r",
+  path: "p",
+  line: 1,
+  text: "t",
+  thread: "resolved",
+  resolvedBy: "b",
+  byPerson: true,
+  outdated: true,
+  gone: true,
+  replies: [{ author: "a", text: "t", own: true }],
+};
+
 export const everyEvent: readonly RunEventBody[] = [
   {
     type: "run.started",
@@ -230,6 +297,8 @@ export const everyEvent: readonly RunEventBody[] = [
     },
     userInput: "u",
     actionTasks: ["a"],
+    instructions: { commit: "c", files: [{ path: "p", sha256: "s", isCut: true }] },
+    conversation: { findings: [found], lastReviewedHead: "h", round: 1, notes: ["n"] },
   },
   {
     type: "run.ended",
@@ -239,6 +308,7 @@ export const everyEvent: readonly RunEventBody[] = [
   { type: "run.ended", outcome: { kind: "canceled", reason: "r" } },
   { type: "report.given", work, title: "t", markdown: "m" },
   { type: "result.given", work, result: { a: 1 } },
+  ...handedIn,
   { type: "work.started", work, modelId: "m" },
   ...outcomes.map((outcome): RunEventBody => ({ type: "work.ended", work, outcome, report: "r" })),
   ...otherCrashes.map((other): RunEventBody => ({

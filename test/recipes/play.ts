@@ -1,7 +1,7 @@
 /**
  * Plays a workflow as GitHub would: jobs in the order of their needs, steps with their conditions, the contexts
- * and the files of a step. Scripts run in the real bash, agent-jobs runs in this process, git is real; what
- * of the actions of others the recipes use is played here. Whatever it does not know is an error.
+ * and the files of a step. Scripts run in the real bash, agent-jobs runs in this process or as its bundle, git is
+ * real; what of the actions of others the recipes use is played here. Whatever it does not know is an error.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import picomatch from "picomatch";
 import { parse } from "yaml";
 import { inputName, inputsOf, type Mode } from "../../src/action/input-table.ts";
-import { parseFileCommand, runStep, type StepResult } from "../rig/runner.ts";
+import { parseFileCommand, runBundledStep, runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { checkOut } from "./checkout.ts";
 import { holds, interpolate, type Contexts, type Status } from "./expressions.ts";
@@ -41,6 +41,8 @@ export interface World {
   readonly job?: string;
   /** Over the inputs of every step that runs agent-jobs: the model server of the test. */
   readonly inputs: Readonly<Record<string, string>>;
+  /** Whether agent-jobs runs as the bundle, in a process of its own. */
+  readonly isBundled?: true;
   /** Over the environment of the steps that run agent-jobs. */
   readonly stepEnv?: Readonly<Record<string, string>>;
   /** Over the environment of the scripts. */
@@ -248,10 +250,10 @@ class RunningJob {
     inputs: Readonly<Record<string, string>>,
     env: Readonly<Record<string, string>>,
   ): Promise<Ended> {
-    const { event, actor, payload, sha, ref, apiUrl, runId, attempt, job } = this.#world;
+    const { event, actor, payload, sha, ref, apiUrl, runId, attempt, job, isBundled } = this.#world;
     const eventPath = join(this.#temporary, "event.json");
     await writeFile(eventPath, JSON.stringify(payload));
-    const result = await runStep(this.#test, {
+    const result = await (isBundled === true ? runBundledStep : runStep)(this.#test, {
       workspace: this.#workspace,
       mode,
       inputs: { ...inputs, ...this.#serverInputs(mode) },

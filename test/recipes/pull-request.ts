@@ -7,7 +7,7 @@ import { readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { readFixture } from "../rig/runner.ts";
-import { makeRepository, makeWorkspace, type Owner } from "../rig/workspace.ts";
+import { makeRepository, makeWorkspace, type Owner, type Workspace } from "../rig/workspace.ts";
 import { fields, read, root, templates } from "./pages.ts";
 
 /** Sentences of the README for the nightly agents. */
@@ -71,11 +71,16 @@ export async function makePullRequest(
   const merge = await shaOf("HEAD");
   await work.git("update-ref", "refs/pull/7/head", head);
   await work.git("update-ref", "refs/pull/7/merge", merge);
+  return { url: await serve(test, work), base, start, head, merge };
+}
+
+/** Copies a repository to the server. Returns its address. */
+export async function serve(test: Owner, work: Workspace): Promise<string> {
   const { path } = await makeWorkspace(test);
   await promisify(execFile)("git", ["clone", "--quiet", "--mirror", work.path, path]);
   // GitHub gives out any commit that is asked for by its name.
   await promisify(execFile)("git", ["-C", path, "config", "uploadpack.allowAnySHA1InWant", "true"]);
-  return { url: pathToFileURL(path).href, base, start, head, merge };
+  return pathToFileURL(path).href;
 }
 
 /** The files that a user copies from `examples/` to the places that the recipes name, and those of our own workflows. */
@@ -104,7 +109,7 @@ export interface Payload {
 
 /** The event of that pull request. */
 export async function pullRequestEvent(
-  { base, head }: PullRequest,
+  { base, head }: Pick<PullRequest, "base" | "head">,
   { draft = false, action = "opened" } = {},
 ): Promise<Payload> {
   const { event, actor, payload } = await readFixture("pull-request");

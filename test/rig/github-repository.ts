@@ -44,7 +44,7 @@ export interface Call {
   readonly authorization?: string | undefined;
 }
 
-type Permission = "checks" | "contents" | "issues" | "pull-requests";
+export type Permission = "checks" | "contents" | "issues" | "pull-requests";
 
 const needed: readonly (readonly [request: RegExp, lists: readonly (readonly Permission[])[]])[] = [
   [/resolveReviewThread/i, [["contents", "pull-requests"]]],
