@@ -12,7 +12,7 @@ import { Stop } from "./stop.ts";
 
 export interface CommentCommand {
   readonly comment: number;
-  /** The rest of its line. */
+  /** The text after the command in its line. */
   readonly text: string;
 }
 
@@ -35,7 +35,7 @@ export async function commandOf(
   return found;
 }
 
-/** Why it is not the command, as a sentence. */
+/** The reason why the comment is not the command, as a sentence. */
 function readCommand(payload: unknown, command: string): CommentCommand | string {
   const option = `${asInput("on-command")}: ${command}`;
   const action = textAt(payload, "action");
@@ -56,7 +56,7 @@ function readCommand(payload: unknown, command: string): CommentCommand | string
 
 const REACTION_MS = 10_000;
 
-/** 👀 on the comment. A reaction that GitHub refuses is only a notice. */
+/** Adds 👀 to the comment. A refused reaction is only a notice. */
 export async function showTaken(
   { command, inputs, core }: Commanded,
   api: Pick<GithubApi, "write">,

@@ -150,7 +150,7 @@ function settled(mode: Mode, raw: RawInputs, environment: Environment, problems:
   const { providerBaseUrl: baseUrl, providerApiKey: apiKey, entry, prompt, promptFile } = raw;
   const { providerType: type, providerWireApi: wireApi, inputs: given, ...others } = raw;
   const own = (name: string): string | undefined => present(environment[inputVariable(name)]);
-  // A key of the environment may be there for other steps.
+  // The environment may contain a key for other steps.
   const hasServer = baseUrl !== undefined;
   const { provider, problems: wrong } = readProvider(
     {
@@ -161,7 +161,7 @@ function settled(mode: Mode, raw: RawInputs, environment: Environment, problems:
       wireApi,
     },
     asInput,
-    // A relative path in the command names no file of the checkout.
+    // So a relative path in the command isn't a file of the checkout.
     { folder: environment["RUNNER_TEMP"] || tmpdir(), environment },
   );
   const central = entry === undefined ? undefined : parseCentral(entry);

@@ -35,7 +35,7 @@ export class Live {
     });
   }
 
-  /** Undefined: the job shows nothing, or another step delivers it. */
+  /** Undefined: the job shows nothing, or another step delivers. */
   static async begin(
     setting: Setting,
     { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
@@ -82,7 +82,7 @@ export class Live {
   }
 }
 
-/** By the result of the step, or by why it fails although its job succeeded. Else the reason is why nothing was delivered. */
+/** The end by the result of the step, or by the reason why the step fails although its job succeeded. Otherwise, the reason says why nothing was delivered. */
 export function liveEnd(
   { result, reason }: Pick<Outputs, "result" | "reason">,
   deliveries: readonly Delivery[] = [],

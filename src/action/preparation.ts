@@ -119,7 +119,7 @@ export async function trustedSources(
     case "skipped":
       throw new Stop("skipped", [decision.reason], true);
     case "refused": {
-      // Anybody may write a command, and a failed run would be visible for everybody.
+      // Anybody may write a command, and a failure would be visible to everybody.
       const isVain = setting.command !== undefined && decision.onlyStrangers === true;
       const result = isVain || decision.unattended ? "skipped" : "failure";
       throw new Stop(result, [decision.reason], true);

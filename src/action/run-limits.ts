@@ -19,7 +19,7 @@ interface Step {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Throws a `Stop` if there were too many, or if that can't be found out. A part of a job belongs to a run that was counted. */
+/** Throws a `Stop` if there were too many, or if the number is unknown. A part of a job belongs to a run that was counted. */
 export async function checkRunLimits(
   { limits, fanOut, past }: Pick<PreparedRun, "limits" | "fanOut" | "past">,
   { environment, inputs: { mode } }: Step,
@@ -43,7 +43,7 @@ export async function checkRunLimits(
   }
 }
 
-/** Runs of the workflow before this one, with an actor or of this one's. */
+/** Earlier runs of the workflow: those of all users, or of this run's user. */
 async function countRuns(
   { get }: Pick<GithubApi, "get">,
   { GITHUB_RUN_ID: run_id }: Environment,
@@ -56,7 +56,7 @@ async function countRuns(
   const end = Date.parse(textAt(own, "run_started_at") ?? created);
   const actor = textAt(at(own, "actor"), "login");
   if (typeof workflow_id !== "number" || Number.isNaN(end) || (ofActor && actor === undefined))
-    throw new Error("GitHub doesn't tell whose run of which workflow this is");
+    throw new Error("GitHub doesn't name the workflow and the user of this run");
   const [from, to] = [end - DAY_MS, end].map((time) => new Date(time).toISOString());
   const route = "GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs";
   const count = async (more: object): Promise<number> => {

@@ -44,7 +44,7 @@ export function statusOf(
   });
 }
 
-/** For the post step of a step that was killed. An agent may have written its state, so only what this attempt has begun is ended. */
+/** For the post step of a step that was killed. An agent may have written its state, so it ends only what this attempt has begun. */
 export async function endKilled(core: RunnerCore, environment: Environment): Promise<void> {
   const shown = parsedJson(core.getState(LIVE_STATE));
   if (!schemaCheck<ShownJob>(shownJob, "state").accepts(shown)) return;

@@ -62,7 +62,7 @@ export async function filesOfRepository(): Promise<string[]> {
   return [...new Set([...entries, ...others])].toSorted();
 }
 
-/** Why a command has nothing to work on. */
+/** The error of a command without anything to work on. */
 export function noneFound(what: string): UsageError {
   return new UsageError(`Name ${what}: there is none in ${placeOfEntries().folder}.`);
 }

@@ -44,6 +44,8 @@ async function download(
   { runs: count = RUNS, repository }: OptionsOf<"history">,
   output: Output,
 ): Promise<void> {
+  if (repository === undefined)
+    throw new UsageError("--workflow needs its repository: --repository, or GITHUB_REPOSITORY.");
   const environment = process.env;
   const say = (line: string): void => output.printError(line);
   const api = createGithubApi({

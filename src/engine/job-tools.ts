@@ -163,7 +163,9 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
       suggestion: text("Replaces the lines from line to endLine, whole and with their indents."),
       rule: text("A short name for this kind of finding."),
       ...(previous.length > 0 && {
-        sameAs: text("The id of the earlier finding that it is, whatever its words were."),
+        sameAs: text(
+          "The id of the earlier finding that this one repeats, even if it was worded differently.",
+        ),
       }),
     },
     ["path", "line", "severity", "message"],
@@ -194,7 +196,7 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
 function jobResolve(handing: HandingIn, previous: readonly PreviousFinding[]): SessionTool {
   return aboutPrevious(
     "job_resolve",
-    "Closes the thread of an earlier finding that is fixed, or that was wrong. A finding that nobody mentions stays open.",
+    "Closes the thread of an earlier finding that is fixed or was wrong. Other findings stay open.",
     ["reason", "Why, in a sentence."],
     handing,
     previous,

@@ -7,7 +7,7 @@ const minutes = (of: string): ReturnType<typeof positive> =>
 /** The default and the description of each limit. */
 const table = {
   jobMinutes: [60, minutes("the job. When exceeded, the job fails")],
-  // Far more than a job needs, so that a mistake, or a flood of events, doesn't cost without end.
+  // Far more than a job needs. They bound the cost of a mistake or a flood of events.
   tokens: [20_000_000, whole("Input and output tokens of the job. When exceeded, the job fails.")],
   cost: [
     1000,

@@ -81,7 +81,7 @@ const findings = object(
     since: {
       const: "last-review",
       description:
-        "The change is what is new since the head that the last run reviewed. Default: all of the pull request.",
+        "The change contains only what is new since the head of the last review. Default: the whole pull request.",
     },
     quietAfter: object(
       {
@@ -188,7 +188,7 @@ const check = {
     ]),
   ],
   description:
-    "A check run on the commit, which merge rules can require. Of a job in parts, the step that delivers makes it.",
+    "A check run on the commit, which merge rules can require. For a job in parts, the step that delivers makes it.",
 } as const;
 
 export const outputsSchema = object({ report, findings, verdict, check, proposals }, [], {

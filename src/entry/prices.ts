@@ -16,13 +16,13 @@ const price = object(
 );
 /** USD for a million tokens. */
 export type ModelPrice = SchemaType<typeof price>;
-/** By the id of a model; `default` is for all others. */
+/** Keyed by model id; `default` is for all others. */
 export type Prices = Readonly<Record<string, ModelPrice>>;
 
 export const pricesSchema = map(price, {
   title: "Prices",
   description:
-    "What the models of your own server cost, by model id; `default` is for all others. Copilot reports the cost of its models.",
+    "Prices of the models of your own server, by model id; `default` is for all others. Copilot reports the cost of its models.",
   examples: [{ qwen3: { input: 0.4, cached: 0.1, output: 1.2 } }],
 });
 

@@ -325,7 +325,7 @@ export const workSchema = {
   title: "Work",
   oneOf: [
     means("work of a task", named("A key of tasks, for a Ref to it.")),
-    { ...works, description: "For a Seq of them." },
+    { ...works, description: "A Seq of these steps." },
     kinds,
   ],
 };

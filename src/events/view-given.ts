@@ -88,7 +88,7 @@ export function isOfRun(
   return given?.workId === workId && given.iteration === iteration;
 }
 
-/** Undefined for what comes after the first `KEPT_ITEMS`. */
+/** Undefined for outputs after the first `KEPT_ITEMS`. */
 function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
   const { workId, taskId, iteration } = ref;
   const key = keyOfGiven(ref);

@@ -28,7 +28,7 @@ interface Asked {
 export async function changeOfStep(folder: string, asked: Asked, since?: string): Promise<Change> {
   const range = await rangeOf(folder, asked);
   const whole = await changeIn(folder, range, asked);
-  // Its head is reviewed once more.
+  // This head is reviewed again.
   if (since === undefined || since === whole.head) return whole;
   const { say } = asked;
   const fallback = (why: string): Change => {

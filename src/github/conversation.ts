@@ -49,7 +49,7 @@ async function conversationOf(
 ): Promise<Conversation> {
   const graphql = createGraphql(api, origin.repository);
   const ours: Ours = ({ body, isOurs, isBot }, kind) =>
-    // Anybody can write a marker, but a stranger's program can't comment. Nothing is written on account of it.
+    // Anybody can write a marker, but only apps that are installed can comment as a bot. Such comments are only read.
     isOurs || isBot ? readMarkerOf(body, kind, { ...owner, leg: origin.leg }) : undefined;
   const threads = new Map<string, OwnThread>();
   const heads = new Set<string>();

@@ -1,4 +1,4 @@
-/** Reviews that merge rules count: what they say now, who may not be approved, and how one is made and withdrawn. */
+/** Reviews that merge rules count: their state, the pull requests that may not be approved, and how a review is made and withdrawn. */
 import { isList } from "../text/guards.ts";
 import type { GithubApi } from "./github-api.ts";
 import type { Graphql } from "./graphql.ts";
@@ -30,7 +30,7 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
     /** The newest first. */
     async ownDecisions(number: number): Promise<readonly OwnDecision[]> {
       const fields = "databaseId state body viewerDidAuthor commit { oid }";
-      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviews", fields);
+      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviews", fields, "whole");
       return all.flatMap((one): OwnDecision[] => {
         const state = textAt(one, "state");
         const isApproval = state === "APPROVED";
@@ -41,7 +41,7 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
         return [{ id, isApproval, head, body: textAt(one, "body") ?? "" }];
       });
     },
-    /** Why nothing of the pull request may be approved. Undefined: people wrote it. */
+    /** The reason why the pull request may not be approved. Undefined: people wrote it. */
     async writtenByAgent(pull_number: number): Promise<string | undefined> {
       const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
       if (isBot(at(pull, "user"))) return `its author is ${textAt(at(pull, "user"), "login")}`;

@@ -1,4 +1,4 @@
-/** The check run of a job: made when the job begins, or with its end; completed with what the job's agents say of the commit. */
+/** The check run of a job: made when the job begins, or with its end; completed with the verdict on the commit. */
 import type { RunOutcome } from "../events/event.ts";
 import { endWords } from "../events/event.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
@@ -28,7 +28,7 @@ const conclusions = {
   skipped: "neutral",
 } as const satisfies Record<RunOutcome["kind"], Conclusion>;
 
-/** `report`: what the comment on a pull request would say. */
+/** `report`: the text of the report comment on a pull request. */
 export async function deliverCheck(
   delivering: Delivering,
   collected: CollectedOutputs,

@@ -1,6 +1,6 @@
 /**
  * Delivers the findings of a run: first at lines, then in the report comment, which counts them and lists those that have
- * no line. So each stands once.
+ * no line. So each is shown once.
  */
 import type { RunOutcome } from "../events/event.ts";
 import type { Finding, Origin } from "../events/output-shapes.ts";
@@ -21,7 +21,7 @@ const needs = "`pull-requests: write`";
 
 interface Wanted {
   readonly report: boolean;
-  /** Never of a failed job. */
+  /** Never set for a failed job. */
   readonly review: boolean;
 }
 
@@ -148,7 +148,7 @@ async function deliverReport(
   const { findings } = collected;
   const listed = delivered?.elsewhere ?? findings;
   const current = delivered?.placeless ?? new Set(listed.map(({ fingerprint }) => fingerprint));
-  // A review will give a thread to what is only listed because something failed.
+  // A later review will give a thread to findings that are listed only because something failed.
   const mayKeep = delivered !== undefined || about.outputs.findings?.review === undefined;
   const earlier = state === undefined ? (last?.fingerprints ?? []) : [];
   const isReviewed =

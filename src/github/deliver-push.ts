@@ -79,7 +79,7 @@ export async function planOfPush(
 }
 
 function outdatedPush(number: number): string {
-  return `outdated: somebody pushed to #${number} after the job had started. Start the job for the new head; a run can't push a change of an older one`;
+  return `outdated: somebody pushed to #${number} after the job had started. Start the job for the new head; changes of an older head can't be pushed`;
 }
 
 /** The last push of the run: its commit is the head of the pull request. */
@@ -96,7 +96,7 @@ export async function pushedBy(
 
 const MAX_BODY = 5_000;
 
-/** A line of the agent can't be a trailer: it would name another author, or count the commits anew. */
+/** Lines of the agent are never trailers, which could name another author or reset the count. */
 function messageBody({ body = "" }: Pick<Push["proposal"], "body">, last: string): string {
   const text = harmless(truncate(body, MAX_BODY, "…"))
     .trim()

@@ -36,7 +36,7 @@ const needsToClose = "`contents: write` and `pull-requests: write`";
 export interface DeliveredReview {
   readonly deliveries: readonly Delivery[];
   readonly counts: ReviewCounts;
-  /** Whether all that is new stands on GitHub, or will stand in the report comment. */
+  /** Whether all new findings are on GitHub, or will be in the report comment. */
   readonly isWhole: boolean;
   /** The findings without a thread, which the report comment lists. */
   readonly elsewhere: readonly Finding[];
@@ -44,7 +44,7 @@ export interface DeliveredReview {
   readonly placeless: ReadonlySet<string>;
 }
 
-/** `isListed`: what has no line is in the report comment, so that the review needs no body. */
+/** `isListed`: findings without a line are in the report comment, so the review needs no body. */
 export async function deliverReview(
   delivering: Delivering,
   collected: CollectedOutputs,
@@ -274,7 +274,7 @@ async function close(
   const { first, nodeId, isResolved, replies, marker } = thread;
   if (isResolved) return skipped(what, "its thread is closed already");
   if (replies.some(isPerson))
-    return skipped(what, "somebody has written in its thread, who may close it");
+    return skipped(what, "a person has written in its thread and may close it");
   const body = closedBody(first.body, reason, about);
   const writing = { what, needs: needsToClose, preview: body };
   if (options.staged) closing.closed.set(key, "fixed");

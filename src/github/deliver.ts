@@ -31,7 +31,7 @@ export function asksForDelivery(outputs: Outputs): boolean {
   return outputs.check !== undefined || writesOnSubject(outputs);
 }
 
-/** On the issue or pull request, or new ones. */
+/** Proposals on the issue or pull request, or new ones. */
 function writesOnSubject({ report, findings, proposals = {} }: Outputs): boolean {
   return (
     report?.comment !== undefined ||
@@ -93,7 +93,7 @@ async function deliverOutputs(
   ];
   const keyed = withKeys(proposals, about);
   if (moved?.status === "skipped" && !isFailed) {
-    // Nobody else has what the agents did.
+    // The changes of the agents are nowhere else.
     const lost = keyed.filter(isPush).map((one) => deliverProposal(delivering, one));
     return [moved, ...(await Promise.all(lost))];
   }

@@ -27,7 +27,7 @@ export interface DeliveryOptions {
   readonly staged: boolean;
   /** The check run that was made when the job began. */
   readonly checkId?: number | undefined;
-  /** Why a job that succeeded is no success, such as an incomplete journal. */
+  /** The reason why the step of a job that succeeded fails, such as an incomplete journal. */
   readonly faults?: readonly string[] | undefined;
   readonly clock: { sleep(milliseconds: number): Promise<void>; now(): number };
 }

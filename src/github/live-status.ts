@@ -104,7 +104,7 @@ export class LiveStatus {
     },
   };
 
-  /** Before the agents start, who don't wait for GitHub for long. */
+  /** To be called before the agents start, which don't wait long for GitHub. */
   async begin(): Promise<void> {
     const page = { title: "The job is starting", summary: this.#page("is starting") };
     this.#sending = this.#send(page);
@@ -129,7 +129,7 @@ export class LiveStatus {
     return this.#each((writer) => writer.end(port, text, conclusion));
   }
 
-  /** Nobody has judged the commit. What was said of it before, a stranger's event doesn't replace. */
+  /** Nobody has judged the commit, and a stranger's event doesn't replace an earlier judgement. */
   async skip(reason: string): Promise<void> {
     const { about, outputs, connect } = this.#options;
     const check = newCheck(about, outputs.check);

@@ -1,4 +1,4 @@
-/** The texts of a review: comments at lines, the body for what has no line, and what is added to a thread later. */
+/** The texts of a review: comments at lines, the body for what has no line, and the text that is added to a thread later. */
 import type { Finding } from "../events/output-shapes.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { defined } from "../text/guards.ts";
@@ -95,7 +95,7 @@ export function commentBody(
   }: {
     /** Whether the comment is at all lines of the finding, so that a button can apply the suggestion. */
     readonly isWhole: boolean;
-    /** The one at which it was found first. Default: that of the run. */
+    /** The head at which it was found first. Default: that of the run. */
     readonly head?: string | undefined;
   },
 ): string {
@@ -131,7 +131,7 @@ export function replyBody(message: string, key: string, publisher: Publisher): s
   ]);
 }
 
-/** A button applies it, so it must be what it looks like, and replace just the lines of the comment. */
+/** A button applies it, so it must contain only what is visible, and replace exactly the lines of the comment. */
 function suggestionBlock(suggestion: string, isWhole: boolean): string {
   const code = harmlessCode(suggestion);
   const isApplied = isWhole && withoutInstructions(code) === suggestion.replace(/\r\n?/g, "\n");

@@ -1,7 +1,7 @@
 /**
  * Reviews that merge rules count: one asks for changes while findings are open, and is withdrawn when none is; one
- * approves, if the entry says so. They have no comments: findings stand elsewhere. What is open, the threads on GitHub
- * say, never the journal.
+ * approves, if the entry says so. They have no comments: findings stand elsewhere. The threads on GitHub
+ * decide what is open, never the journal.
  */
 import { severities, type Severity } from "../entry/outputs.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
@@ -93,7 +93,7 @@ export async function deliverDecision(
   return [made, ...withdrawn];
 }
 
-/** The severities of all findings that nobody who may has closed: those in threads, and what this run reports. */
+/** The severities of all findings that nobody with write access has closed: those in threads, and those that this run reports. */
 async function openFindings(
   delivering: Delivering,
   { findings }: CollectedOutputs,

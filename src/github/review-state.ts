@@ -1,6 +1,6 @@
 /**
- * What a pull request has of the findings of a job, read from GitHub right before a delivery: nothing that a journal says
- * about it is believed. Only threads that the owner of the token began, with a marker of this job and leg, are ours.
+ * The findings of a job that are on a pull request, read from GitHub right before a delivery: a journal is never believed
+ * about them. Only threads that the owner of the token began, with a marker of this job and leg, are ours.
  */
 import { severities } from "../entry/outputs.ts";
 import type { Finding } from "../events/output-shapes.ts";
@@ -23,7 +23,7 @@ export type Standing =
   | { readonly kind: "open" | "reopened"; readonly finding: Finding; readonly thread: OwnThread }
   /** A person with write access closed its thread. */
   | { readonly kind: "dismissed"; readonly finding: Finding }
-  /** It is below the severity that new findings must have by now. */
+  /** It is below the severity that new findings need in this round. */
   | { readonly kind: "held-back"; readonly finding: Finding };
 
 export interface ReviewState {
@@ -75,7 +75,7 @@ export async function readReviewState(
   return { threads, standings, earlierHeads };
 }
 
-/** By the fingerprint of their finding. Of several with the same, an open one counts, or else the newest. */
+/** Threads by the fingerprint of their finding. If several have the same, an open one counts, or else the newest. */
 export async function ownThreads(
   { github, ours }: Delivering,
   number: number,

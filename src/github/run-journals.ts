@@ -21,7 +21,7 @@ function isJournal(file: Uint8Array): boolean {
   return Buffer.from(file.subarray(0, 1000)).includes(JOURNAL_FORMAT);
 }
 
-/** The code of strangers makes its artifacts. */
+/** Code of strangers makes the artifacts of a fork's run. */
 function isOfFork(run: unknown): boolean {
   const isPull = /^pull_request(?!_target)/.test(textAt(run, "event") ?? "");
   return isPull && !sameRepository(at(run, "head_repository"), at(run, "repository"));

@@ -165,7 +165,7 @@ async function readRemote(
   return { commit, files: new Map(files), left: paths.length - some.length };
 }
 
-/** A folder without git has no other state than this one. */
+/** A folder without git has only its current state. */
 function filesIn(folder: string, paths: readonly string[]): ReadonlyMap<string, Uint8Array> {
   const found = paths.flatMap((path): [string, Uint8Array][] => {
     try {

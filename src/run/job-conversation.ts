@@ -33,7 +33,7 @@ interface Wanted {
   readonly resumed?: Conversation | undefined;
   readonly script: Script | undefined;
   readonly options: ConversationOptions;
-  /** Called if it is unknown and no prompt shows it. */
+  /** Called if the conversation is unknown and no prompt shows it. */
   readonly warn: (text: string) => void;
 }
 

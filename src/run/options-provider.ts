@@ -114,7 +114,7 @@ export function addressProblem(baseUrl: string, keyOption: string): string | und
   return undefined;
 }
 
-/** `tell` gets each key of a function before anything else does, so that it is masked everywhere. */
+/** `tell` gets each key of a function first, so that it is masked everywhere. */
 export function withKeysTold<Access extends Pick<ModelAccess, "provider">>(
   access: Access,
   tell: (key: string) => void,

@@ -217,7 +217,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   return prepareLoaded(options, loaded, jobName, script);
 }
 
-/** One of the three is there. */
+/** One of the three is set. */
 async function readJob(options: RunOptions, write: WriteName): Promise<ReadEntry> {
   const { entryFile, prompt, promptFile, outputs, jobName } = options;
   const file = promptFile ?? entryFile;

@@ -105,7 +105,7 @@ function readOutputs(given: string | undefined, write: WriteName): unknown {
   throw new UsageError(lines(read.diagnostics, write("outputs")));
 }
 
-/** The answer would only be in the log. A prompt that names a tool knows what it wants. */
+/** Otherwise, the answer would only be in the log. A prompt that names a tool asks for the output itself. */
 function withoutOutputs(text: string): object {
   return allJobTools.some((tool) => text.includes(tool)) ? {} : { report: {} };
 }

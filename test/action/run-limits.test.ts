@@ -87,7 +87,7 @@ describe("the runs of a day", () => {
   for (const [what, answered, cause] of [
     ["without `actions: read`", { status: 403, body: { message: "No" } }, "GitHub answered 403"],
     ["of a run that GitHub doesn't know", { status: 404, body: {} }, "GitHub answered 404"],
-    ["in an answer without it", { status: 200, body: {} }, "GitHub doesn't tell whose run"],
+    ["in an answer without it", { status: 200, body: {} }, "GitHub doesn't name the workflow"],
   ] as const)
     it(`can't be counted ${what}, and then nothing runs`, async (t) => {
       const tried = await start(t, { answered });

@@ -7,7 +7,7 @@ const finding = { ...nonEmpty, description: "F1 is the first one of `findings`."
 
 export const github = {
   type: "object",
-  description: "What GitHub would tell of the pull request or the workflow run.",
+  description: "The state of the pull request or the workflow run on GitHub.",
   additionalProperties: false,
   minProperties: 1,
   properties: {
@@ -21,14 +21,14 @@ export const github = {
       },
     }),
     findings: list(
-      "$previous-findings: the findings of earlier runs, the oldest first. They are F1, F2, …",
+      "$previous-findings: the findings of earlier runs, oldest first. Their ids are F1, F2, …",
       {
         type: "object",
         additionalProperties: false,
         required: ["path", "rule", "text"],
         properties: {
           path: text("Its file."),
-          line: whole(1, "Where it is now. Absent: GitHub finds its line no more."),
+          line: whole(1, "Its line now. Absent: the line is no longer in the diff."),
           code: text(
             "The text of its line. A finding with the same rule at such a line is the same finding.",
           ),
@@ -47,11 +47,11 @@ export const github = {
         finding,
         resolved: flag("A run of the job, or an unknown user, has resolved it."),
         resolvedBy: text("The login of a person with write access who has resolved it."),
-        outdated: flag("GitHub finds its line no more."),
+        outdated: flag("GitHub marks the thread as outdated."),
         gone: flag("The text of its line is no longer in the file."),
       },
     }),
-    replies: list("The replies in threads, the oldest first.", {
+    replies: list("The replies in threads, oldest first.", {
       type: "object",
       additionalProperties: false,
       required: ["finding", "text"],

@@ -13,11 +13,11 @@ const finding = {
     endLine: whole(1, "Its last line."),
     severity: { enum: severities, description: "How bad it is." },
     rule: text("Its rule."),
-    sameAs: text("The id of the earlier finding that it is."),
+    sameAs: text("The id of the earlier finding that it repeats."),
     task: text("The task that reported it."),
     title: conditionRef("Its title."),
     message: conditionRef("Its message."),
-    suggestion: conditionRef("What it would put in place of the lines."),
+    suggestion: conditionRef("The replacement for the lines."),
   },
 } as const;
 

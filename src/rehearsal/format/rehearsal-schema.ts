@@ -22,6 +22,9 @@ import { github } from "./github-fields.ts";
 import { outputFields } from "./output-fields.ts";
 import { change, workspace } from "./workspace.ts";
 
+/** Names the type of a part, which the declarations of the package would repeat otherwise. */
+const named = <T>(schema: Described<T>): Described<T> => schema;
+
 const tool = {
   type: "object",
   description: "A tool call.",
@@ -54,7 +57,7 @@ const replyProperties = {
   reasoning: text("The reasoning before the answer."),
   tools: filled(
     'The tools that the model calls. The calls are real, and the next reply of the turn follows their results. Without a next reply, the model answers "Done."',
-    tool,
+    named<ToolField>(tool),
   ),
   toolResults: condition(
     "The results of the tools called by the previous reply, joined with line breaks.",
@@ -127,7 +130,10 @@ const turn = {
   additionalProperties: false,
   properties: {
     prompt: condition("The prompt that the turn expects."),
-    replies: filled("The answers of the model, one for each request of the turn.", reply),
+    replies: filled(
+      "The answers of the model, one for each request of the turn.",
+      named<Reply>(reply),
+    ),
     ...replyProperties,
   },
 } as const;
@@ -171,7 +177,10 @@ const rule = {
       ],
     },
     optional: flag("The rehearsal doesn't fail if the rule is not used, or not to its end."),
-    turns: filled("The turns of the session or of the activity, one for each prompt.", turn),
+    turns: filled(
+      "The turns of the session or of the activity, one for each prompt.",
+      named<Turn>(turn),
+    ),
   },
 } as const;
 
@@ -269,8 +278,10 @@ const limits: Described<Limits> = {
 export type RehearsalFile = SchemaType<typeof rehearsalSchema>;
 export type ExpectFields = NonNullable<RehearsalFile["expect"]>;
 export type RuleFields = SchemaType<typeof rule>;
-export type TurnFields = Exclude<SchemaType<typeof turn>, string>;
-export type ReplyFields = Exclude<SchemaType<typeof reply>, string>;
+type Turn = SchemaType<typeof turn>;
+export type TurnFields = Exclude<Turn, string>;
+type Reply = SchemaType<typeof reply>;
+export type ReplyFields = Exclude<Reply, string>;
 export type ToolField = SchemaType<typeof tool>;
 export type WorkFields = SchemaType<typeof work>;
 export type ActionFields = SchemaType<typeof action>;
@@ -313,7 +324,10 @@ export const rehearsalSchema = {
       description: "Like the option --permissions of the command line.",
     },
     limits,
-    sessions: list("The script: rules for the sessions of the run, tried in this order.", rule),
+    sessions: list(
+      "The script: rules for the sessions of the run, tried in this order.",
+      named<RuleFields>(rule),
+    ),
     expect: {
       type: "object",
       description: "The expectations. Default: the job succeeds.",

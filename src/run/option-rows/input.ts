@@ -46,7 +46,7 @@ export const inputOptions = {
   userInputFile: {
     kind: kind.text,
     help: "A file with the user input (`-` for stdin).",
-    input: "A file with the user input. Excludes `user-input`.",
+    input: "A file with the user input, in place of `user-input`.",
     group: "Input",
     flag: "--user-input-file <path>",
     on: ["run", "action"],
@@ -67,7 +67,7 @@ export const inputOptions = {
     help: "The folder in which the agent works.",
     without: {
       cli: "the current directory",
-      action: "the workspace, or the folder that the rehearsal names",
+      action: "the workspace",
     },
     group: "Input",
     flag: "--working-directory <dir>",
