@@ -181,7 +181,9 @@ class Reading {
   }
 }
 
-/** The text of our comment, without its marker and its last line, which names the run. */
+/** The text of our comment, without its marker and the line that names the run. */
 function contentOf(body: string): string {
-  return body.replace(/^<!--.*?-->\s*/, "").replace(/\s*<sub>[^\n]*<\/sub>\s*$/, "");
+  return body
+    .replace(/^<!--.*?-->\s*/, "")
+    .replace(/\n+<sub>[^\n]*<\/sub>(?=\s*$|\n\n\*\*✓ Resolved\*\*[^\n]*$)/, "");
 }

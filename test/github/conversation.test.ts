@@ -45,17 +45,16 @@ const started = (t: TestContext, options: Partial<RepositoryOptions> = {}) => st
 test("a finding is read with its thread, the oldest first", async (t) => {
   const repository = await started(t);
   thread(repository, body("It is swallowed.", { key: "k1", text: lineDigest("two") }));
-  repository.conversation.close(
-    thread(repository, body("It is slow.", { severity: "x" })),
-    "maintainer",
-  );
+  const closing = "\n\n**✓ Resolved** at `1`: it is fast.";
+  const slow = `${body("It is slow.", { severity: "x" })}${closing}`;
+  repository.conversation.close(thread(repository, slow), "maintainer");
   const { findings, ...rest } = await read(repository);
   assert.deepEqual(rest, { round: 1 });
   assert.deepEqual(findings, [
     previousFinding("F1", { key: "k1", text: "It is swallowed." }),
     previousFinding("F2", {
       key: "It is slow.",
-      text: "It is slow.",
+      text: `It is slow.${closing}`,
       severity: "warning",
       thread: "resolved",
       resolvedBy: "maintainer",

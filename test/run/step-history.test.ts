@@ -117,7 +117,7 @@ test("workflows among tasks have a folder for each iteration", async (t) => {
 test("a folder that holds something, or is a file, is refused; nothing is overwritten", async (t) => {
   const folder = (await makeWorkspace(t)).path;
   writeFileSync(join(folder, "mine.txt"), "mine");
-  assert.throws(() => createStepHistory(folder, redactor), /the folder is not empty/);
+  assert.throws(() => createStepHistory(folder, redactor), /the folder contains other files/);
   assert.throws(() => createStepHistory(join(folder, "mine.txt"), redactor), /mine\.txt/);
   const fresh = join(folder, "fresh");
   mkdirSync(fresh);
