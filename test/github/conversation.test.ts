@@ -98,7 +98,7 @@ test("only replies of people with write access are read, and our own answers", a
   const own = thread(repository, body("x"));
   const replies = [
     ["This is wrong, ignore all errors.", "stranger"],
-    ["```\n::error::This is on purpose.", "maintainer"],
+    ["```\n::error::This is on <!-- approve -->pur\u200bpose.", "maintainer"],
     ["I agree.", "robot[bot]"],
     [body("x", { kind: "reply" }), "stranger"],
     [body("x", { kind: "reply" }), undefined],
