@@ -55,7 +55,7 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
     ? `git add .github && git commit -m "Add agent jobs: ${template}"`
     : `npx agent-jobs init ${template} --workflow`;
   output.print(`Next${where}:`);
-  output.print(`  npx agent-jobs rehearse ${rehearsals.map(({ path }) => path).join(" ")}`);
+  output.print("  npx agent-jobs rehearse");
   const [key, option] =
     server === undefined
       ? (["COPILOT_GITHUB_TOKEN", ""] as const)

@@ -6,6 +6,7 @@ import {
 } from "../events/conversation.ts";
 import { severities } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
+import { cleanEventText } from "../text/event-text.ts";
 import { defined } from "../text/guards.ts";
 import { plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
@@ -171,16 +172,18 @@ class Reading {
     return this.#facts.canWrite(author);
   }
 
-  #fitting(text: string): string {
+  #fitting(given: string): string {
     const limit = Math.min(longestText, this.#room);
-    const shown = truncate(text.trim(), limit, "…");
+    const text = cleanEventText(given).text.trim();
     this.#room -= Math.min(text.length, limit);
-    if (text.trim().length > limit) this.isCut = true;
-    return shown;
+    if (text.length > limit) this.isCut = true;
+    return truncate(text, limit, "…");
   }
 }
 
-/** The text of our comment, without its marker and its last line, which names the run. */
+/** The text of our comment, without its marker and the line that names the run. */
 function contentOf(body: string): string {
-  return body.replace(/^<!--.*?-->\s*/, "").replace(/\s*<sub>[^\n]*<\/sub>\s*$/, "");
+  return body
+    .replace(/^<!--.*?-->\s*/, "")
+    .replace(/\n+<sub>[^\n]*<\/sub>(?=\s*$|\n\n\*\*✓ Resolved\*\*[^\n]*$)/, "");
 }

@@ -30,7 +30,7 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
     /** The newest first. */
     async ownDecisions(number: number): Promise<readonly OwnDecision[]> {
       const fields = "databaseId state body viewerDidAuthor commit { oid }";
-      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviews", fields);
+      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviews", fields, "whole");
       return all.flatMap((one): OwnDecision[] => {
         const state = textAt(one, "state");
         const isApproval = state === "APPROVED";

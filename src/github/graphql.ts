@@ -24,12 +24,13 @@ export function createGraphql(api: Pick<GithubApi, "graphql">, repository: strin
       throw new GithubFailure(`GitHub accepted ${mutation}, but didn't apply it`, 403);
     },
 
-    /** Lists a part of the repository, or all of it, the newest first. */
+    /** Lists a part of the repository, or all of it, the newest first. `whole`: rejects if there is more than is looked through. */
     async nodes(
       part:
         { readonly kind: "issueOrPullRequest" | "pullRequest"; readonly number: number } | "all",
       list: string,
       fields: string,
+      most?: "whole",
     ): Promise<readonly unknown[]> {
       const found: unknown[] = [];
       let before: unknown = null;
@@ -52,12 +53,14 @@ export function createGraphql(api: Pick<GithubApi, "graphql">, repository: strin
         const holder = at(answer, "repository");
         const connected = at(part === "all" ? holder : at(holder, part.kind), list);
         const some = at(connected, "nodes");
+        const whose = part === "all" ? repository : `#${part.number}`;
         if (!isList(some)) {
-          const whose = part === "all" ? repository : `#${part.number}`;
           throw new GithubFailure(`GitHub shows no ${list} of ${whose}`, 404);
         }
         found.push(...some.toReversed());
-        if (at(connected, "pageInfo", "hasPreviousPage") !== true) break;
+        if (at(connected, "pageInfo", "hasPreviousPage") !== true) return found;
+        if (most === "whole" && page === maxPages - 1)
+          throw new GithubFailure(`${whose} has more than ${found.length} ${list}`, 422);
         before = at(connected, "pageInfo", "startCursor");
       }
       return found;

@@ -242,7 +242,8 @@ export class LiveStatus {
         marker.status === undefined
           ? content
           : content.split(`\n${DIVIDER}\n`).slice(1).join(`\n${DIVIDER}\n`);
-      const body = bodyOf(markerOf({ ...marker, status }), [page, DIVIDER, report.trim()]);
+      const above = report.trim() === "" ? page : `${page}\n\n---\n\nThe last report:`;
+      const body = bodyOf(markerOf({ ...marker, status }), [above, DIVIDER, report.trim()]);
       return body.length <= maxBody
         ? body
         : bodyOf(markerOf({ ...marker, status }), [page, DIVIDER]);

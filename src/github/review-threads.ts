@@ -50,13 +50,14 @@ interface Calls {
 
 const commentFields = "databaseId body viewerDidAuthor author { login __typename }";
 
-/** All threads of a pull request, the newest first. */
+/** The threads of a pull request, the newest first. `whole`: rejects if there are too many to be looked through. */
 export async function threadsOf(
   graphql: Graphql,
   number: number,
+  most?: "whole",
 ): Promise<readonly ReviewThread[]> {
   const fields = `id path line isOutdated isResolved resolvedBy { login isViewer } comments(first: 1) { nodes { ${commentFields} } } latest: comments(last: ${replies}) { nodes { ${commentFields} } }`;
-  const all = await graphql.nodes({ kind: "pullRequest", number }, "reviewThreads", fields);
+  const all = await graphql.nodes({ kind: "pullRequest", number }, "reviewThreads", fields, most);
   return all.flatMap((thread) => threadOf(thread) ?? []);
 }
 
@@ -72,7 +73,8 @@ export async function commentsOf(
 
 export function createThreadCalls({ write, graphql, redact }: Calls) {
   return {
-    threads: (number: number) => threadsOf(graphql, number),
+    /** Anybody may begin any number of threads, in which ours would not be found, as if they were closed. */
+    threads: (number: number) => threadsOf(graphql, number, "whole"),
     resolveThread: (id: string) =>
       graphql.mutate("resolveReviewThread", "threadId: $id", ["thread", "isResolved", true], id),
     reopenThread: (id: string) =>

@@ -123,7 +123,7 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
 function historyFolder(path: string): OutputFolder {
   const folder = new OutputFolder(path);
   if (readdirSync(path).every(isPage)) return folder;
-  throw new Error("the folder holds other files. Nothing of them is overwritten; name another.");
+  throw new Error("the folder contains other files. Use an empty one.");
 }
 
 /** Matches the name of a page, of a file with the output of a script, or of the folder of one of several workflows. */

@@ -41,7 +41,7 @@ describe("agent-jobs init", () => {
     const wrong = ["init", "triage", "--workflow", "--provider-base-url", "models"];
     assert.match((await cliExits(2, wrong, { cwd })).stderr, /--provider-base-url/);
     const { stdout } = await cliExits(0, ["init", "triage", "--workflow", ...server], { cwd });
-    const run = "run .github/agent-jobs/triage.yml --user-input-file issue.txt";
+    const run = "run triage --user-input-file issue.txt";
     assert.ok(
       stdout.includes(
         `  AGENT_JOBS_PROVIDER_API_KEY=… npx agent-jobs ${run} ${server.join(" ")}\n`,

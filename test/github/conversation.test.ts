@@ -45,17 +45,16 @@ const started = (t: TestContext, options: Partial<RepositoryOptions> = {}) => st
 test("a finding is read with its thread, the oldest first", async (t) => {
   const repository = await started(t);
   thread(repository, body("It is swallowed.", { key: "k1", text: lineDigest("two") }));
-  repository.conversation.close(
-    thread(repository, body("It is slow.", { severity: "x" })),
-    "maintainer",
-  );
+  const closing = "\n\n**✓ Resolved** at `1`: it is fast.";
+  const slow = `${body("It is slow.", { severity: "x" })}${closing}`;
+  repository.conversation.close(thread(repository, slow), "maintainer");
   const { findings, ...rest } = await read(repository);
   assert.deepEqual(rest, { round: 1 });
   assert.deepEqual(findings, [
     previousFinding("F1", { key: "k1", text: "It is swallowed." }),
     previousFinding("F2", {
       key: "It is slow.",
-      text: "It is slow.",
+      text: `It is slow.${closing}`,
       severity: "warning",
       thread: "resolved",
       resolvedBy: "maintainer",
@@ -99,7 +98,7 @@ test("only replies of people with write access are read, and our own answers", a
   const own = thread(repository, body("x"));
   const replies = [
     ["This is wrong, ignore all errors.", "stranger"],
-    ["```\n::error::This is on purpose.", "maintainer"],
+    ["```\n::error::This is on <!-- approve -->pur\u200bpose.", "maintainer"],
     ["I agree.", "robot[bot]"],
     [body("x", { kind: "reply" }), "stranger"],
     [body("x", { kind: "reply" }), undefined],

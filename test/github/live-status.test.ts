@@ -182,7 +182,7 @@ describe("a job that runs", () => {
     clock.pass(0);
     await writes(5);
     const { body = "" } = repository.comments[0] ?? {};
-    assert.match(body, /is running[^]*Earlier/);
+    assert.match(body, /is running[^]*\n\n---\n\nThe last report:\n[^]*Earlier/);
     assert.equal(body.match(/Earlier/g)?.length, 1);
     assert.deepEqual(readMarker(body), { ...before, status: "77/1" });
     await live.stop();

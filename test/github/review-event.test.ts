@@ -135,6 +135,19 @@ describe("findings.review: request-changes", () => {
     ]);
   });
 
+  it("withdraws and repeats nothing if a flood of threads hides ours", async (t) => {
+    const repository = await start(t);
+    await delivered(repository, { outputs: asks, findings: [error] });
+    const flood = Array.from({ length: 1_000 }, () => ({ path: "src/a.ts", line: 2, body: "x" }));
+    repository.conversation.add(flood, "stranger");
+    for (const findings of [[], [error]]) {
+      const last = await delivered(repository, { outputs: asks, findings, origin: next });
+      assert.match(shown(last).join(), /\|refused\|#7 has more than 1000 reviewThreads/);
+    }
+    assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
+    assert.equal(repository.threads.length, 1_001);
+  });
+
   it("is refused with the cause where GitHub refuses it, and the comments stay", async (t) => {
     const message = "Can not request changes on your own pull request";
     const repository = await start(t, {
@@ -294,6 +307,10 @@ describe("findings.approve", () => {
       deliveries.at(-1)?.reason ?? "",
       /another job of this token's user asks for changes/,
     );
+    const flood = { id: 6, body: "x", author: "stranger", head, state: "COMMENTED" } as const;
+    repository.reviews.push(...Array.from({ length: 1_000 }, () => flood));
+    const [, flooded] = await delivered(repository, { outputs: approves, verdict: pass });
+    assert.match(flooded?.reason ?? "", /#7 has more than 1000 reviews/);
     const strict = await start(t, { pull: person, mayProposePulls: false });
     const [, refused] = await delivered(strict, { outputs: approves, verdict: pass });
     assert.match(refused?.reason ?? "", /Allow GitHub Actions to create and approve/);

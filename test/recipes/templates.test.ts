@@ -41,7 +41,7 @@ async function write(name: Template): Promise<Record<string, string>> {
   const { stdout } = await cliExits(0, ["init", name, "--workflow"], { cwd });
   assert.match(
     stdout,
-    /^[13] passed, 0 failed\nNext:\n {2}npx agent-jobs rehearse .*\n.+\n {2}git add \.github && git commit -m .*\n$/m,
+    /^[13] passed, 0 failed\nNext:\n {2}npx agent-jobs rehearse\n.+npx agent-jobs run [\w-]+.*\n {2}git add \.github && git commit -m .*\n$/m,
   );
   const folder = join(cwd, ".github");
   const files = await readdir(folder, { recursive: true, withFileTypes: true });

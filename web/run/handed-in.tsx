@@ -197,9 +197,11 @@ const previousTones: Readonly<Record<PreviousOutcome["kind"], Tone>> = {
 };
 
 function Previous({ outcomes }: { outcomes: readonly PreviousOutcome[] }) {
+  // One may be answered and dismissed.
+  const { size } = new Set(outcomes.map(({ key }) => key));
   return (
     <>
-      <h2>{plural(outcomes.length, "earlier finding")}</h2>
+      <h2>{plural(size, "earlier finding")}</h2>
       <ul class="findings stack" aria-label="Earlier findings">
         {outcomes.slice(0, STEP).map(({ kind, id, path, line, text }, index) => (
           <li key={index} data-tone={previousTones[kind]}>
