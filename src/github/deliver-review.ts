@@ -259,7 +259,7 @@ async function answered(
 interface Closing {
   readonly number: number;
   readonly closed: Map<string, "fixed" | "known">;
-  /** Why the token may not close threads. */
+  /** The reason why the token may not close threads. */
   obstacle: string | undefined;
 }
 
