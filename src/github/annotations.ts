@@ -15,6 +15,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
+import { mayHaveCheck } from "./check-port.ts";
 import { asksForDelivery } from "./deliver.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { judgementOf, verdictLine } from "../outputs/verdict.ts";
@@ -209,10 +210,16 @@ function isPart({ plan }: RunView): boolean {
 }
 
 /** A review, or a check run, shows them at the same lines. */
-function areReviewed({ plan }: RunView, { isPublished = false }: AnnotationOptions): boolean {
-  const { findings, check } = plan?.outputs ?? {};
-  const isReviewed = findings?.review !== undefined && plan?.origin?.isPullRequest === true;
-  return isPublished && (isReviewed || check !== undefined);
+function areReviewed(
+  { plan, status }: RunView,
+  { isPublished = false }: AnnotationOptions,
+): boolean {
+  const { outputs: { findings, check } = {}, origin } = plan ?? {};
+  if (!isPublished || origin === undefined) return false;
+  const isReviewed = findings?.review !== undefined && origin.isPullRequest === true;
+  // A failed or canceled job makes no review.
+  if (isReviewed && status === "succeeded") return true;
+  return check !== undefined && mayHaveCheck(origin) && status !== "canceled";
 }
 
 /** GitHub shows them at their lines in the head of the change. */

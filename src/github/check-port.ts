@@ -1,6 +1,7 @@
 /** Check runs over GitHub's API. Only the App that created a check run may change it: the built-in token's is GitHub Actions. */
 import { createHash } from "node:crypto";
 import type { Outputs } from "../entry/outputs.ts";
+import type { Origin } from "../events/output-shapes.ts";
 import { isList } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Publisher } from "./comments.ts";
@@ -63,11 +64,14 @@ const ofCommit = new Set([
   "release",
 ]);
 
+export function mayHaveCheck({ isPullRequest, event }: Origin): boolean {
+  return isPullRequest === true || ofCommit.has(event);
+}
+
 /** The check run of this job and leg. GitHub shows the latest of a name on a commit. Undefined: it has none. */
 export function newCheck(about: Publisher, check: Outputs["check"]): NewCheck | undefined {
-  const { server, repository, workflowRun, attempt, head, legName, event } = about.origin;
-  if (check === undefined || (about.origin.isPullRequest !== true && !ofCommit.has(event)))
-    return undefined;
+  const { server, repository, workflowRun, attempt, head, legName } = about.origin;
+  if (check === undefined || !mayHaveCheck(about.origin)) return undefined;
   const name = check === true ? `agent-jobs: ${about.job}` : check.name;
   return {
     head,

@@ -1,3 +1,4 @@
+import type { RunOutcome } from "../../src/events/event.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -243,18 +244,33 @@ test("a finding is an annotation of its severity at its lines in the head of the
   });
 });
 
-for (const [what, outputs, isPublished, shown] of [
-  ["a review shows", { findings: { review: "comment" } }, true, 0],
-  ["a check shows", { check: true }, true, 0],
-  ["is only staged for a review", { findings: { review: "comment" } }, false, 1],
-  ["only fails the job", { findings: { failOn: "error" } }, true, 1],
+const failedJob = { outcome: { kind: "failed", reason: "no" } } as const;
+for (const [what, outputs, shown, more] of [
+  ["a review shows", { findings: { review: "comment" } }, 0, {}],
+  ["a check shows", { check: true }, 0, {}],
+  ["a check of a failed job shows", { check: true }, 0, failedJob],
+  ["is only staged for a review", { findings: { review: "comment" } }, 1, { isPublished: false }],
+  ["only fails the job", { findings: { failOn: "error" } }, 1, {}],
+  ["has no review because the job failed", { findings: { review: "comment" } }, 1, failedJob],
+  ["has no check because of its event", { check: true }, 1, { event: "workflow_run" }],
 ] as const)
   test(`a finding that ${what} is annotated ${shown} times`, () => {
+    const { isPublished = true, outcome, event }: More = more;
     const findings = [finding({ severity: "error", title: "Lost" })];
-    const view = samples.viewOf({ events: runWith({ findings, outputs }) });
+    const view = samples.viewOf({
+      events: runWith({ findings, outputs, ...(outcome && { outcome }) }),
+    });
+    if (event !== undefined)
+      Object.assign(view.plan?.origin ?? {}, { event, isPullRequest: false });
     const all = chooseAnnotations(view, { ...options, isPublished });
     assert.equal(all.filter(({ title }) => title === "Lost").length, shown);
   });
+
+interface More {
+  readonly isPublished?: boolean;
+  readonly outcome?: RunOutcome;
+  readonly event?: string;
+}
 
 test("the same words at two lines are two annotations", () => {
   const findings = [1, 2, 3].map((line) =>
