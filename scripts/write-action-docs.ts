@@ -73,7 +73,7 @@ function fileOf(mode: Mode): string {
 
 function actionYml(mode: Mode): string {
   const isMain = mode === "run";
-  const { description, outputs } = family[mode];
+  const { description, outputs, inputs: own = {} } = family[mode];
   const dist = isMain ? "dist/action" : "../dist/action";
   const post = mode === "deliver" ? "" : `  post: ${dist}/post.js\n`;
   return `# Written by \`npm run docs\` from src/action/family.ts, and the tables of inputs and outputs.
@@ -85,7 +85,7 @@ branding:
   color: purple
 
 inputs:
-${inputsOf[mode].map(inputYml).join("")}
+${inputsOf[mode].map((field) => inputYml(field, own[field])).join("")}
 outputs:
 ${outputs.map((name) => `  ${name}:\n${descriptionYml(outputTable[name])}`).join("")}
 runs:
@@ -94,9 +94,9 @@ runs:
 ${post}`;
 }
 
-function inputYml(field: string): string {
+function inputYml(field: string, own: string | undefined): string {
   const row = rowOf(field);
-  return `  ${inputName(field, row)}:\n${descriptionYml(descriptionOf(row))}    default: ${JSON.stringify(defaultOf(row))}\n`;
+  return `  ${inputName(field, row)}:\n${descriptionYml(own ?? descriptionOf(row))}    default: ${JSON.stringify(defaultOf(row))}\n`;
 }
 
 function descriptionYml(text: string): string {

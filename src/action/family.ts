@@ -5,6 +5,8 @@ import type { Mode } from "./input-table.ts";
 interface Action {
   readonly description: string;
   readonly outputs: readonly OutputName[];
+  /** Descriptions of inputs that mean less here than in the main action. */
+  readonly inputs?: Readonly<Record<string, string>>;
 }
 
 const ofRun = [
@@ -49,10 +51,18 @@ export const family: Readonly<Record<Mode, Action>> = {
     description:
       "Starts no agent: writes on GitHub what the journal of an earlier job contains, as far as `outputs` of the entry of the base allows.",
     outputs: ["result", "reason", "deliveries"],
+    inputs: {
+      job: "The job whose journal it is. May be omitted if the entry has only one.",
+      githubToken: "Reads the entry and the pull request, and writes on GitHub.",
+    },
   },
   rehearse: {
     description:
       "Runs rehearsals, whose scripts play the model: no token, no network, no cost. The step fails if a rehearsal fails.",
     outputs: ofRun,
+    inputs: {
+      workingDirectory:
+        "The folder in which a rehearsal works, unless it names one. Default: the workspace.",
+    },
   },
 };

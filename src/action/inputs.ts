@@ -12,11 +12,13 @@ import { parseCentral } from "../github/commit-files.ts";
 import { inputName, inputsOf, inputTable, variables, type Mode, type Rows } from "./input-table.ts";
 import { Stop } from "./stop.ts";
 
-/** Options of a run that are other inputs here, or variables of the environment. */
+/** Options of a run that are other inputs here, variables of the environment, or only on the command line. */
 const otherNames: Readonly<Record<string, string>> = {
   answer: "inputs",
   input: "inputs",
   param: "inputs",
+  "in-place": "agent-jobs rehearse --in-place",
+  "resume-anyway": "agent-jobs run --resume-anyway",
   "provider-type": "AGENT_JOBS_PROVIDER_TYPE",
   "provider-wire-api": "AGENT_JOBS_PROVIDER_WIRE_API",
   "runtime-path": "AGENT_JOBS_RUNTIME_PATH",

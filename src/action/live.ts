@@ -66,7 +66,7 @@ export class Live {
     return this.#status.checkId;
   }
 
-  /** To be called before the delivery. */
+  /** Must be called before the delivery. */
   stop(): Promise<void> {
     return this.#status.stop();
   }

@@ -333,7 +333,11 @@ export function runOptions(
       const entry = centralFiles(setting)?.name ?? paths.entry;
       return origin === undefined
         ? { findings: [], round: 0 }
-        : readConversation(github, { job: jobName, entry, origin: { ...origin, leg } });
+        : readConversation(deliveryApiOf(setting), {
+            job: jobName,
+            entry,
+            origin: { ...origin, leg },
+          });
     },
     instructionSource: async () => ({
       commit: await trustedCommitOf(

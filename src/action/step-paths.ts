@@ -20,9 +20,9 @@ export interface Paths {
   readonly userInputFile?: string;
   readonly outputDir?: string;
   readonly resume?: string;
-  /** To deliver. */
+  /** The journal to deliver. */
   readonly journal?: string;
-  /** To merge. */
+  /** The journals to merge. */
   readonly journals: readonly string[];
 }
 

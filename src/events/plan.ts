@@ -189,7 +189,7 @@ const instructions = is.record({
   commit: is.optional(is.text),
   files: is.list(
     is.record({
-      /** With slashes, relative to the root of the repository. */
+      /** Relative to the root of the repository, with slashes. */
       path: is.text,
       /** The digest of the whole file, in hex. */
       sha256: is.text,

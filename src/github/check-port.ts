@@ -44,7 +44,7 @@ export interface OwnCheck {
   readonly id: number;
   readonly externalId: string;
   readonly isCompleted: boolean;
-  /** How many it has. */
+  /** The number of its annotations. */
   readonly annotations: number;
 }
 
@@ -53,7 +53,7 @@ export const annotationsPerRequest = 50;
 const MAX_TITLE = 255;
 const MAX_SUMMARY = 65_535;
 
-/** Their `GITHUB_SHA` is what the job is about. Others are about an issue, or about another run. */
+/** Events whose `GITHUB_SHA` is the subject of the job. Others are about an issue, or about another run. */
 const ofCommit = new Set([
   "push",
   "merge_group",

@@ -143,7 +143,7 @@ export interface ReportComment extends Publisher {
   readonly listed?: readonly Finding[];
   /** The number of findings that are left out. */
   readonly omitted?: number;
-  /** How many of them are new, and so on. */
+  /** The counts of new findings, and so on. */
   readonly counts?: string | undefined;
   /** Fingerprints of the findings that this and, if it failed, earlier runs have listed. */
   readonly fingerprints: readonly string[];

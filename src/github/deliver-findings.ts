@@ -29,6 +29,8 @@ interface DeliveredFindings {
   readonly deliveries: readonly Delivery[];
   /** The findings that are neither dismissed nor held back. */
   readonly shown: readonly Finding[];
+  /** The fingerprints of earlier findings that are fixed, although their threads may be open. */
+  readonly closed: ReadonlySet<string>;
 }
 
 export async function deliverFindings(
@@ -39,10 +41,10 @@ export async function deliverFindings(
 ): Promise<DeliveredFindings> {
   const { isPullRequest, number } = delivering.about.origin;
   const names = [...(review ? ["review"] : []), ...(report ? ["report comment"] : [])];
-  if (names.length === 0) return { deliveries: [], shown: collected.findings };
+  if (names.length === 0) return { deliveries: [], shown: collected.findings, closed: new Set() };
   if (isPullRequest !== true || number === undefined) {
     const deliveries = names.map((name) => skipped(name, "the run has no pull request"));
-    return { deliveries, shown: collected.findings };
+    return { deliveries, shown: collected.findings, closed: new Set() };
   }
   const [reviewName = "", reportName = ""] = ["review", "report comment"].map(
     (name) => `${name} of #${number}`,
@@ -72,14 +74,15 @@ export async function deliverFindings(
     deliveries.push(...delivered.deliveries);
   }
   const shown = state === undefined ? collected.findings : shownOf(state);
-  if ("status" in reports) return { deliveries: [...deliveries, reports], shown };
+  const closed = delivered?.closed ?? new Set();
+  if ("status" in reports) return { deliveries: [...deliveries, reports], shown, closed };
   if (report) {
     const reporting: Reporting = { number, outcome, reports, state, delivered };
     deliveries.push(
       ...(await deliverReport(delivering, { ...collected, findings: shown }, reporting)),
     );
   }
-  return { deliveries, shown };
+  return { deliveries, shown, closed };
 }
 
 function shownOf({ standings }: ReviewState): readonly Finding[] {

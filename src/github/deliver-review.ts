@@ -42,6 +42,8 @@ export interface DeliveredReview {
   readonly elsewhere: readonly Finding[];
   /** The fingerprints of those that get no thread later either: they have no line, or GitHub refuses it. */
   readonly placeless: ReadonlySet<string>;
+  /** The fingerprints of those that are fixed, also where the token may not close their threads. */
+  readonly closed: ReadonlySet<string>;
 }
 
 /** `isListed`: findings without a line are in the report comment, so the review needs no body. */
@@ -97,6 +99,7 @@ export async function deliverReview(
     counts,
     elsewhere,
     placeless,
+    closed: new Set(closing.closed.keys()),
   };
 }
 
@@ -256,7 +259,7 @@ async function answered(
 interface Closing {
   readonly number: number;
   readonly closed: Map<string, "fixed" | "known">;
-  /** Why the token may not close threads. */
+  /** The reason why the token may not close threads. */
   obstacle: string | undefined;
 }
 

@@ -106,7 +106,11 @@ async function deliverOutputs(
   if (isFailed) return deliveries;
   if (outputs.findings?.review === "request-changes" || outputs.findings?.approve === true)
     deliveries.push(
-      ...(await deliverDecision(delivering, { ...collected, findings: delivered.shown })),
+      ...(await deliverDecision(
+        delivering,
+        { ...collected, findings: delivered.shown },
+        delivered.closed,
+      )),
     );
   const { length } = keyed;
   if (length > mostProposals)

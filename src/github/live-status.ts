@@ -104,7 +104,7 @@ export class LiveStatus {
     },
   };
 
-  /** To be called before the agents start, which don't wait long for GitHub. */
+  /** Must be called before the agents start, which don't wait long for GitHub. */
   async begin(): Promise<void> {
     const page = { title: "The job is starting", summary: this.#page("is starting") };
     this.#sending = this.#send(page);

@@ -46,7 +46,7 @@ interface ReviewContent extends Publisher {
   readonly findings: readonly Finding[];
   /** Whether one hunk of the diff shows all these lines of the head. */
   readonly isInDiff: LinesInDiff;
-  /** By fingerprint, the findings that get no comment all the same. Default: none. */
+  /** Fingerprints of findings that have a line but get no comment. Default: none. */
   readonly refusals?: ReadonlyMap<string, unknown>;
 }
 

@@ -10,15 +10,17 @@ import { bodyOf, markerLine, runLink, safeText } from "./comments.ts";
 import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
 import type { OwnDecision } from "./decision-port.ts";
 import { codeText } from "./markdown.ts";
-import { ownThreads, type OwnThread } from "./review-state.ts";
+import { isPerson, ownThreads, type OwnThread } from "./review-state.ts";
 
 const needs = "`pull-requests: write`";
 const MAX_NAME = 100;
 const MAX_REASON = 2_000;
 
+/** `closed`: findings that this delivery has marked as fixed. The token may not be allowed to close their threads. */
 export async function deliverDecision(
   delivering: Delivering,
   collected: CollectedOutputs,
+  closed: ReadonlySet<string>,
 ): Promise<readonly Delivery[]> {
   const { about, github, ours } = delivering;
   const { isPullRequest, number, head } = about.origin;
@@ -33,7 +35,7 @@ export async function deliverDecision(
     return pushes ? "the run pushes a commit" : github.writtenByAgent(number);
   };
   const made = await attempt(delivering, { what, needs }, async () => {
-    const open = await openFindings(delivering, collected, number);
+    const open = await openFindings(delivering, collected, number, closed);
     const blocking = open.filter((one) => severities.indexOf(one) >= severities.indexOf(from));
     const standing = await github.ownDecisions(number);
     const own = standing.filter(({ body }) => ours(body, "decision"));
@@ -98,16 +100,19 @@ async function openFindings(
   delivering: Delivering,
   { findings }: CollectedOutputs,
   number: number,
+  closed: ReadonlySet<string>,
 ): Promise<readonly Severity[]> {
   const facts = delivering.github.facts(delivering.about.origin.head);
   const open: OwnThread[] = [];
   const judged = new Set<string>();
   for (const thread of (await ownThreads(delivering, number)).values()) {
-    const { isResolved, resolvedBy, marker, key } = thread;
+    const { isResolved, resolvedBy, marker, key, replies } = thread;
     // The author of a pull request may close threads without write access, and delete the account.
     const isByUs = resolvedBy === undefined ? marker.closed !== undefined : resolvedBy.isUs;
     const isDismissed = await facts.isClosedByPerson(thread);
     // One that we have closed is open if it is reported again, whether or not GitHub has opened it.
+    if (!isResolved && closed.has(key) && marker.closed !== undefined && !replies.some(isPerson))
+      continue;
     if (isDismissed || !isResolved || !isByUs) judged.add(key);
     if (!isDismissed && (!isResolved || !isByUs)) open.push(thread);
   }

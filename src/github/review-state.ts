@@ -19,7 +19,7 @@ export type Standing =
   | { readonly kind: "new"; readonly finding: Finding }
   /** The report comment or the body of a review has it already. */
   | { readonly kind: "listed"; readonly finding: Finding }
-  /** Its thread is open, or was closed by us, or by a program, and is opened again. */
+  /** Its thread is open, or we or a program closed it and it is opened again. */
   | { readonly kind: "open" | "reopened"; readonly finding: Finding; readonly thread: OwnThread }
   /** A person with write access closed its thread. */
   | { readonly kind: "dismissed"; readonly finding: Finding }
@@ -123,10 +123,10 @@ export interface ReviewCounts {
   readonly heldBack: number;
 }
 
-/** By the key of its finding: a thread that is closed now, or may not be closed; `known`: at an earlier head already. */
+/** Threads that are closed now, or may not be closed, by the key of their finding; `known`: at an earlier head already. */
 type ClosedThreads = ReadonlyMap<string, "fixed" | "known">;
 
-/** After a delivery, which has closed these. */
+/** Counts after a delivery. `closed`: the threads that it has closed. */
 export function countsOf(
   { threads, standings }: ReviewState,
   head: string,

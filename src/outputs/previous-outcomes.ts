@@ -9,7 +9,7 @@ export interface PreviousOutcome {
   readonly id: string;
   readonly path: string;
   readonly line: number | undefined;
-  /** Why it is resolved, the answer, or what was reported. */
+  /** The reason for resolving it, the answer, or the text that was reported. */
   readonly text: string;
 }
 

@@ -27,7 +27,7 @@ export interface FindingFates {
   readonly resolved: number;
   /** Closed by a person. */
   readonly dismissed: number;
-  /** How many of the dismissed ones each rule has. */
+  /** The number of dismissed findings of each rule. */
   readonly dismissedByRule: Readonly<Record<string, number>>;
 }
 

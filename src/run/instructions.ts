@@ -93,7 +93,7 @@ function pathsOf(names: readonly string[], files: readonly ChangedFile[]): reado
 interface Found {
   readonly commit: string | undefined;
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** How many paths were not looked up. */
+  /** The number of paths that were not looked up. */
   readonly left?: number;
 }
 

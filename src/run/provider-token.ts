@@ -21,7 +21,7 @@ export interface TokenCommand {
   readonly clock?: Clock;
 }
 
-/** How long a key counts that doesn't say when it expires. */
+/** The lifetime of a key that doesn't name its expiry. */
 const UNKNOWN_MS = 10 * 60_000;
 /** A request may take a while until the server reads its key. */
 const EARLY_MS = 2 * 60_000;

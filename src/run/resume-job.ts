@@ -186,7 +186,7 @@ function checkSame(
     throw refuse(`${names} had already started in that run and ${have} changed since.`);
   if (changed.length > 0 && !resumeAnyway)
     throw refuse(
-      `${names} ${have} changed since, but had not started. Pass ${write("resume-anyway")} to continue with the current entry.`,
+      `${names} ${have} changed since, but had not started. Use ${write("resume-anyway")} to continue with the current entry.`,
     );
 }
 

@@ -160,7 +160,7 @@ type Billing = Awaited<
   ReturnType<CopilotClient["rpc"]["models"]["list"]>
 >["models"][number]["billing"];
 
-/** From credits for a batch of tokens. */
+/** Converts credits for a batch of tokens. */
 function priceOf(billing: Billing): ModelPrice | undefined {
   const { inputPrice, outputPrice, batchSize = 0, ...prices } = billing?.tokenPrices ?? {};
   if (inputPrice === undefined || outputPrice === undefined || !(batchSize > 0)) return undefined;

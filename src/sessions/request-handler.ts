@@ -24,7 +24,7 @@ export interface Conversation {
   provider?: Provider | undefined;
   /** Its requests pass through this process. */
   handled?: true;
-  /** Its turn is being aborted. The runtime may still send the results of calls that have ended with it. */
+  /** True while its turn is being aborted. The runtime may still send the results of calls that have ended with it. */
   isStopped?: boolean;
   /** The cause of the turn's crash, where the runtime doesn't report it. */
   problem?: Crash | undefined;

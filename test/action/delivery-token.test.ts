@@ -15,7 +15,12 @@ const other = "ghs_0123456789abcdef";
 const entry = JSON.stringify({
   models: { driving: "gpt-5" },
   permissions: { preset: "read-only", shell: true, sandbox: "off" },
-  outputs: { report: { comment: "sticky" }, proposals: { label: { allowed: ["bug"] } } },
+  outputs: {
+    report: { comment: "sticky" },
+    // Threads of the delivery token are its own for nobody else.
+    findings: { review: "comment", since: "last-review" },
+    proposals: { label: { allowed: ["bug"] } },
+  },
   tasks: {
     look: {
       model: { category: "driving" },
@@ -45,7 +50,8 @@ async function world(t: TestContext) {
     files: { [`${commit}:e.yml`]: entry, [`${"b".repeat(40)}:e.yml`]: entry },
     breaks({ method, path, body, authorization = "" }) {
       const what = path === "/graphql" ? String(body["query"]).split("(")[0] : method;
-      used.set(`${what} ${path}`, authorization.replace(/^\w+ /, ""));
+      const by = authorization.replace(/^\w+ /, "");
+      used.set(`${what} ${path} ${by}`, by);
       return undefined;
     },
   });
@@ -107,10 +113,11 @@ it("writes with the delivery token alone, which no agent, command, log, output o
 });
 
 it("is read from the environment by agent-jobs deliver", async (t) => {
-  const { workspace, github, step, isWrittenWithIt } = await world(t);
+  const { workspace, github, used, step, isWrittenWithIt } = await world(t);
   const staged = await step({ staged: "true" });
   assert.equal(staged.code, 0, staged.raw);
   assert.deepEqual(github.calls, []);
+  used.clear();
   const { event, payload } = await readFixture("pull-request");
   const digest = staged.outputs["journal-digest"] ?? "";
   const args = ["deliver", "out/journal.jsonl", "--entry", "e.yml", "--digest", digest];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { inputName, inputsOf, inputTable, type Mode } from "../../src/action/input-table.ts";
 import {
+  asInput,
   type Inputs,
   inputVariable,
   modelAccess,
@@ -32,6 +33,16 @@ describe("the inputs", () => {
     assert.equal(inputVariable("user-input"), "INPUT_USER-INPUT");
     assert.equal(valid({ "user-input": "hello" }).userInput, "hello");
   });
+
+  for (const [option, name] of [
+    ["answer", "`inputs`"],
+    ["in-place", "`agent-jobs rehearse --in-place`"],
+    ["resume-anyway", "`agent-jobs run --resume-anyway`"],
+    ["runtime-path", "`AGENT_JOBS_RUNTIME_PATH`"],
+  ] as const)
+    it(`replace ${option} of the command line, or messages name what does`, () => {
+      assert.equal(asInput(option), name);
+    });
 
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});

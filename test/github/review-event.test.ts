@@ -85,6 +85,21 @@ describe("findings.review: request-changes", () => {
     assert.deepEqual(decisions(repository), ["DISMISSED"]);
   });
 
+  it("withdraws when all is fixed, also where the token may not close threads, until it is reported again", async (t) => {
+    const repository = await start(t, { writes: ["pull-requests"] });
+    await delivered(repository, { outputs: asks, findings: [error] });
+    const resolved = { one: "Fixed." };
+    await delivered(repository, { outputs: asks, resolved, origin: next });
+    assert.equal(repository.threads[0]?.isResolved, false);
+    assert.deepEqual(decisions(repository), ["DISMISSED"]);
+    await delivered(repository, {
+      outputs: asks,
+      findings: [error],
+      origin: { workflowRun: "79" },
+    });
+    assert.deepEqual(decisions(repository), ["DISMISSED", "CHANGES_REQUESTED"]);
+  });
+
   for (const [name, by, decision] of [
     ["somebody who may closes the thread", "maintainer", "DISMISSED"],
     ["a stranger closes the thread", "stranger", "CHANGES_REQUESTED"],

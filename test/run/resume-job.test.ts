@@ -140,7 +140,7 @@ describe("a job that is resumed", () => {
     assert.match(await refusal({ userInput: "x" }), /the user input had another value/);
     const each = '"each" had already started in that run and has changed since.';
     const end =
-      '"end" has changed since, but had not started. Pass --resume-anyway to continue with the current entry.';
+      '"end" has changed since, but had not started. Use --resume-anyway to continue with the current entry.';
     for (const [from, to, resumeAnyway, expected] of [
       [
         "kind: Each",
