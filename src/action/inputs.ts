@@ -97,12 +97,15 @@ function rawInputs(
   const rows: Rows = { ...inputTable, ...variables };
   const declared: readonly string[] = inputsOf[mode];
   const isWorkflow = isWorkflowFile((environment["INPUT_ENTRY"] ?? "").trim().replace(/@\w+$/, ""));
+  // Variables for the models of other steps don't change how a rehearsal runs.
+  const asksModels = mode !== "rehearse" && mode !== "deliver";
   return Object.fromEntries(
     Object.entries(rows).map(([field, row]) => {
       const name = inputName(field, row);
       const kind = field === "inputs" ? named(isWorkflow) : row.kind;
       const input = declared.includes(field) ? environment[inputVariable(name)] : undefined;
-      const given = present(input) ?? present(environment[row.env ?? ""]) ?? present(row.preset);
+      const variable = asksModels || field === "runtimePath" ? row.env : undefined;
+      const given = present(input) ?? present(environment[variable ?? ""]) ?? present(row.preset);
       const { value, wrong } = readInput(kind, given);
       problems.push(...wrong.map((problem) => `${asInput(name)}${problem}.`));
       return [field, value ?? (row.preset && readInput(kind, row.preset).value)];

@@ -20,7 +20,7 @@ export async function deliver(
   const environment = process.env;
   const {
     GITHUB_TOKEN: token,
-    AGENT_JOBS_DELIVERY_TOKEN: deliveryToken = token,
+    AGENT_JOBS_DELIVERY_TOKEN: deliveryToken,
     GITHUB_REPOSITORY: repository,
     GITHUB_API_URL: apiUrl,
   } = environment;
@@ -37,7 +37,7 @@ export async function deliver(
       staged: staged === true,
       environment,
       api,
-      deliveryApi: createGithubApi({ token: deliveryToken, repository, apiUrl, log }),
+      deliveryApi: createGithubApi({ token: deliveryToken || token, repository, apiUrl, log }),
       redact: createRedactor(knownSecrets({ environment })).text,
     });
     for (const delivery of deliveries) output.print(deliveryLine(delivery));

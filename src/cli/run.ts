@@ -6,6 +6,7 @@ import { printLastLine } from "../reports/terminal/terminal-reporter.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
+import { recordPaths } from "../run/records.ts";
 import { executeRun } from "../run/execute.ts";
 import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
@@ -162,11 +163,11 @@ export async function plan(
   { shards, ...given }: OptionsOf<"plan">,
   io: Io,
 ): Promise<ExitCode> {
-  const { journal } = given;
+  const { journal } = recordPaths(given, false);
   const { checkShards, matrixOf } = await import("../run/shards.ts");
   checkShards(shards, "--shards");
   if (journal === undefined)
-    throw new UsageError("--journal is required: the shards resume from it.");
+    throw new UsageError("--journal or --output-dir is required: the shards resume from it.");
   const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
   if (code !== exitCode.success) return code;
   io.output.print(await matrixOf(journal, shards));

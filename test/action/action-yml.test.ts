@@ -65,6 +65,9 @@ for (const mode of modes) {
     }
     assert.deepEqual(Object.keys(outputs), family[mode].outputs);
     for (const { description } of Object.values(outputs)) assert.ok(description.length > 15);
+    // Runners refuse a manifest with an expression outside of a default.
+    for (const { description } of [...Object.values(inputs), ...Object.values(outputs)])
+      assert.ok(!description.includes("${{"), description);
   });
 
   test(`${files[mode]} runs on Node 24, from the bundle, and main and post are what the bundle makes`, async () => {

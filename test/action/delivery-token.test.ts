@@ -120,18 +120,27 @@ it("is read from the environment by agent-jobs deliver", async (t) => {
   used.clear();
   const { event, payload } = await readFixture("pull-request");
   const digest = staged.outputs["journal-digest"] ?? "";
-  await cliExits(0, ["deliver", "out/journal.jsonl", "--entry", "e.yml", "--digest", digest], {
-    cwd: workspace.path,
-    env: {
-      GITHUB_TOKEN: other,
-      AGENT_JOBS_DELIVERY_TOKEN: token,
-      GITHUB_REPOSITORY: "octo/shop",
-      GITHUB_RUN_ID: "99",
-      GITHUB_API_URL: github.url,
-      GITHUB_EVENT_NAME: event,
-      GITHUB_EVENT_PATH: await workspace.write("event.json", JSON.stringify(payload)),
-    },
-  });
+  const args = ["deliver", "out/journal.jsonl", "--entry", "e.yml", "--digest", digest];
+  const file = await workspace.write("event.json", JSON.stringify(payload));
+  // In a workflow, the variable of a secret that isn't set is empty.
+  for (const [builtIn, own] of [
+    [token, ""],
+    [other, token],
+  ] as const) {
+    const { stdout } = await cliExits(0, args, {
+      cwd: workspace.path,
+      env: {
+        GITHUB_TOKEN: builtIn,
+        AGENT_JOBS_DELIVERY_TOKEN: own,
+        GITHUB_REPOSITORY: "octo/shop",
+        GITHUB_RUN_ID: "99",
+        GITHUB_API_URL: github.url,
+        GITHUB_EVENT_NAME: event,
+        GITHUB_EVENT_PATH: file,
+      },
+    });
+    assert.doesNotMatch(stdout, /refused/);
+  }
   assert.equal(github.comments.length, 1);
   isWrittenWithIt();
 });

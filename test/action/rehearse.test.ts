@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { entry, failing, files, named, playStep, rehearsal } from "./rig.ts";
+import { entry, failing, files, inputs, named, playStep, rehearsal } from "./rig.ts";
 
 function rehearse(t: TestContext, script: string, entryText = entry): Promise<StepResult> {
   const added = { "entries/hello.yml": entryText, "entries/it.rehearsal.yml": script };
@@ -35,6 +35,15 @@ describe("a step that rehearses", () => {
       titles.join(),
     );
     assert.match(result.summary, /The job failed, as the rehearsal expects: task .*greet/);
+  });
+
+  it("plays the entry's models, whatever variables of other steps say", async (t) => {
+    const script = rehearsal.replace("  - task: greet\n", (task) => `${task}    model: gpt-5\n`);
+    const { code, outputs } = await playStep(t, inputs, {
+      added: { "entries/hello.rehearsal.yml": script },
+      env: { AGENT_JOBS_MODEL: "other", AGENT_JOBS_PROVIDER_TYPE: "azure" },
+    });
+    assert.deepEqual([code, outputs["reason"]], [0, ""]);
   });
 
   it("is red when an expectation does not hold although the job succeeds", async (t) => {

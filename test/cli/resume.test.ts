@@ -241,8 +241,11 @@ describe("plan, run --shard and merge", () => {
           cwd,
         },
       );
-    await cli("plan jobs.json main --shards 2 --journal plan.jsonl");
-    const again = await cli("plan jobs.json main --shards 2 --resume plan.jsonl --journal 2.jsonl");
+    const plan = await cli("plan jobs.json main --shards 2 --output-dir plan");
+    const again = await cli(
+      "plan jobs.json main --shards 2 --resume plan/journal.jsonl --journal 2.jsonl",
+    );
+    assert.equal(plan.stdout, again.stdout, plan.stderr);
     assert.equal(again.code, 0, again.stderr);
     assert.equal(again.stdout, '{"include":[{"shard":"1/2"},{"shard":"2/2"}]}\n');
     assert.equal(await workspace.read("done"), "list\n");
@@ -339,7 +342,7 @@ describe("plan, run --shard and merge", () => {
     const files = { "jobs.json": entry, "flow.wf.md": workflow };
     const { path: cwd } = await makeWorkspace(t, files);
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [["plan", "jobs.json", "main"], /--journal is required/],
+      [["plan", "jobs.json", "main"], /--journal or --output-dir is required/],
       [["plan", "jobs.json", "main", "--shards", "257", "--journal", "p"], /from 1 to 256/],
       [["plan", "jobs.json", "alone", "--journal", "p"], /has no Each and no Par at its top/],
       [["run", "jobs.json", "main", "--shard", "1/2"], /--shard requires --resume/],

@@ -9,7 +9,7 @@ export const inputOptions = {
     help: "A prompt, in place of an entry: a job of one task, which only reads.",
     input:
       "A prompt, in place of `entry`: a job of one task, which only reads. `job` names it (default: the id of the workflow's job).",
-    risk: "text of an event that is inserted with `${{ }}` becomes an instruction. Insert `$user-input`, and pass such text as `user-input`.",
+    risk: "text of an event that an expression inserts becomes an instruction. Insert `$user-input`, and pass such text as `user-input`.",
     group: "Input",
     page: "cli.md#a-prompt",
     flag: "--prompt <text>",
