@@ -28,12 +28,19 @@ const conclusions = {
   skipped: "neutral",
 } as const satisfies Record<RunOutcome["kind"], Conclusion>;
 
-/** `report`: the text of the report comment on a pull request. */
+interface Shown {
+  /** Without findings that are dismissed or held back. */
+  readonly visible: CollectedOutputs;
+  /** The text of the report comment on a pull request. */
+  readonly report: string;
+}
+
+/** It has the result of the step, which counts all findings. */
 export async function deliverCheck(
   delivering: Delivering,
   collected: CollectedOutputs,
   outcome: RunOutcome,
-  report: string,
+  { visible, report }: Shown,
 ): Promise<Delivery> {
   const { about, github, options } = delivering;
   const check = newCheck(about, about.outputs.check);
@@ -46,8 +53,9 @@ export async function deliverCheck(
   const isFailed = outcome.kind === "succeeded" && reason !== "";
   const conclusion = isFailed ? "failure" : conclusions[outcome.kind];
   const why = isFailed ? `**Failure:** ${safeCell(reason, { maxLength: MAX_REASON })}\n\n` : "";
+  const isUnseen = isFailed && visible.findings.length < collected.findings.length;
   const text: CheckText = {
-    title: titleText(faults[0] ?? titleOf(collected, outcome)),
+    title: titleText(faults[0] ?? (isUnseen ? reason : titleOf(visible, outcome))),
     summary: why + report,
   };
   const what = `check ${JSON.stringify(oneLine(check.name, 100))}: ${conclusion}`;
@@ -76,7 +84,7 @@ export async function deliverCheck(
         found,
       );
     const { id = 0, annotations: there = 0 } = known ?? {};
-    const annotations = annotationsOf(collected.findings, about.origin);
+    const annotations = annotationsOf(visible.findings, about.origin);
     const send = async (from: number): Promise<Delivery> => {
       const to = from + annotationsPerRequest;
       const isLast = to >= annotations.length;

@@ -1,7 +1,7 @@
 /** Delivers outputs of untrusted agents. A hidden marker finds each delivery again, so that none is made twice. */
 import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
-import type { Origin } from "../events/output-shapes.ts";
+import type { Finding, Origin } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import {
   collectOutputs,
@@ -61,29 +61,34 @@ export async function deliver(
     published: new Map(),
     ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
   };
-  const deliveries = writesOnSubject(outputs)
-    ? [...(await deliverOutputs(delivering, collected, outcome))]
-    : [];
+  const { deliveries, shown } = writesOnSubject(outputs)
+    ? await deliverOutputs(delivering, collected, outcome)
+    : { deliveries: [] };
   // A canceled step has no time: it completes the check run that it has begun at once.
   const isEnded = outcome.kind === "canceled" && options.checkId !== undefined;
   // When it is completed, a merge that waits for it may go on.
-  if (outputs.check !== undefined && !isEnded) {
-    const report = reportComment(reportContent(delivering, collected, outcome));
-    deliveries.push(await deliverCheck(delivering, collected, outcome, report));
-  }
-  return deliveries;
+  if (outputs.check === undefined || isEnded) return deliveries;
+  const visible = { ...collected, findings: shown ?? collected.findings };
+  const report = reportComment(reportContent(delivering, visible, outcome));
+  return [...deliveries, await deliverCheck(delivering, collected, outcome, { visible, report })];
+}
+
+interface DeliveredOutputs {
+  readonly deliveries: readonly Delivery[];
+  /** Absent: all findings. */
+  readonly shown?: readonly Finding[];
 }
 
 async function deliverOutputs(
   delivering: Delivering,
   collected: CollectedOutputs,
   outcome: RunOutcome,
-): Promise<readonly Delivery[]> {
+): Promise<DeliveredOutputs> {
   const { about, github } = delivering;
   const { outputs, origin } = about;
   const isFailed = outcome.kind === "failed";
   if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
-    return [skipped("everything", `the job ${endWords[outcome.kind]}`)];
+    return { deliveries: [skipped("everything", `the job ${endWords[outcome.kind]}`)] };
   const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
   const moved = await outdated(origin, github);
   // The review is about the head that a push replaces. The last push has the changes of those before it.
@@ -95,29 +100,26 @@ async function deliverOutputs(
   if (moved?.status === "skipped" && !isFailed) {
     // The changes of the agents are nowhere else.
     const lost = keyed.filter(isPush).map((one) => deliverProposal(delivering, one));
-    return [moved, ...(await Promise.all(lost))];
+    return { deliveries: [moved, ...(await Promise.all(lost))] };
   }
-  if (moved !== undefined) return [moved];
+  if (moved !== undefined) return { deliveries: [moved] };
   const delivered = await deliverFindings(delivering, collected, outcome, {
     report: outputs.report?.comment !== undefined,
     review: !isFailed && outputs.findings?.review !== undefined,
   });
+  const { shown } = delivered;
   const deliveries = [...delivered.deliveries];
-  if (isFailed) return deliveries;
+  if (isFailed) return { deliveries, shown };
   if (outputs.findings?.review === "request-changes" || outputs.findings?.approve === true)
     deliveries.push(
-      ...(await deliverDecision(
-        delivering,
-        { ...collected, findings: delivered.shown },
-        delivered.closed,
-      )),
+      ...(await deliverDecision(delivering, { ...collected, findings: shown }, delivered.closed)),
     );
   const { length } = keyed;
   if (length > mostProposals)
     deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
   for (const proposed of keyed.slice(0, mostProposals))
     deliveries.push(await deliverProposal(delivering, proposed));
-  return deliveries;
+  return { deliveries, shown };
 }
 
 function outcomeOf({ status, reason = "" }: RunView): RunOutcome {

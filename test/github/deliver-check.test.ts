@@ -52,6 +52,29 @@ describe("the check run of a job", () => {
       "The journal is incomplete: the disk is full.",
     ],
   ];
+  for (const failOn of ["never", "warning"] as const)
+    it(`shows no finding that is held back, with failOn: ${failOn}`, async (t) => {
+      const findings = { review: "comment", quietAfter: { rounds: 1 }, failOn } as const;
+      const repository = await start(t);
+      const run = { outputs: { ...outputs, findings } };
+      await delivered(repository, { ...run, findings: [finding("one", 2)] });
+      repository.head = "b".repeat(40);
+      const pushed = { head: repository.head, workflowRun: "78" };
+      await delivered(repository, { ...run, findings: [finding("two", 3)], origin: pushed });
+      const { conclusion, title, annotations, summary } = repository.checks.all[1] ?? {};
+      assert.deepEqual(
+        [conclusion, title, annotations],
+        failOn === "never"
+          ? ["success", "No findings", []]
+          : [
+              "failure",
+              "1 finding is a warning or worse (`outputs.findings.failOn: warning`).",
+              [],
+            ],
+      );
+      assert.doesNotMatch(summary ?? "", /two is wrong/);
+    });
+
   for (const [name, run, conclusion, title] of ends) {
     test(name, async (t) => {
       const repository = await start(t);
