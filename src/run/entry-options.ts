@@ -75,8 +75,9 @@ export function checkFlowOptions(
   write: WriteName,
 ): void {
   if (Object.keys(answers).length === 0 || hasFlow(entry, jobName)) return;
+  const ids = Object.keys(answers).join(", ");
   throw new UsageError(
-    `${write("answer")} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
+    `${write("answer")} answers ${ids}, but the job ${JSON.stringify(jobName)} has no workflow that could ask.`,
   );
 }
 

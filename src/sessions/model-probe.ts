@@ -10,7 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
-import { askForModels } from "./offered-models.ts";
+import { askForModels, headersOf } from "./offered-models.ts";
 import type { Environment } from "../platform/environment.ts";
 import { variable } from "./forward.ts";
 import type { Provider } from "./provider.ts";
@@ -146,9 +146,13 @@ export class ModelProbe {
 
   async #problemOf(address: string): Promise<Problem | "answered" | "unclear"> {
     const { clock, provider, environment } = this.#options;
+    const headers = await headersOf(provider).catch(() => undefined);
+    // The model's request says why there is no key.
+    if (headers === undefined) return "unclear";
     const limit = startTimeLimit(clock, answerMs, this.#stopped.signal);
     try {
-      const answer = await askForModels(address, provider, environment, limit.signal);
+      const { signal } = limit;
+      const answer = await askForModels(address, provider, environment, { headers, signal });
       // A body that nobody reads keeps its connection.
       await answer.arrayBuffer();
       // 503: it loads its model.

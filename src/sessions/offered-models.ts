@@ -39,18 +39,18 @@ export async function askForModels(
   address: string,
   provider: Provider | undefined,
   environment: Environment,
-  signal: AbortSignal,
+  { headers, signal }: { readonly headers: Headers; readonly signal: AbortSignal },
 ): Promise<Response> {
   const url = provider === undefined ? `${address}/models` : listOf(provider);
-  const headers = new Headers(await headersOf(provider));
   return forward({ url, method: "GET", headers, body: "" }, environment, signal);
 }
 
-async function headersOf(provider: Provider | undefined): Promise<Record<string, string>> {
+/** Not part of a time limit for an answer: a command that makes a key may take longer. Rejects with a `KeyUnavailable`. */
+export async function headersOf(provider: Provider | undefined): Promise<Headers> {
   const { headers = {} } = provider ?? {};
   const apiKey = provider === undefined ? "" : await keyOf(provider);
   const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
-  return { ...ofKey, ...headers };
+  return new Headers({ ...ofKey, ...headers });
 }
 
 /** Undefined if it takes too long, or fails. */
@@ -69,14 +69,17 @@ async function inTime<T>(
   }
 }
 
-function listIn(
+async function listIn(
   provider: Provider,
   environment: Environment,
   clock: Clock,
   milliseconds = answerMs,
 ): Promise<unknown> {
+  const headers = await headersOf(provider).catch(() => undefined);
+  if (headers === undefined) return undefined;
   return inTime(clock, milliseconds, async (signal): Promise<unknown> => {
-    const answer = await askForModels(provider.baseUrl, provider, environment, signal);
+    const asked = { headers, signal };
+    const answer = await askForModels(provider.baseUrl, provider, environment, asked);
     return answer.json();
   });
 }
@@ -112,9 +115,12 @@ export async function whyNoModels(
   const { baseUrl } = provider;
   const server = capitalized(serverName(provider));
   const asks = `GET ${urlOf(listOf(provider))?.pathname ?? ""}`;
+  const headers = await headersOf(provider).catch(errorMessage);
+  if (typeof headers === "string") return headers;
   const limit = startTimeLimit(clock, answerMs);
   try {
-    const answer = await askForModels(baseUrl, provider, environment, limit.signal);
+    const { signal } = limit;
+    const answer = await askForModels(baseUrl, provider, environment, { headers, signal });
     const text = await answer.text();
     if (answer.ok && isRecord(parsedJson(text)))
       return `${server} has no models. Pull one first, or load it.`;
@@ -253,8 +259,8 @@ export class ContextLengths {
    * model was trained with may be far more. So the model is loaded, as the first request would do.
    */
   async #askOllama(provider: Provider, modelId: string): Promise<number | undefined> {
-    const ofProvider = await headersOf(provider);
-    const headers = new Headers({ ...ofProvider, "content-type": "application/json" });
+    const headers = await headersOf(provider);
+    headers.set("content-type", "application/json");
     const ask = (path: string, body?: object, milliseconds = sessionAnswerMs) =>
       inTime(this.#clock, milliseconds, async (signal) => {
         const method = body === undefined ? "GET" : "POST";

@@ -108,7 +108,7 @@ describe("the command line with workflows", () => {
     const refused = await cliExits(2, again, { cwd });
     assert.match(
       refused.stderr,
-      /Can't write the history out\/steps: the folder holds other files/,
+      /Can't write the history out\/steps: the folder contains other files/,
     );
   });
 });
@@ -143,7 +143,7 @@ describe("the options of workflows at the command line", () => {
     [["e.yml", "--rerun"], /--rerun requires --resume/],
     [
       ["e.yml", "--answer", "ASK_A=1"],
-      /--answer is only for workflows, and the job "one" has none\./,
+      /--answer answers \w+, but the job "one" has no workflow that could ask\./,
     ],
   ] as const) {
     it(`refuses run ${args.join(" ")}`, async (t) => {

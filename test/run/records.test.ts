@@ -27,7 +27,7 @@ test("if one record of a run can't be written, the others are left as they were"
       { journal: at("journal.jsonl"), htmlReport: at("report.html"), history: at("history") },
       { redactor: createRedactor([]) },
     ),
-    /^UsageError: .*history.*holds other files/,
+    /^UsageError: .*history.*contains other files/,
   );
   assert.equal(await workspace.read("journal.jsonl"), "earlier");
   assert.deepEqual((await readdir(workspace.path)).sort(), ["history", "journal.jsonl"]);

@@ -7,6 +7,7 @@ import { systemClock } from "../../src/platform/system-clock.ts";
 import { proxyFor } from "../../src/sessions/forward.ts";
 import { copilotService, ModelProbe } from "../../src/sessions/model-probe.ts";
 import { modelsOfServer } from "../../src/sessions/offered-models.ts";
+import { withDefaults, type Provider } from "../../src/sessions/provider.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { listen } from "../rig/listen.ts";
 import { until } from "./rig.ts";
@@ -70,11 +71,16 @@ async function closedPort(): Promise<string> {
   return address;
 }
 
-function probing(t: TestContext, addresses: readonly string[], clock: Clock = systemClock) {
+function probing(
+  t: TestContext,
+  addresses: readonly string[],
+  clock: Clock = systemClock,
+  provider?: Provider,
+) {
   const said: string[] = [];
   const probe = new ModelProbe({
     clock,
-    provider: undefined,
+    provider,
     environment: {},
     addresses,
     onUnreachable: (server, reason) => said.push(`${server}: ${reason}`),
@@ -102,6 +108,30 @@ test("the Copilot service is asked for its models, without a credential; one tha
   while (down.said.length === 0) await systemClock.sleep(10);
   assert.match(down.said.join(), /^the Copilot service: .*ECONNREFUSED/);
   assert.equal(down.probe.unreachable, "the Copilot service");
+});
+
+test("a server isn't taken for slow because its key is", async (t) => {
+  const asked: unknown[] = [];
+  const address = await listen(
+    t,
+    createServer(({ headers: { authorization } }, response) => {
+      asked.push(authorization);
+      response.end('{ "data": [{ "id": "m" }] }');
+    }),
+  );
+  const clock = new FakeClock();
+  const apiKey = async (): Promise<string> => {
+    await clock.sleep(20_000);
+    return "key";
+  };
+  const provider = withDefaults({ baseUrl: address, apiKey });
+  const { probe, said } = probing(t, [address], clock, provider);
+  probe.ask();
+  const listed = modelsOfServer(provider, {}, clock);
+  await clock.runUntil(clock.sleep(20_000));
+  assert.equal((await listed).length, 1);
+  await until(() => asked.length === 2, "the probe");
+  assert.deepEqual([asked, said], [["Bearer key", "Bearer key"], []]);
 });
 
 test("a server is asked for its models only if no model has answered within two seconds", async (t) => {

@@ -1,0 +1,2 @@
+import { start } from "./index.js";
+await start("merge");

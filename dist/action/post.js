@@ -1,0 +1,2 @@
+import { finish } from "./index.js";
+await finish();
