@@ -229,6 +229,8 @@ export class LiveStatus {
       (await port.ownComments(number)).find(
         ({ body }) => readMarkerOf(body, "report", owner) !== undefined,
       );
+    const isOwn = (found: OwnComment | undefined): boolean =>
+      readMarkerOf(found?.body ?? "", "report", owner)?.status === running;
     /** The last report stays below, with its marker: it is the one that the next report follows. */
     const bodyWith = (page: string, earlier: string, status: string): string => {
       const marker: Marker = readMarkerOf(earlier, "report", owner) ?? {
@@ -248,23 +250,22 @@ export class LiveStatus {
         ? body
         : bodyOf(markerOf({ ...marker, status }), [page, DIVIDER]);
     };
-    let known: { id: number | undefined; earlier: string } | undefined;
+    let isShown = false;
     return {
       what: "comment",
       needs: "`pull-requests: write`",
       show: async (port, { summary }) => {
-        if (known?.id === undefined) {
-          const found = await find(port);
-          known = { id: found?.id, earlier: found?.body ?? "" };
-        }
-        const body = bodyWith(summary, known.earlier, running);
-        if (known.id === undefined) await port.createComment(number, body);
-        else await port.updateComment(known.id, body);
+        const found = await find(port);
+        // Another run has taken the comment over, or has put its report there.
+        if (isShown && !isOwn(found)) return;
+        const body = bodyWith(summary, found?.body ?? "", running);
+        if (found === undefined) await port.createComment(number, body);
+        else await port.updateComment(found.id, body);
+        isShown = true;
       },
       end: async (port, { summary }) => {
         const found = await find(port);
-        if (found === undefined) return;
-        if (readMarkerOf(found.body, "report", owner)?.status !== running) return;
+        if (found === undefined || !isOwn(found)) return;
         await port.updateComment(found.id, bodyWith(summary, found.body, "ended"));
       },
     };

@@ -194,6 +194,23 @@ describe("a job that runs", () => {
     assert.deepEqual([repository.comments.length, repository.comments[0]?.body], [1, next]);
   });
 
+  it("leaves the comment to another run that has taken it over or put its report there", async (t) => {
+    const { live, repository, tell, clock, writes } = await scene(t);
+    await live.begin();
+    const outputs: Outputs = { report: { comment: "sticky" } };
+    await delivered(repository, { outputs, origin: { workflowRun: "78" } });
+    const [comment] = repository.comments;
+    const report = comment?.body ?? "";
+    assert.equal(readMarker(report)?.key, "78/1");
+    const { length } = repository.calls;
+    tell(started);
+    clock.pass(15_000);
+    await writes(length + 1);
+    await live.stop();
+    await live.end({ conclusion: "success", reason: "" });
+    assert.equal(comment?.body, report);
+  });
+
   it("that ends without a report says so above the last one, and completes its check run", async (t) => {
     const { live, repository } = await scene(t);
     const report = { report: { comment: "sticky" } } as const;
