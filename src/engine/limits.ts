@@ -5,6 +5,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
 import { startTimer, type Release } from "../platform/waiting.ts";
+import type { PastRun } from "./past.ts";
 import type { Scope } from "./scope.ts";
 
 /** The option, input or field that set a limit, as the user wrote it. */
@@ -133,6 +134,17 @@ export class UsageBudget {
     this.#cost += counted(used.cost ?? 0);
     this.#hold("tokens", this.#tokens);
     this.#hold("cost", withoutNoise(this.#cost));
+  }
+
+  /** Adds what earlier runs spent. `shared`: on several machines, each of which had the default bounds, so only a limit that somebody has set bounds their sum. */
+  resume({ tokens, cost }: Pick<PastRun, "tokens" | "cost">, shared: boolean): void {
+    const { setBy } = this.#limits;
+    const counts = (limit: "tokens" | "cost"): boolean => !shared || setBy?.[limit] !== undefined;
+    this.spend({
+      inputTokens: counts("tokens") ? tokens : 0,
+      outputTokens: 0,
+      cost: counts("cost") ? cost : 0,
+    });
   }
 
   #hold(limit: "tokens" | "cost", used: number): void {

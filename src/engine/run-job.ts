@@ -173,10 +173,11 @@ class JobRun {
     return { kind: "skipped", last: undefined, reason: [...items.empty].join("; ") };
   }
 
-  #resume({ runId, tokens, cost, works }: PastRun): void {
+  #resume(past: PastRun): void {
+    const { runId, works } = past;
     const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
     this.#note(`resumes the run ${runId}: ${taken} taken over`);
-    this.#usage.spend({ inputTokens: tokens, outputTokens: 0, cost });
+    this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
   }
 
   readonly #note = (text: string): void =>

@@ -2,7 +2,7 @@
 import type { FanOut } from "../../src/engine/fan-out.ts";
 import { defined } from "../../src/text/guards.ts";
 import type { PastRun } from "../../src/engine/past.ts";
-import type { Task, Work } from "../../src/entry/model.ts";
+import type { Limits, Task, Work } from "../../src/entry/model.ts";
 import { commandName } from "../../src/entry/work.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import { JOURNAL_FORMAT, journalLine } from "../../src/journal/read.ts";
@@ -28,7 +28,8 @@ export interface Run extends Played {
   readonly journal: string;
 }
 
-interface Options {
+export interface Options {
+  readonly limits?: Limits;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
   readonly sides?: number;
@@ -39,7 +40,7 @@ interface Options {
 export async function run(
   work: Work,
   seed: number,
-  { past, fanOut, sides = 50, id = "r" }: Options = {},
+  { past, fanOut, sides = 50, id = "r", limits }: Options = {},
 ): Promise<Run> {
   const runs = new Map<string, number[]>();
   const prompts = new Map<string, string>();
@@ -47,7 +48,7 @@ export async function run(
     tasks,
     work,
     ...defined({ past, fanOut }),
-    limits: { loopIterations: 3 },
+    limits: { loopIterations: 3, ...limits },
     play: ({ label, prompt }) => {
       const key = keyOf(label.workId, itemsIn(label));
       const count = (runs.get(key)?.indexOf(label.iteration) ?? -1) + 1;

@@ -6,12 +6,14 @@ import { fanOf } from "../../src/engine/fan-out.ts";
 import type { Work } from "../../src/entry/model.ts";
 import { assignWorkId, simplifyWork } from "../../src/entry/work.ts";
 import type { FanOut } from "../../src/engine/fan-out.ts";
+import type { PastRun } from "../../src/engine/past.ts";
 import { readEarlierJob } from "../../src/run/past-run.ts";
 import { UsageError } from "../../src/run/options.ts";
 import { inOrder, mergeJournals, shardOf } from "../../src/run/shards.ts";
 import { ref } from "../rig/engine.ts";
 import { works } from "../rig/random-works.ts";
-import { done, run, type Run } from "../rig/runs.ts";
+import { defined } from "../../src/text/guards.ts";
+import { done, run, type Options, type Run } from "../rig/runs.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { rounds } from "../rig/nightly.ts";
 
@@ -21,7 +23,11 @@ interface Shared {
   readonly whole: Run;
   /** The names of the files, the plan first. */
   readonly files: readonly string[];
-  readonly merge: (files: readonly string[], onMissing?: "fail" | "continue") => Promise<Run>;
+  readonly merge: (
+    files: readonly string[],
+    onMissing?: "fail" | "continue",
+    changed?: Pick<Options, "limits"> & { readonly spent?: Partial<PastRun> },
+  ) => Promise<Run>;
 }
 
 /** Runs a job on one machine, and its plan and shards; undefined: its plan fails. */
@@ -50,10 +56,11 @@ async function share(
   return {
     whole,
     files,
-    async merge(names, onMissing = "fail") {
+    async merge(names, onMissing = "fail", { limits, spent } = {}) {
       const merged = await mergeJournals(names.map(path), onMissing, false);
-      const past = inOrder(work, merged.past);
-      return run(given, seed, { past, fanOut: merged.fanOut(work), id: "merged", sides });
+      const past = { ...inOrder(work, merged.past), ...spent };
+      const fanOut = merged.fanOut(work);
+      return run(given, seed, { past, fanOut, id: "merged", sides, ...defined({ limits }) });
     },
   };
 }
@@ -154,6 +161,16 @@ describe("a job that is shared by several machines", () => {
       /shard 2\/3 did not finish/,
     );
     assert.equal((await merge(files, "continue")).outcome.kind, "succeeded");
+  });
+
+  it("is not bounded by the default limits of each of its machines, only by limits that are set", async (t) => {
+    const { files, merge } = await shareAll(t, byItems(false, ref("c")), 2);
+    const spent = { tokens: 30_000_000, cost: 2_000 };
+    assert.equal((await merge(files, "fail", { spent })).outcome.kind, "succeeded");
+    for (const limits of [{ tokens: 25_000_000 }, { cost: 1_500 }]) {
+      const { outcome } = await merge(files, "fail", { spent, limits });
+      assert.match(outcome.kind === "failed" ? outcome.reason : "", /^exceeded limits\./);
+    }
   });
 
   it("lists no items of what a missing shard should have done", async (t) => {
