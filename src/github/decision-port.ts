@@ -74,13 +74,13 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
         },
         "once",
       ),
+    /** GitHub refuses to dismiss a review twice. */
     withdraw: (pull_number: number, review_id: number, message: string) =>
-      send("PUT /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals", {
-        pull_number,
-        review_id,
-        message: redact(message),
-        event: "DISMISS",
-      }),
+      send(
+        "PUT /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals",
+        { pull_number, review_id, message: redact(message), event: "DISMISS" },
+        "once",
+      ),
   };
 }
 

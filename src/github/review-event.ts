@@ -46,7 +46,13 @@ export async function deliverDecision(
         const kind = isApproval ? "approval" : "request for changes";
         const writing = { what: `${kind} of #${number}, withdrawn`, needs };
         const send = (): Promise<Delivery> =>
-          write(delivering, writing, () => github.withdraw(number, id, why));
+          write(
+            delivering,
+            writing,
+            () => github.withdraw(number, id, why),
+            async () =>
+              (await github.ownDecisions(number)).some((one) => one.id === id) ? undefined : {},
+          );
         withdrawn.push(await attempt(delivering, writing, send));
       }
     };

@@ -211,6 +211,22 @@ describe("a fault of GitHub", () => {
       assert.deepEqual(decisions(repository), ["CHANGES_REQUESTED"]);
     });
 
+  for (const isDone of [false, true])
+    test(`502 ${isDone ? "after" : "before"} a request for changes was withdrawn is no failure`, async (t) => {
+      let count = 0;
+      const repository = await start(t, {
+        breaks: ({ method }) =>
+          method === "PUT" && (count += 1) === 1
+            ? { status: 502, ...(isDone && { isDone }) }
+            : undefined,
+      });
+      await delivered(repository, { outputs: asks, findings: [error] });
+      closeAll(repository);
+      const deliveries = await delivered(repository, { outputs: asks, origin: next });
+      assert.ok(!statuses(deliveries).includes("refused"), String(shown(deliveries)));
+      assert.deepEqual([count, decisions(repository)], [isDone ? 1 : 2, ["DISMISSED"]]);
+    });
+
   it("that hides who wrote the commits keeps the job from approving", async (t) => {
     const repository = await start(t, {
       breaks: ({ path }) => (path.includes("/pulls/7/commits") ? { status: 500 } : undefined),

@@ -236,6 +236,7 @@ export class GithubRepository {
         return this.#review(body, made);
       case "PUT /pulls/N/reviews/N/dismissals": {
         const review = this.reviews.find(({ id }) => rest.includes(`/reviews/${id}/`));
+        if (review?.state === "DISMISSED") return { refused: 422, message: "Can not dismiss" };
         if (review !== undefined) review.state = "DISMISSED";
         return review && made;
       }
