@@ -5,6 +5,7 @@
  */
 import type { Finding, GivenReply, ResolvedFinding } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
+import { defined } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import {
   attempt,
@@ -196,12 +197,15 @@ async function refreshed(
   number: number,
 ): Promise<Delivery | undefined> {
   if (standing.kind !== "open" && standing.kind !== "reopened") return undefined;
-  const { kind, finding, thread } = standing;
+  const { kind, thread } = standing;
   const { marker, first, nodeId } = thread;
-  const hasMoved = finding.lineDigest !== undefined && finding.lineDigest !== marker.text;
-  const isStale = hasMoved || marker.closed !== undefined;
+  const { lineDigest = marker.text, ...rest } = standing.finding;
+  // In another file, its line would be looked for in vain.
+  const text = rest.path === thread.path ? lineDigest : undefined;
+  const isStale = text !== marker.text || marker.closed !== undefined;
   if (kind === "open" && !isStale) return undefined;
   const { about, github } = delivering;
+  const finding = { ...rest, ...defined({ lineDigest: text }) };
   const body = commentBody(finding, about, { isWhole: false, head: marker.head });
   const what = `${named(thread)} of #${number}, ${kind === "open" ? "updated" : "opened again"}`;
   const writing = { what, needs: kind === "open" ? needs : needsToClose, preview: body };

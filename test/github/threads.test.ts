@@ -103,6 +103,15 @@ describe("a finding that is reported again", () => {
     assert.deepEqual([text, first], [lineDigest, head]);
     assert.match(body, /Still wrong\./);
   });
+
+  it("in another file keeps its thread, whose line isn't taken for gone then", async (t) => {
+    const repository = await start(t);
+    await delivered(repository, { findings: [one] });
+    await pushed(repository, 1, { findings: [{ ...one, path: "src/b.ts" }] });
+    const thread = Object.assign(threadOf(repository, "one"), { isOutdated: true });
+    await pushed(repository, 2);
+    assert.equal(thread.isResolved, false);
+  });
 });
 
 describe("a thread is closed", () => {
