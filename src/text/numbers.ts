@@ -59,8 +59,8 @@ export const CREDITS_PER_USD = 100;
 
 /** `12.4 credits (0.12 USD)` */
 export function costText(credits: number): string {
-  const unit = credits === 1 ? "credit" : "credits";
-  return `${amount(credits)} ${unit} (${amount(credits / CREDITS_PER_USD, 2)} USD)`;
+  const shown = amount(credits);
+  return `${shown} ${shown === "1" ? "credit" : "credits"} (${amount(credits / CREDITS_PER_USD, 2)} USD)`;
 }
 
 /** The cost of a usage, and the models whose calls could not be counted; empty if there is neither. */

@@ -62,6 +62,7 @@ test("a text is fitted to columns, not to characters", () => {
 for (const [credits, text] of [
   [0, "0 credits (0 USD)"],
   [1, "1 credit (0.01 USD)"],
+  [0.996, "1 credit (0.01 USD)"],
   [12.4, "12.4 credits (0.12 USD)"],
   [30, "30 credits (0.30 USD)"],
   [1012.345, "1,012.35 credits (10.12 USD)"],
