@@ -60,6 +60,17 @@ describe("the workflows that people copy", () => {
         }
       });
 
+      it("uploads nothing where a step was skipped, which has no outputs: an empty path would fail the job", () => {
+        for (const { steps } of jobsOf(recipe))
+          for (const step of steps) {
+            const path = String(optional(step["with"])["path"]).trim();
+            const [, output] = /^\$\{\{ (steps\.\S+) \}\}$/.exec(path) ?? [];
+            if (output === undefined || !String(step["uses"]).includes("/upload-artifact@"))
+              continue;
+            assert.match(String(step["if"]), /steps\.\S+ != ''/, path);
+          }
+      });
+
       it("runs once at a time", () => {
         assert.ok("group" in fields(recipe.workflow["concurrency"]));
       });
