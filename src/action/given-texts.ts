@@ -18,7 +18,9 @@ export async function userInputOf(
     userInputFile === undefined
       ? inputs.userInput
       : await readUserInputFile(userInputFile, asInput, { regular: true });
-  return raw === undefined ? undefined : cleaned(raw, "The user input", core);
+  if (raw !== undefined) return cleaned(raw, "The user input", core);
+  // A command may stand alone, also where a prompt shows what follows it.
+  return command === undefined ? undefined : "(none)";
 }
 
 export function namedTexts({

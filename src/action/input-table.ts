@@ -38,7 +38,7 @@ const runInputs = {
   },
   onCommand: {
     kind: word,
-    help: "On `issue_comment`: runs only for this command, such as `/review`. The rest of its line, if there is one, is `$user-input`. The comment gets 👀, which needs `issues: write` or `pull-requests: write`.",
+    help: "On `issue_comment`: runs only for this command, such as `/review`. The rest of its line is `$user-input`; without one, `user-input` or “(none)”. The comment gets 👀, which needs `issues: write` or `pull-requests: write`.",
   },
   leg: {
     kind: text,

@@ -59,6 +59,10 @@ describe("a command in a comment", () => {
     assertRan(await comment(t, { body: "/review", given: { "user-input": "us" } }), "us");
   });
 
+  it("may stand alone where a prompt shows what follows it", async (t) => {
+    assertRan(await comment(t, { body: "/review" }), "(none)");
+  });
+
   it("counts on an issue, too", async (t) => {
     const fixture = "issue-comment-issue";
     assertRan(await comment(t, { body: " \n/review it", fixture }), "it");
