@@ -8,6 +8,7 @@ import { GithubChecks, type Refusal } from "./github-checks.ts";
 import type { GithubRuns } from "./github-runs.ts";
 import { authorOf, GithubThreads } from "./github-threads.ts";
 import { listen } from "./listen.ts";
+import { unconfinedFile } from "./sandbox.ts";
 
 interface Comment {
   readonly id: number;
@@ -330,7 +331,7 @@ export class GithubRepository {
       /^\/repos\/([^/]+\/[^/]+)\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
     const content = files[`${repo === "octo/shop" ? "" : `${repo}@`}${ref}:${file}`];
     if (content === undefined) return undefined;
-    const encoded = Buffer.from(content).toString("base64");
+    const encoded = Buffer.from(unconfinedFile(file ?? "", content)).toString("base64");
     return { type: "file", encoding: "base64", content: encoded };
   }
 
