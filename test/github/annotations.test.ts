@@ -260,8 +260,11 @@ for (const [what, outputs, shown, more] of [
     const view = samples.viewOf({
       events: runWith({ findings, outputs, ...(outcome && { outcome }) }),
     });
-    if (event !== undefined)
-      Object.assign(view.plan?.origin ?? {}, { event, isPullRequest: false });
+    if (event !== undefined && view.plan?.origin !== undefined)
+      view.plan = {
+        ...view.plan,
+        origin: { ...view.plan.origin, event, isPullRequest: undefined },
+      };
     const all = chooseAnnotations(view, { ...options, isPublished });
     assert.equal(all.filter(({ title }) => title === "Lost").length, shown);
   });
