@@ -112,43 +112,27 @@ export const inputTable = { ...runInputs, ...sisterInputs } as const;
 
 type Field = keyof typeof inputTable;
 
+/** A plan, its shards and their merge must agree on these. */
+const inputsOfParts = [
+  "inputs",
+  "userInput",
+  "workingDirectory",
+  "base",
+  "env",
+  "models",
+  "permissions",
+  "limits",
+  "leg",
+  "allowedUsers",
+  "githubToken",
+  "entryToken",
+] as const;
+
 /** The actions, with their inputs. */
 export const inputsOf = {
   run: Object.keys(runInputs),
-  plan: [
-    "shards",
-    "entry",
-    "job",
-    "inputs",
-    "userInput",
-    "workingDirectory",
-    "base",
-    "env",
-    "models",
-    "permissions",
-    "limits",
-    "leg",
-    "allowedUsers",
-    "githubToken",
-    "entryToken",
-  ],
-  merge: [
-    "journals",
-    "onMissing",
-    "entry",
-    "inputs",
-    "userInput",
-    "workingDirectory",
-    "base",
-    "env",
-    "models",
-    "permissions",
-    "limits",
-    "leg",
-    "allowedUsers",
-    "githubToken",
-    "entryToken",
-  ],
+  plan: ["shards", "entry", "job", ...inputsOfParts],
+  merge: ["journals", "onMissing", "entry", ...inputsOfParts],
   deliver: [
     "journal",
     "journalDigest",
