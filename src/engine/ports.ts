@@ -35,6 +35,19 @@ export interface RateLimit {
   lifted(): void;
 }
 
+/** What all runs that share it have spent. */
+export interface Budget {
+  /** Adds what a model call of a run has used, zeros before each of its turns. Resolves with the sums of all runs. */
+  add(used: Spent): Promise<Spent>;
+}
+
+export interface Spent {
+  /** Of the input and of the output, those of sub-agents included. */
+  readonly tokens: number;
+  /** In credits, as `limits.cost`. */
+  readonly cost: number;
+}
+
 /** A rehearsal selects its rules by this. */
 export interface SessionLabel extends WorkRef {
   readonly role: SessionRole;
