@@ -41,7 +41,7 @@ export async function outputsOfPlan(
 ): Promise<Partial<Outputs>> {
   if (outcome.kind !== "succeeded" || journal === undefined) return {};
   return {
-    matrix: await matrixOf(journal, inputs.shards ?? 1),
+    matrix: JSON.stringify(await matrixOf(journal, inputs.shards ?? 1)),
     "journal-pattern": `${artifactPrefix(environment, inputs)}-*`,
   };
 }
