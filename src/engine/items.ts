@@ -22,6 +22,8 @@ export interface Place {
   /** A crash stops this: the job, or the part of it that may crash alone. */
   readonly scope: Scope;
   readonly items: readonly Item[];
+  /** The index of the member in each `Par` and parallel `Each` around this place, from the outside. */
+  readonly branch: readonly number[];
 }
 
 export interface Item {

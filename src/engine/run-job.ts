@@ -17,9 +17,10 @@ import { flowOf, modelOf, openedBy, paramsOf, planOf, planOfTask, type RunSpec }
 import { withReadable } from "./open-session.ts";
 import { eventsOf, Past, type PastRun, type PastWork } from "./past.ts";
 import type { EnginePorts, Session } from "./ports.ts";
-import { runCommand } from "./run-command.ts";
+import { runCommand, type CommandResult } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import { Scope, stopText, unlessStopped } from "./scope.ts";
+import { Slots } from "./slots.ts";
 import { asReported, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
@@ -86,6 +87,7 @@ class JobRun {
   readonly #past: Past;
   readonly #keepsOutput: boolean;
   readonly #tasks: TaskRuns;
+  readonly #slots: Slots;
   readonly #lastErrors: LastErrors;
   readonly #iterations = new Map<number, number>();
   #finishes: number;
@@ -102,6 +104,7 @@ class JobRun {
     this.#values = new JobValues(spec, this.#ports);
     this.#past = new Past(spec.past);
     this.#finishes = this.#past.size;
+    this.#slots = new Slots(spec.limits.parallel, ports.clock);
     this.#keepsOutput = JSON.stringify(spec.entry).includes("$previous-result");
     this.#tasks = new TaskRuns({
       spec,
@@ -124,7 +127,7 @@ class JobRun {
     const { emit, clock } = this.#ports;
     const file = defined({ entryFile });
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const release = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
+    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
     if (past !== undefined) this.#resume(past);
     const outcome = this.#conclude(await body(), lent);
     const opened = openedBy(this.#spec);
@@ -132,14 +135,14 @@ class JobRun {
       const closing = Promise.all(opened.map((one) => one.close()));
       await unlessStopped(this.#scope, clock, closing);
     }
-    release();
+    deadline.end();
     this.#scope.dispose();
     emit({ type: "run.ended", outcome });
     return outcome;
   }
 
   async tree(work: Work<number>): Promise<WorkResult> {
-    const place = { scope: this.#scope, items: [] };
+    const place = { scope: this.#scope, items: [], branch: [] };
     const items = new EachItems({
       workspace: this.#spec.workspace,
       changed: this.#spec.change?.files,
@@ -148,10 +151,12 @@ class JobRun {
       emit: this.#ports.emit,
       textOf: (prompt, at, onMissing) => this.#values.textOf(prompt, at, onMissing),
       resultOf: (task, at) => this.#values.data.result(task, noWork(at)),
-      run: (command, at) =>
-        runCommand(this.#values.commandContext(noWork(at), at.scope), command, {
-          keepsOutput: true,
-        }),
+      run: async (command, at) => {
+        const context = this.#values.commandContext(noWork(at), at.scope);
+        const run = (): Promise<CommandResult> =>
+          runCommand(context, command, { keepsOutput: true });
+        return (await this.#slots.run(at, run)) ?? { kind: "stopped" };
+      },
     });
     const refused = await items.prepare(work, place);
     if (refused !== undefined)
@@ -159,6 +164,7 @@ class JobRun {
     const { limits, fanOut } = this.#spec;
     const runner: WorkRunner = {
       loopIterations: limits.loopIterations,
+      parallel: limits.parallel,
       runLeaf: (leaf, last, at) => this.#leaf(leaf, last, at),
       itemsOf: (each, at) => items.of(each, at),
       loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
@@ -214,8 +220,10 @@ class JobRun {
     place: Place,
   ): Promise<WorkResult> {
     const done = this.#past.take(leaf.workIdInJob, place);
-    if (done === undefined) return this.#resultOf(leaf, last, await this.#run(leaf, last, place));
-    return this.#resultOf(leaf, last, this.#takeOver(leaf, place, done.past), done.order);
+    if (done !== undefined)
+      return this.#resultOf(leaf, last, this.#takeOver(leaf, place, done.past), done.order);
+    const ended = await this.#slots.run(place, () => this.#run(leaf, last, place));
+    return this.#resultOf(leaf, last, ended);
   }
 
   #run(
@@ -272,7 +280,7 @@ class JobRun {
 
   async single(start: TaskStart): Promise<WorkResult> {
     const { workId: workIdInJob, taskId } = start;
-    const ended = await this.#task(start, { scope: this.#scope, items: [] });
+    const ended = await this.#task(start, { scope: this.#scope, items: [], branch: [] });
     return this.#resultOf({ kind: "Ref", workIdInJob, taskId }, undefined, ended);
   }
 
