@@ -9,7 +9,8 @@ import type {
 } from "../engine/past.ts";
 import type { EventOf, RunEvent, RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import { itemsIn, workKey } from "../events/plan.ts";
-import { damageOf, readJournalFile, type JournalCondition } from "../journal/file.ts";
+import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "../journal/file.ts";
+import type { JournalSource } from "../journal/store.ts";
 
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
@@ -222,11 +223,21 @@ export function unusable({ condition, started }: ReadJob, rehearses: boolean): s
   return "it is of a rehearsal: a script played the model. Use the journal of a real run.";
 }
 
-/** The last run of a journal. Rejects if the file can't be read. */
-export async function readEarlierJob(path: string, takes?: "done" | "ended"): Promise<ReadJob> {
+/** The last run of a journal. Rejects if it can't be read. */
+export async function readEarlierJob(
+  name: string,
+  { takes, store = journalFiles }: ReadingOfJob = {},
+): Promise<ReadJob> {
   let earlier = new EarlierRun(undefined, takes);
-  const condition = await readJournalFile(path, (events) => {
+  const reading = readJournalIn(store.read(name));
+  for await (const events of reading.events)
     for (const event of events) earlier = earlier.add(event);
-  });
-  return { ...earlier.job, condition };
+  return { ...earlier.job, condition: reading.condition() };
+}
+
+export interface ReadingOfJob {
+  /** Works that are done (the default), or all that have ended, however they did. */
+  readonly takes?: "done" | "ended";
+  /** Default: files. */
+  readonly store?: JournalSource | undefined;
 }

@@ -7,6 +7,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import type { JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import type { Flows } from "./flows.ts";
@@ -28,6 +29,8 @@ export interface ContinueOptions {
   /** Journals of a plan and of its shards, from which the run goes on. */
   readonly journals?: readonly string[];
   readonly onMissing?: "fail" | "continue";
+  /** Where the journals are. Default: files. */
+  readonly store?: JournalSource | undefined;
 }
 
 interface ContinuedJob {
@@ -56,11 +59,12 @@ export async function continueJob(
   all: ContinueOptions & ResumeOptions,
 ): Promise<{ resumed?: ResumedJob; fanOut?: FanOut; warnings?: readonly string[] }> {
   const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
+  const { store } = all;
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const userInput = all.userInput ?? script?.userInput;
   const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
-    const merged = await mergeJournals(journals, onMissing, rehearses);
+    const merged = await mergeJournals(journals, { onMissing, rehearses, store });
     const refuse: Refuse = (reason) => new UsageError(`Can't merge: ${reason}`);
     const resumed = resumeJob(merged, job, options, refuse);
     return {
@@ -81,7 +85,7 @@ export async function continueJob(
     );
   }
   const refuse = refusing(all);
-  const earlier = await readEarlierJob(resume).catch((error: unknown) => {
+  const earlier = await readEarlierJob(resume, { store }).catch((error: unknown) => {
     throw refuse(`${fileErrorMessage(error)}.`);
   });
   const problem = unusable(earlier, rehearses);
