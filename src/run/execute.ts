@@ -64,7 +64,7 @@ export async function executeRun(
     const model =
       script && new ScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
     const trace =
-      telemetry?.traces && startTrace(telemetry, options.environment, fanOut && past?.traceparent);
+      telemetry?.traces && startTrace(telemetry, options.environment, past, fanOut !== undefined);
     const traced = trace && { TRACEPARENT: trace.traceparent };
     const host = new Host({
       environment: { ...options.environment, ...traced },

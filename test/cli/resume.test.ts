@@ -211,6 +211,9 @@ describe("plan, run --shard and merge", () => {
     assert.deepEqual([plan?.parentSpanId, others.length], ["", 3]);
     for (const { traceId, parentSpanId } of others)
       assert.deepEqual([traceId, parentSpanId], [plan?.traceId, plan?.spanId]);
+    // The merge is linked to its shards, in the order of its journals or not.
+    const [first, second, merge] = others;
+    assert.deepEqual(merge?.links.toSorted(), [first?.spanId, second?.spanId].toSorted());
     // Only another rehearsal continues a rehearsal.
     await workspace.write("r.yml", "entry: jobs.json\njob: main\nsessions: []\n");
     const rehearsed = await cli(
