@@ -12,6 +12,8 @@ import { itemsIn, workKey } from "../events/plan.ts";
 import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "../journal/file.ts";
 import type { JournalSource } from "../journal/store.ts";
 
+/** Works that are done, all that have ended, however they did, or none: a workflow goes through its steps again. */
+export type Takes = "done" | "ended" | "begun";
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
 export interface EarlierJob {
@@ -36,7 +38,7 @@ interface Open {
 
 export class EarlierRun {
   readonly #started: Started | undefined;
-  readonly #takes: "done" | "ended";
+  readonly #takes: Takes;
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
   readonly #underWay: UnderWay[] = [];
@@ -49,8 +51,7 @@ export class EarlierRun {
   #cost = 0;
   #lastAt = 0;
 
-  /** `takes`: works that are done, or all that have ended, however they did. */
-  constructor(started?: Started, takes: "done" | "ended" = "done") {
+  constructor(started?: Started, takes: Takes = "done") {
     this.#started = started;
     this.#takes = takes;
     this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
@@ -153,7 +154,7 @@ export class EarlierRun {
     if (outcome.kind === "canceled") this.#wasStopped = true;
     if (open === undefined) return;
     const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
-    if (!takesAll && !hasAnswered(outcome)) {
+    if (this.#takes === "begun" || (!takesAll && !hasAnswered(outcome))) {
       this.#underWay.push(underWayOf(open, outcome));
       return;
     }
@@ -236,8 +237,8 @@ export async function readEarlierJob(
 }
 
 export interface ReadingOfJob {
-  /** Works that are done (the default), or all that have ended, however they did. */
-  readonly takes?: "done" | "ended";
+  /** Default: `done`. */
+  readonly takes?: Takes;
   /** Default: files. */
   readonly store?: JournalSource | undefined;
 }
