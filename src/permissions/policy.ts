@@ -4,6 +4,7 @@ import type { Permissions } from "../entry/model.ts";
 import { shellRefusal } from "./commands.ts";
 import {
   type PathContext,
+  askingOnce,
   globDenies,
   globMatches,
   isUnder,
@@ -48,8 +49,9 @@ export function decidePermission(
     case "read":
     case "write": {
       const deep = request.kind === "read" && request.deep;
+      const files = askingOnce(context);
       for (const path of request.paths) {
-        const reason = fileReason(request.kind, rules, path, context, deep);
+        const reason = fileReason(request.kind, rules, path, files, deep);
         if (reason !== undefined) return decision(request.kind, path, reason);
       }
       return allowed;
