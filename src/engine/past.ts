@@ -1,7 +1,6 @@
 /** The finished steps of an earlier run. A run that resumes it takes them over and goes through the control flow again. */
-import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
+import type { EventOf, WorkOutcome, WorkRef, StepEnded, StepStarted } from "../events/event.ts";
 import { MASK } from "../redaction/text-stream.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
 
 export type GivenEvent = EventOf<
   | "report.given"

@@ -1,7 +1,7 @@
 /** A pure policy over requests: denies by default, and a denial wins. For users: `docs/permissions.md`. */
 import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";
-import { shellRefusal } from "./commands.ts";
+import { shellRefusal, urlDenied, urlMatches } from "./commands.ts";
 import {
   type PathContext,
   askingOnce,
@@ -14,7 +14,6 @@ import {
   realLocations,
 } from "./paths.ts";
 import { type RuleSet, type Split, ruleSet, toolVerdict } from "./rules.ts";
-import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "../platform/private-files.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 

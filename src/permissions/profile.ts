@@ -16,7 +16,7 @@ import {
   remembered,
 } from "./paths.ts";
 import { placeReason, type PermissionContext } from "./policy.ts";
-import { hostOf } from "./urls.ts";
+import { hostOf } from "./commands.ts";
 import { mayReadPrivateFiles, ruleSet, type RuleSet } from "./rules.ts";
 
 interface ProfileContext extends PermissionContext {

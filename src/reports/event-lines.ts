@@ -11,10 +11,16 @@ import {
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
 import { defaultBounds } from "../events/exceeded-limit.ts";
-import type { RunEvent, RunStarted, WorkRef, WorkStarted } from "../events/event.ts";
+import type {
+  RunEvent,
+  RunStarted,
+  WorkRef,
+  WorkStarted,
+  StepEnded,
+  StepStarted,
+} from "../events/event.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
 import {
   actionOf,
   delegateIn,

@@ -8,10 +8,15 @@ import { runJob } from "../../src/engine/run-job.ts";
 import type { SessionFactory } from "../../src/engine/ports.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
-import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
+import type {
+  RunEvent,
+  RunOutcome,
+  ShellState,
+  StepEnded,
+  StepStarted,
+} from "../../src/events/event.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink, type Reporter } from "../../src/events/sink.ts";
-import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
 import { createJournalReporter } from "../../src/journal/write.ts";
 import { type EarlierJob, EarlierRun, interruptedCommand } from "../../src/run/past-run.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";

@@ -1,8 +1,8 @@
-import type { Conversation, PreviousFinding } from "../../events/conversation.ts";
+import type { Conversation, PreviousFinding } from "../../events/output-shapes.ts";
 import { fingerprintOf } from "../../outputs/check-finding.ts";
 import { defined } from "../../text/guards.ts";
-import type { GithubFields } from "./github-fields.ts";
-import type { Reading } from "./reading.ts";
+import type { GithubFields } from "./fields.ts";
+import type { Reading } from "./load-script.ts";
 
 export function conversationOf(
   { findings = [], threads = [], replies = [] }: GithubFields,

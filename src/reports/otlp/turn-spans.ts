@@ -10,7 +10,7 @@ import {
   type ToolEnded,
 } from "../../events/session-activity.ts";
 import { contentOf, shortened, type Span, type SpanEnd, type TracedRun } from "./span.ts";
-import { callPlace } from "./trace-context.ts";
+import { callPlace } from "./settings.ts";
 
 const MAX_NAME = 100;
 
