@@ -121,6 +121,7 @@ const inputsOfParts = [
   "env",
   "models",
   "permissions",
+  "sandbox",
   "limits",
   "leg",
   "allowedUsers",

@@ -170,7 +170,7 @@ export async function plan(
     throw new UsageError("--journal or --output-dir is required: the shards resume from it.");
   const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
   if (code !== exitCode.success) return code;
-  io.output.print(await matrixOf(journal, shards));
+  io.output.print(JSON.stringify(await matrixOf(journal, shards)));
   return code;
 }
 

@@ -1,9 +1,10 @@
-/** Reads a journal in parts. Memory holds one part of the file and the first problems. */
+/** Reads a journal in parts. Memory holds one part of it and the first problems. */
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
 import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
+import type { JournalSource } from "./store.ts";
 
 export interface JournalCondition {
   readonly problems: readonly JournalProblem[];
@@ -41,8 +42,20 @@ export interface JournalReading {
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
 export async function openJournalFile(
   path: string,
-  { links = "followed", maxBytes = Infinity, maxLine = MAX_LINE }: ReadingOptions = {},
+  { links = "followed", maxBytes = Infinity, maxLine }: ReadingOptions = {},
 ): Promise<JournalReading> {
+  const file = await openRegular(path, links);
+  return readJournalIn(partsOf(file, maxBytes), maxLine);
+}
+
+/** The journals of a run are files, unless an application brings a store. */
+export const journalFiles: JournalSource = {
+  async *read(path) {
+    yield* partsOf(await openRegular(path, "followed"), Infinity);
+  },
+};
+
+async function openRegular(path: string, links: Links): Promise<FileHandle> {
   const file = await openToRead(path, links);
   try {
     const found = await file.stat();
@@ -52,7 +65,11 @@ export async function openJournalFile(
     await file.close();
     throw error;
   }
-  return readingOf(file, maxBytes, maxLine);
+  return file;
+}
+
+function partsOf(file: FileHandle, maxBytes: number): AsyncIterable<Buffer> {
+  return file.createReadStream({ start: 0, end: maxBytes - 1, highWaterMark: PART_BYTES });
 }
 
 export async function readJournalFile(
@@ -65,19 +82,18 @@ export async function readJournalFile(
   return reading.condition();
 }
 
-function readingOf(file: FileHandle, maxBytes: number, maxLine: number): JournalReading {
+/** The parts are closed at the end of the events, and are not asked for more than these need. */
+export function readJournalIn(
+  parts: AsyncIterable<string | Uint8Array>,
+  maxLine = MAX_LINE,
+): JournalReading {
   const reader = new JournalReader(KEPT_PROBLEMS);
   async function* events(): AsyncIterable<readonly RunEvent[]> {
     const lines = new LineReader(maxLine);
     const yielder = new EventLoopYielder();
-    const parts: AsyncIterable<Buffer> = file.createReadStream({
-      start: 0,
-      end: maxBytes - 1,
-      highWaterMark: PART_BYTES,
-    });
     for await (const part of parts) {
       let goesOn = true;
-      for (const line of lines.endedBy(part)) {
+      for (const line of lines.endedBy(bytesOf(part))) {
         goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
         goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
         if (!goesOn) break;
@@ -97,6 +113,12 @@ function readingOf(file: FileHandle, maxBytes: number, maxLine: number): Journal
         : { problems: [notAJournal], moreProblems: 0, isJournal };
     },
   };
+}
+
+function bytesOf(part: string | Uint8Array): Buffer {
+  return typeof part === "string"
+    ? Buffer.from(part)
+    : Buffer.from(part.buffer, part.byteOffset, part.byteLength);
 }
 
 const LF = 10;

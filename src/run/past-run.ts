@@ -9,8 +9,11 @@ import type {
 } from "../engine/past.ts";
 import type { EventOf, RunEvent, RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import { itemsIn, workKey } from "../events/plan.ts";
-import { damageOf, readJournalFile, type JournalCondition } from "../journal/file.ts";
+import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "../journal/file.ts";
+import type { JournalSource } from "../journal/store.ts";
 
+/** Works that are done, all that have ended, however they did, or none: a workflow goes through its steps again. */
+export type Takes = "done" | "ended" | "begun";
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
 export interface EarlierJob {
@@ -35,7 +38,7 @@ interface Open {
 
 export class EarlierRun {
   readonly #started: Started | undefined;
-  readonly #takes: "done" | "ended";
+  readonly #takes: Takes;
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
   readonly #underWay: UnderWay[] = [];
@@ -48,8 +51,7 @@ export class EarlierRun {
   #cost = 0;
   #lastAt = 0;
 
-  /** `takes`: works that are done, or all that have ended, however they did. */
-  constructor(started?: Started, takes: "done" | "ended" = "done") {
+  constructor(started?: Started, takes: Takes = "done") {
     this.#started = started;
     this.#takes = takes;
     this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
@@ -152,7 +154,7 @@ export class EarlierRun {
     if (outcome.kind === "canceled") this.#wasStopped = true;
     if (open === undefined) return;
     const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
-    if (!takesAll && !hasAnswered(outcome)) {
+    if (this.#takes === "begun" || (!takesAll && !hasAnswered(outcome))) {
       this.#underWay.push(underWayOf(open, outcome));
       return;
     }
@@ -222,11 +224,21 @@ export function unusable({ condition, started }: ReadJob, rehearses: boolean): s
   return "it is of a rehearsal: a script played the model. Use the journal of a real run.";
 }
 
-/** The last run of a journal. Rejects if the file can't be read. */
-export async function readEarlierJob(path: string, takes?: "done" | "ended"): Promise<ReadJob> {
+/** The last run of a journal. Rejects if it can't be read. */
+export async function readEarlierJob(
+  name: string,
+  { takes, store = journalFiles }: ReadingOfJob = {},
+): Promise<ReadJob> {
   let earlier = new EarlierRun(undefined, takes);
-  const condition = await readJournalFile(path, (events) => {
+  const reading = readJournalIn(store.read(name));
+  for await (const events of reading.events)
     for (const event of events) earlier = earlier.add(event);
-  });
-  return { ...earlier.job, condition };
+  return { ...earlier.job, condition: reading.condition() };
+}
+
+export interface ReadingOfJob {
+  /** Default: `done`. */
+  readonly takes?: Takes;
+  /** Default: files. */
+  readonly store?: JournalSource | undefined;
 }

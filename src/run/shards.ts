@@ -1,6 +1,5 @@
 /** A job on several machines, from its journals, of which any may be missing, in any order. */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import {
   fanOf,
@@ -13,6 +12,8 @@ import {
 } from "../engine/fan-out.ts";
 import type { PastItems, PastRun, PastWork } from "../engine/past.ts";
 import type { Work } from "../entry/model.ts";
+import { journalFiles } from "../journal/file.ts";
+import type { JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
 import { readEarlierJob, unusable, type EarlierJob } from "./past-run.ts";
@@ -38,12 +39,17 @@ export function checkShards(shards: number, name: string): void {
 }
 
 /** For `strategy.matrix`, from the journal of a plan that has succeeded: a leg at least, because no matrix may be empty. */
-export async function matrixOf(journal: string, shards: number): Promise<string> {
-  const { started, past } = await readEarlierJob(journal);
+export async function matrixOf(
+  journal: string,
+  shards: number,
+  store?: JournalSource,
+): Promise<{ readonly include: readonly { readonly shard: string }[] }> {
+  const { started, past } = await readEarlierJob(journal, { store });
   const members = started === undefined ? undefined : membersOf(started.work, past);
   const count = Math.max(1, Math.min(shards, members?.length ?? 0));
-  const include = Array.from({ length: count }, (_, index) => ({ shard: `${index + 1}/${count}` }));
-  return JSON.stringify({ include });
+  return {
+    include: Array.from({ length: count }, (_, index) => ({ shard: `${index + 1}/${count}` })),
+  };
 }
 
 function itemsOf({ workIds }: FoundFan, lists: PastRun["lists"]): readonly string[] {
@@ -92,11 +98,16 @@ export interface MergedJob extends Omit<EarlierJob, "outcome" | "wasStopped"> {
   readonly warnings: readonly string[];
 }
 
-/** `onMissing`: what to do about members that no shard has done: the run fails, or goes on without them. */
+export interface MergeOptions {
+  /** What to do about members that no shard has done: the run fails, or goes on without them. */
+  readonly onMissing: "fail" | "continue";
+  readonly rehearses: boolean;
+  readonly store?: JournalSource | undefined;
+}
+
 export async function mergeJournals(
   paths: readonly string[],
-  onMissing: "fail" | "continue",
-  rehearses: boolean,
+  { onMissing, rehearses, store }: MergeOptions,
 ): Promise<MergedJob> {
   const refuse = (reason: string): UsageError => new UsageError(`Can't merge: ${reason}`);
   const warnings: string[] = [];
@@ -104,7 +115,7 @@ export async function mergeJournals(
   for (const path of paths) {
     const name = basename(path);
     const isAlone = paths.every((other) => other === path || basename(other) !== name);
-    const leg = await readLeg(path, isAlone ? name : path, rehearses, refuse);
+    const leg = await readLeg(path, isAlone ? name : path, { rehearses, store }, refuse);
     const same = read.find(({ digest }) => digest === leg.digest);
     if (same === undefined) read.push(leg);
     else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
@@ -173,17 +184,21 @@ function placeOf(part: Part): string {
 async function readLeg(
   path: string,
   file: string,
-  rehearses: boolean,
+  { rehearses, store = journalFiles }: Pick<MergeOptions, "rehearses" | "store">,
   refuse: (reason: string) => UsageError,
 ): Promise<Leg> {
+  const hash = createHash("sha256");
+  async function* hashed(name: string): AsyncIterable<string | Uint8Array> {
+    for await (const part of store.read(name)) {
+      hash.update(part);
+      yield part;
+    }
+  }
   try {
-    const digest = createHash("sha256")
-      .update(await readFile(path))
-      .digest("hex");
-    const job = await readEarlierJob(path, "ended");
+    const job = await readEarlierJob(path, { takes: "ended", store: { read: hashed } });
     const problem = unusable(job, rehearses);
     if (problem !== undefined) throw refuse(`${file}: ${problem}`);
-    return { ...job, file, digest };
+    return { ...job, file, digest: hash.digest("hex") };
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${file}: ${fileErrorMessage(error)}.`);
   }
@@ -206,6 +221,7 @@ function together(plan: Leg, legs: readonly Leg[]): PastRun {
   return {
     runId: started?.runId ?? "",
     traceparent: started?.traceparent,
+    legSpans: legs.flatMap((leg) => leg.started?.traceparent ?? []),
     works: [...past.works, ...own.flatMap(({ works }) => works)],
     underWay: [],
     lists: [...past.lists, ...own.flatMap(({ lists }) => lists)],

@@ -57,7 +57,7 @@ async function share(
     whole,
     files,
     async merge(names, onMissing = "fail", { limits, spent } = {}) {
-      const merged = await mergeJournals(names.map(path), onMissing, false);
+      const merged = await mergeJournals(names.map(path), { onMissing, rehearses: false });
       const past = { ...inOrder(work, merged.past), ...spent };
       const fanOut = merged.fanOut(work);
       return run(given, seed, { past, fanOut, id: "merged", sides, ...defined({ limits }) });
@@ -195,7 +195,7 @@ describe("a job that is shared by several machines", () => {
     };
     const warningsOf = async (names: readonly string[]): Promise<readonly string[]> => {
       const paths = names.map((name) => `${workspace.path}/${name}`);
-      return (await mergeJournals(paths, "fail", false)).warnings;
+      return (await mergeJournals(paths, { onMissing: "fail", rehearses: false })).warnings;
     };
     const resumes = await later("leg-1.jsonl", (started) => ({
       ...started,
