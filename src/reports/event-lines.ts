@@ -310,9 +310,7 @@ function stepName({ step, activity, hit }: StepStarted | StepView): string {
 const MAX_PROBLEMS = 3;
 const MAX_THOUGHTS = 20;
 
-type KnownAction = OpenAction | ActionView | undefined;
-
-function actionLines(event: ActionEvent, known: KnownAction): readonly Line[] {
+function actionLines(event: ActionEvent, known?: OpenAction | ActionView): readonly Line[] {
   switch (event.type) {
     case "actions.accepted": {
       const { iteration, thoughts, actions, stop, response = "" } = event;

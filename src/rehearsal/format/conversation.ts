@@ -2,7 +2,7 @@ import type { Conversation, PreviousFinding } from "../../events/output-shapes.t
 import { fingerprintOf } from "../../outputs/check-finding.ts";
 import { defined } from "../../text/guards.ts";
 import type { GithubFields } from "./fields.ts";
-import type { Reading } from "./load-script.ts";
+import type { Reading } from "./reading.ts";
 
 export function conversationOf(
   { findings = [], threads = [], replies = [] }: GithubFields,

@@ -6,7 +6,7 @@ import {
   type DecisionFields,
   type ConditionField,
 } from "./fields.ts";
-import type { Reading } from "./load-script.ts";
+import type { Reading } from "./reading.ts";
 import type { ActionFields, ExpectFields, Lists, WorkFields } from "./rehearsal-schema.ts";
 import {
   PRINTED,

@@ -1,17 +1,12 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { stringify } from "yaml";
-import {
-  type Diagnostic,
-  toDiagnostics,
-  type Path,
-  type Locate,
-  type Problem,
-} from "../../document/diagnostic.ts";
+import { type Diagnostic, toDiagnostics, type Path } from "../../document/diagnostic.ts";
 import { defined, isRecord } from "../../text/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
 import { conversationOf } from "./conversation.ts";
 import { toExpectation } from "./expectation.ts";
+import { Reading, type ScriptPlace } from "./reading.ts";
 import {
   rehearsalSchema,
   type RehearsalFile,
@@ -19,20 +14,8 @@ import {
   type RuleFields,
   type TurnFields,
 } from "./rehearsal-schema.ts";
-import type {
-  Reply,
-  ReplyKind,
-  Rule,
-  Script,
-  Turn,
-  NamedActivity,
-  NamedTask,
-  Place,
-} from "./script.ts";
+import type { Reply, ReplyKind, Rule, Script, Turn } from "./script.ts";
 import { isBranchName, refusedName, type WorkspaceFields } from "./workspace.ts";
-import { toActivityName, type ActivityName } from "./activity-name.ts";
-import type { ConditionField } from "./fields.ts";
-import { toCondition, type TextCondition } from "./text-condition.ts";
 
 export type LoadedScript =
   | { readonly kind: "loaded"; readonly script: Script }
@@ -321,57 +304,4 @@ function withImpliedEnd(replies: readonly Reply[], place: string): readonly Repl
     ...replies,
     { place, implied: true, kind: "answer", text: "Done.", after: [], tools: [] },
   ];
-}
-
-export interface ScriptPlace {
-  readonly file: string;
-  readonly locate: Locate;
-  readonly codePath: (path: Path) => string;
-}
-
-export class Reading {
-  readonly problems: Problem[] = [];
-  readonly namedTasks: NamedTask[] = [];
-  readonly namedActivities: NamedActivity[] = [];
-  readonly #at: ScriptPlace;
-
-  constructor(place: ScriptPlace) {
-    this.#at = place;
-  }
-
-  placeOf(path: Path): Place {
-    const { file, line, column, codePath } = this.#position(path);
-    return `${codePath.replace(/^[a-z]+\.?/, "")} (${file}:${line}:${column})`;
-  }
-
-  problem(path: Path, reason: string, hint?: string): void {
-    const codePath = this.#at.codePath(path);
-    this.problems.push({ path, codePath, reason, ...defined({ hint }) });
-  }
-
-  condition(field: ConditionField, path: Path): TextCondition {
-    const condition = toCondition(field);
-    if (!("problem" in condition)) return condition;
-    this.problem([...path, "matches"], condition.problem, condition.hint);
-    return { contains: [], excludes: [] };
-  }
-
-  activity(text: string, path: Path): ActivityName {
-    const activity = toActivityName(text);
-    this.namedActivities.push({ activity, isAsk: false, at: this.#position(path) });
-    return activity;
-  }
-
-  ask(id: string, path: Path): void {
-    this.namedActivities.push({ activity: { id }, isAsk: true, at: this.#position(path) });
-  }
-
-  names(task: string, path: Path): void {
-    this.namedTasks.push({ task, at: this.#position(path) });
-  }
-
-  #position(path: Path) {
-    const { file, locate, codePath } = this.#at;
-    return { file, ...locate(path), codePath: codePath(path) };
-  }
 }
