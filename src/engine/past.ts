@@ -72,6 +72,8 @@ export interface PastRun extends Spent {
   readonly traceparent?: string | undefined;
   /** The spans of the shards that it merges. */
   readonly legSpans?: readonly string[];
+  /** It has succeeded: nothing is left to do. */
+  readonly isDone?: boolean;
   readonly works: readonly PastWork[];
   readonly underWay: readonly UnderWay[];
   readonly lists: readonly PastItems[];

@@ -178,7 +178,7 @@ class JobRun {
 
   /** What has happened becomes a part of this run, so that its journal is complete and every count is that of the whole. */
   async #resume(past: PastRun, begun: number): Promise<WorkResult | undefined> {
-    const { runId, works, events } = past;
+    const { runId, works, events, isDone = false } = past;
     try {
       for await (const { event, after } of events?.read() ?? []) {
         if (this.#scope.stopped !== undefined) return { kind: "stopped" };
@@ -193,7 +193,11 @@ class JobRun {
       return { kind: "failed", last: undefined, reason };
     }
     const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
-    this.#note(`resumes the run ${runId}: ${taken} taken over`);
+    this.#note(
+      isDone
+        ? `the run ${runId} has already succeeded: nothing to do`
+        : `resumes the run ${runId}: ${taken} taken over`,
+    );
     for (const note of this.#spec.fanOut?.notes ?? []) this.#note(note);
     this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
     return undefined;

@@ -14,6 +14,8 @@ import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "..
 import type { JournalSource } from "../journal/store.ts";
 import { pastEvents } from "./past-events.ts";
 
+/** Works that are done, all that have ended, however they did, or none: a workflow goes through its steps again. */
+export type Takes = "done" | "ended" | "begun";
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
 export interface EarlierJob {
@@ -42,7 +44,7 @@ interface Open {
 
 export class EarlierRun {
   readonly #started: Started | undefined;
-  readonly #takes: "done" | "ended";
+  readonly #takes: Takes;
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
   /** By step and items. A further run of the same begins anew. */
@@ -56,8 +58,7 @@ export class EarlierRun {
   readonly #events = { all: 0, ofLegs: 0, past: 0 };
   #lastAt = 0;
 
-  /** `takes`: works that are done, or all that have ended, however they did. */
-  constructor(started?: Started, takes: "done" | "ended" = "done") {
+  constructor(started?: Started, takes: Takes = "done") {
     this.#started = started;
     this.#takes = takes;
     this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
@@ -171,7 +172,7 @@ export class EarlierRun {
     this.#open.delete(key);
     if (open === undefined) return;
     const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
-    if (!takesAll && !hasAnswered(outcome)) {
+    if (this.#takes === "begun" || (!takesAll && !hasAnswered(outcome))) {
       this.#underWay.set(keyOf(work), underWayOf(open, outcome));
       return;
     }
@@ -278,8 +279,8 @@ export async function readEarlierJob(
 }
 
 export interface ReadingOfJob {
-  /** Works that are done (the default), or all that have ended, however they did. */
-  readonly takes?: "done" | "ended";
+  /** Default: `done`. */
+  readonly takes?: Takes;
   /** Default: files. */
   readonly store?: JournalSource | undefined;
 }
