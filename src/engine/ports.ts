@@ -17,11 +17,22 @@ import type { SessionRole } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { RateLimit } from "./rate-limit.ts";
 
 /** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
 export interface TurnGate {
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
+}
+
+/** Makes turns wait for a rate limit that another turn met. */
+export interface RateLimit {
+  /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
+  enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void>;
+  /** The model server has refused a request of a turn that goes on: the pause grows while the limit holds. */
+  met(): void;
+  /** A turn ended because of it and is sent again after this pause. The pause applies to all turns, so none waits twice. */
+  pause(milliseconds: number): void;
+  /** The model server has answered. */
+  lifted(): void;
 }
 
 /** What all runs that share it have spent. */

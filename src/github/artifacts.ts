@@ -1,8 +1,7 @@
 /** Artifacts of workflow runs. Their names and contents are data of whoever could write to the run. */
 import { unzipSync } from "fflate";
-import { isList } from "../text/guards.ts";
 import type { GithubApi } from "./github-api.ts";
-import { at, textAt } from "./webhook-event.ts";
+import { at, listAt, textAt } from "./webhook-event.ts";
 
 export interface Artifact {
   readonly id: string;
@@ -25,8 +24,7 @@ export async function artifactsOf(
     run_id: runId,
     ...(name === undefined ? { per_page: "100" } : { name, per_page: "10" }),
   });
-  const list = at(found, "artifacts");
-  return (isList(list) ? list : [])
+  return listAt(found, "artifacts")
     .filter((one) => at(one, "expired") !== true)
     .map((one) => ({
       id: String(at(one, "id")),

@@ -177,7 +177,7 @@ async function checkUpstream(
     throw new JournalRefused(
       `The journal is about issue #${number}, which no \`workflow_run\` is.`,
     );
-  const pull = await createGithubPort(api, "", (text) => text).headOf(number);
+  const pull = await createGithubPort(api, "", (text) => text).pullOf(number);
   if (pull.repositoryId === undefined || pull.repositoryId !== headRepository)
     throw new JournalRefused(
       `Pull request #${number} is not from the repository that the workflow run was for.`,

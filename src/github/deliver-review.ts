@@ -17,7 +17,7 @@ import {
   type Delivery,
 } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
-import type { Made } from "./github-port.ts";
+import type { Made } from "./graphql.ts";
 import { closedBody, commentBody, linesInDiff, replyBody, reviewOf } from "./review-body.ts";
 import {
   countsOf,

@@ -1,7 +1,6 @@
 /** Threads of reviews: their state, and what is written to them. Whether a thread is ours is for the caller to judge. */
-import { isList } from "../text/guards.ts";
-import type { Graphql } from "./graphql.ts";
-import { at, textAt } from "./webhook-event.ts";
+import type { Calls, Graphql } from "./graphql.ts";
+import { at, listAt, textAt } from "./webhook-event.ts";
 
 export interface ThreadComment {
   readonly id: number;
@@ -37,16 +36,6 @@ interface Resolver {
 }
 
 const replies = 50;
-
-interface Calls {
-  readonly graphql: Graphql;
-  readonly write: (
-    route: string,
-    values: object,
-    times?: "once",
-  ) => Promise<{ readonly url?: string | undefined }>;
-  readonly redact: (text: string) => string;
-}
 
 const commentFields = "databaseId body viewerDidAuthor author { login __typename }";
 
@@ -95,7 +84,7 @@ export function createThreadCalls({ write, graphql, redact }: Calls) {
 }
 
 function threadOf(thread: unknown): ReviewThread | undefined {
-  const [first] = commentsIn(at(thread, "comments", "nodes"));
+  const [first] = commentsIn(listAt(thread, "comments", "nodes"));
   if (first === undefined) return undefined;
   const line = at(thread, "line");
   return {
@@ -106,7 +95,7 @@ function threadOf(thread: unknown): ReviewThread | undefined {
     isResolved: at(thread, "isResolved") === true,
     resolvedBy: resolverOf(at(thread, "resolvedBy"), first),
     first,
-    replies: commentsIn(at(thread, "latest", "nodes")).filter(({ id }) => id !== first.id),
+    replies: commentsIn(listAt(thread, "latest", "nodes")).filter(({ id }) => id !== first.id),
   };
 }
 
@@ -119,8 +108,7 @@ function resolverOf(user: unknown, first: ThreadComment): Resolver | undefined {
   return { login, isBot: login !== given, isUs };
 }
 
-function commentsIn(nodes: unknown): readonly ThreadComment[] {
-  if (!isList(nodes)) return [];
+function commentsIn(nodes: readonly unknown[]): readonly ThreadComment[] {
   return nodes.map((one) => {
     const login = textAt(at(one, "author"), "login");
     return {

@@ -3,11 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { JOURNAL_FORMAT } from "../journal/read.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { isList } from "../text/guards.ts";
 import { plural } from "../text/numbers.ts";
 import { artifactsOf, journalsInArtifact } from "./artifacts.ts";
 import type { GithubApi } from "./github-api.ts";
-import { at, sameRepository, textAt } from "./webhook-event.ts";
+import { at, listAt, sameRepository, textAt } from "./webhook-event.ts";
 
 /** Matches the names in the action and its examples. Other artifacts may be large and contain no journals. */
 const mayHaveJournals = ({ name }: { readonly name: string }): boolean =>
@@ -34,11 +33,8 @@ export async function downloadJournals(
   warn: (text: string) => void,
 ): Promise<{ readonly runs: number; readonly files: readonly string[] }> {
   const route = "GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs";
-  const listed = at(
-    await api.get(route, { workflow_id: workflow, per_page: count }),
-    "workflow_runs",
-  );
-  const all = isList(listed) ? listed : [];
+  const listed = await api.get(route, { workflow_id: workflow, per_page: count });
+  const all = listAt(listed, "workflow_runs");
   const ours = all.filter((run) => !isOfFork(run));
   const left = all.length - ours.length;
   if (left > 0) warn(`Left out: ${plural(left, "run")} of forks, whose journals may be made up.`);

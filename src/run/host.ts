@@ -5,11 +5,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { toolSourcesOf } from "../engine/plan.ts";
-import { RateLimit } from "../engine/rate-limit.ts";
+import { LocalRateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
+import type { RateLimit, SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
 import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -123,7 +123,7 @@ export class Host {
     this.mark = options.mark ?? randomUUID();
     this.#masking = new HostMasking(options);
     this.clock = options.clock ?? systemClock;
-    this.#rateLimit = new RateLimit(this.clock);
+    this.#rateLimit = new LocalRateLimit(this.clock);
     this.#reporters = new ReporterSet({
       clock: this.clock,
       redact: (text) => this.redactor.text(text),

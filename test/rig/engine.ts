@@ -4,7 +4,7 @@ import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { EnginePorts, TurnGate } from "../../src/engine/ports.ts";
 import type { RunSpec } from "../../src/engine/plan.ts";
-import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
@@ -99,7 +99,7 @@ export async function play(setup: Setup): Promise<Played> {
     sessions: factory ?? sessions,
     clock,
     gate: gate?.(clock) ?? openGate,
-    rateLimit: new RateLimit(clock),
+    rateLimit: new LocalRateLimit(clock),
     random: () => 0,
     ...defined({ awaited, onWork }),
     emit(event) {

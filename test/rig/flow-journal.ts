@@ -3,7 +3,7 @@ import { defined } from "../../src/text/guards.ts";
 import type { Script, ScriptRun } from "../../src/events/flow.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import type { PastRun, UnderWay } from "../../src/engine/past.ts";
-import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import type { SessionFactory } from "../../src/engine/ports.ts";
 import type { Limits } from "../../src/entry/model.ts";
@@ -184,7 +184,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
       sessions,
       clock,
       gate: openGate,
-      rateLimit: new RateLimit(clock),
+      rateLimit: new LocalRateLimit(clock),
       random: () => 0,
       emit: (event) => sink.emit(event),
     },
