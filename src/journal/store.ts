@@ -10,8 +10,8 @@ export interface JournalStore {
   /** Adds the lines at the end of a journal, which the first call creates. Resolves when they are safe. */
   append(name: string, text: string): Promise<void>;
   /**
-   * From the beginning, in pieces of any size, of which a string holds whole characters. Yields nothing, or rejects, if
-   * there is no such journal.
+   * From the beginning, in pieces of any size, of which a string holds whole characters. Yields nothing if there is
+   * no such journal, and rejects if it can't be read.
    */
   read(name: string): AsyncIterable<string | Uint8Array>;
 }

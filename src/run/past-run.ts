@@ -28,6 +28,7 @@ export interface EarlierJob {
 interface Open {
   readonly work: WorkRef;
   readonly modelId: string | undefined;
+  readonly isTakenOver: boolean;
   readonly given: GivenEvent[];
   readonly steps: StepEvent[];
   /** How many of its restored steps have not followed yet. */
@@ -36,9 +37,12 @@ interface Open {
 
 export class EarlierRun {
   readonly #started: Started | undefined;
+  /** The run before it in the same journal, if it goes on from that: what it has not taken over yet still counts. */
+  readonly #before: EarlierRun | undefined;
   readonly #takes: "done" | "ended";
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
+  readonly #unanswered = new Set<PastWork>();
   readonly #underWay: UnderWay[] = [];
   readonly #lists: PastItems[] = [];
   readonly #begun = new Set<string>();
@@ -50,14 +54,18 @@ export class EarlierRun {
   #lastAt = 0;
 
   /** `takes`: works that are done, or all that have ended, however they did. */
-  constructor(started?: Started, takes: "done" | "ended" = "done") {
+  constructor(started?: Started, takes: "done" | "ended" = "done", before?: EarlierRun) {
     this.#started = started;
     this.#takes = takes;
+    this.#before = before;
     this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
   }
 
   add(event: RunEvent): EarlierRun {
-    if (event.type === "run.started") return new EarlierRun(event, this.#takes);
+    if (event.type === "run.started") {
+      const goesOn = this.#started !== undefined && event.resumed?.runId === this.#started.runId;
+      return new EarlierRun(event, this.#takes, goesOn ? this : undefined);
+    }
     if (event.runId === this.#started?.runId) this.#add(event);
     return this;
   }
@@ -69,8 +77,10 @@ export class EarlierRun {
         this.#outcome = event.jobOutcome ?? event.outcome;
         return;
       case "work.started": {
-        const { work, modelId, restoredSteps: missing = 0 } = event;
-        this.#open.set(workKey(work), { work, modelId, given: [], steps: [], missing });
+        const { work, modelId, restored, restoredSteps: missing = 0 } = event;
+        const isTakenOver = restored === true;
+        const open = { work, modelId, isTakenOver, given: [], steps: [], missing };
+        this.#open.set(workKey(work), open);
         this.#begun.add(work.taskId);
         return;
       }
@@ -121,28 +131,48 @@ export class EarlierRun {
   get job(): EarlierJob {
     const started = this.#started;
     const { tokens = 0, cost = 0, milliseconds = 0 } = started?.resumed ?? {};
-    const underWay = [
-      ...this.#underWay,
-      ...[...this.#open.values()].map((open) => underWayOf(open)),
-    ];
+    const { works, underWay, lists, begun } = this.#done;
     return {
       started,
       outcome: this.#outcome,
-      begun: this.#begun,
+      begun,
       isIncomplete:
-        (started?.resumed !== undefined && this.#begun.size === 0) ||
+        (started?.resumed !== undefined && begun.size === 0) ||
         underWay.some(({ missing }) => missing > 0),
       wasStopped: this.#wasStopped || this.#open.size > 0,
       past: {
         runId: started?.runId ?? "",
         traceparent: started?.traceparent,
-        works: this.#works,
+        works,
         underWay,
-        lists: this.#lists,
+        lists,
         tokens: tokens + this.#tokens,
         cost: cost + this.#cost,
         milliseconds: milliseconds + Math.max(0, this.#lastAt - (started?.at ?? 0)),
       },
+    };
+  }
+
+  get #done(): Pick<PastRun, "works" | "underWay" | "lists"> & Pick<EarlierJob, "begun"> {
+    const before = this.#before;
+    const open = [...this.#open.values()].filter((one) => before === undefined || !one.isTakenOver);
+    const own = {
+      works: this.#works,
+      underWay: [...this.#underWay, ...open.map((one) => underWayOf(one))],
+      lists: this.#lists,
+      begun: this.#begun,
+    };
+    if (before === undefined) return own;
+    const earlier = before.#done;
+    const answered = earlier.works.filter((work) => !before.#unanswered.has(work));
+    const works = beyond(answered, own.works);
+    const underWay = own.underWay.filter(({ missing }) => missing === 0);
+    const again = new Set([...works, ...underWay].map(keyOf));
+    return {
+      works: [...answered, ...works],
+      underWay: [...earlier.underWay.filter((one) => !again.has(keyOf(one))), ...underWay],
+      lists: [...earlier.lists, ...beyond(earlier.lists, own.lists)],
+      begun: new Set([...earlier.begun, ...own.begun]),
     };
   }
 
@@ -161,8 +191,27 @@ export class EarlierRun {
     if (outcome.kind === "canceled" || !(takesAll || isNo || outcome.kind !== "failed")) return;
     const { modelId, given, steps } = open;
     const past = { workId: work.workId, items: itemsIn(work), modelId, outcome, report };
-    this.#works.push({ ...past, given, steps, output: output ?? report ?? "" });
+    const ended = { ...past, given, steps, output: output ?? report ?? "" };
+    this.#works.push(ended);
+    if (!hasAnswered(outcome) || (outcome.kind === "failed" && !isNo)) this.#unanswered.add(ended);
   }
+}
+
+type Keyed = Pick<PastWork, "workId" | "items"> | PastItems;
+
+function keyOf(one: Keyed): string {
+  return JSON.stringify([one.workId, ...("outerItems" in one ? one.outerItems : one.items)]);
+}
+
+/** What a run did besides what it had taken over, which comes first. */
+function beyond<T extends Keyed>(before: readonly T[], own: readonly T[]): readonly T[] {
+  const left = new Map<string, number>();
+  for (const key of before.map(keyOf)) left.set(key, (left.get(key) ?? 0) + 1);
+  return own.filter((one) => {
+    const count = left.get(keyOf(one)) ?? 0;
+    left.set(keyOf(one), count - 1);
+    return count <= 0;
+  });
 }
 
 function hasAnswered(outcome: WorkOutcome): boolean {
