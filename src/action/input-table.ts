@@ -104,6 +104,7 @@ const inputsOfParts = [
   "env",
   "models",
   "permissions",
+  "sandbox",
   "limits",
   "leg",
   "allowedUsers",

@@ -12,7 +12,7 @@ import { readEarlierJob } from "../run/past-run.ts";
 import { prepareRun, type PreparedRun, type RunOptions } from "../run/prepare.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { checkShards, matrixOf } from "../run/shards.ts";
-import type { Outputs } from "./github.ts";
+import type { Outputs } from "../github/output-table.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { digestOf, legOf } from "./leg.ts";
 import { apiOf, type Setting } from "./preparation.ts";
@@ -64,8 +64,8 @@ export function journalArtifact(
 
 /** All parts of a job have it, and no other step of the workflow run that is given something else. */
 function artifactPrefix(environment: Environment, inputs: Inputs): string {
-  const { entry, userInput, userInputFile, base, prompt, promptFile, outputs } = inputs;
-  const asked = [legOf(environment, inputs), entry, userInput, userInputFile, base];
+  const { entry, userInput, userInputFile, base, models, prompt, promptFile, outputs } = inputs;
+  const asked = [legOf(environment, inputs), entry, userInput, userInputFile, base, models];
   const texts = [inputs.inputs, inputs.params, inputs.answers, prompt, promptFile, outputs];
   return `agent-jobs-${digestOf([...asked, ...texts]).slice(0, 8)}`;
 }

@@ -1,6 +1,6 @@
 import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { sayLine } from "./github.ts";
+import { sayLine } from "../github/step-log.ts";
 import { valuesOn } from "../run/option-table.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";

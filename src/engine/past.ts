@@ -61,6 +61,10 @@ export interface Spent {
 export interface PastRun extends Spent {
   readonly runId: string;
   readonly traceparent?: string | undefined;
+  /** The spans of the shards that it merges. */
+  readonly legSpans?: readonly string[];
+  /** It has succeeded: nothing is left to do. */
+  readonly isDone?: boolean;
   readonly works: readonly PastWork[];
   readonly underWay: readonly UnderWay[];
   readonly lists: readonly PastItems[];

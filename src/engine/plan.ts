@@ -42,6 +42,7 @@ export interface RunSpec {
   readonly entryFingerprint: string;
   readonly entryFile?: string;
   readonly traceparent?: string;
+  readonly links?: readonly string[];
   readonly userInput: string;
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
@@ -179,6 +180,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     instructions: spec.instructions,
     conversation: spec.conversation,
     traceparent: spec.traceparent,
+    links: spec.links,
     work,
   };
 }

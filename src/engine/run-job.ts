@@ -174,9 +174,13 @@ class JobRun {
   }
 
   #resume(past: PastRun): void {
-    const { runId, works } = past;
+    const { runId, works, isDone = false } = past;
     const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
-    this.#note(`resumes the run ${runId}: ${taken} taken over`);
+    this.#note(
+      isDone
+        ? `the run ${runId} has already succeeded: nothing to do`
+        : `resumes the run ${runId}: ${taken} taken over`,
+    );
     this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
   }
 

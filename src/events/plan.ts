@@ -246,6 +246,8 @@ export const plan = {
   ),
   /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
   traceparent: is.optional(is.text),
+  /** Spans of the earlier runs that it continues: of the one that it resumes, or of the shards that it merges. */
+  links: is.optional(is.list(is.text)),
   /** The run that it resumes, and what was spent until then, also by runs before that one. */
   resumed: is.optional(
     is.record({

@@ -24,6 +24,7 @@ import {
 } from "../run/callers.ts";
 import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
 import type { JobStartOptions } from "./job-start.ts";
+import { journalsIn } from "../journal/store.ts";
 import type { ResumedJob } from "../run/resume-job.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
@@ -77,7 +78,8 @@ export class HostedRuns {
   readonly #missingModel: string | undefined;
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
-  readonly #kept: string[];
+  /** Files that no file tool writes to. */
+  readonly kept: string[];
   readonly #removing = new Set<Promise<void>>();
   /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
   readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
@@ -98,7 +100,7 @@ export class HostedRuns {
     const isReachable = transport !== undefined || options.provider !== undefined;
     this.#missingModel =
       isReachable || isCopilotToken(gitHubToken) ? undefined : noModelOfHost(gitHubToken);
-    this.#kept = [...recordFiles(records, environment), journals, feedsFolder].filter(
+    this.kept = [...recordFiles(records, environment), journals, feedsFolder].filter(
       (path) => path !== undefined,
     );
     this.host = new Host({
@@ -107,7 +109,7 @@ export class HostedRuns {
       environment,
       gitHubToken,
       transport,
-      kept: this.#kept,
+      kept: this.kept,
       onReporterFailure: warnIncomplete,
     });
     this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
@@ -188,25 +190,25 @@ export class HostedRuns {
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
-    const { rehearsal: script, journalStore: store } = this.options;
+    const { rehearsal: script, journalStore } = this.options;
     const installed = this.#ensureInstalled();
     const { settled } = installed;
     const { entry, permissions, flows } = settled;
     if (installed.whole === undefined) refuseParams(params);
     const rehearses = script !== undefined;
     const { environment } = this.host;
+    const store = journalStore && journalsIn(journalStore);
     const options = { ...start, environment, script, rehearses, write: asOption, store };
     const begun = await beginJob(installed, settled, jobName, options);
     const { whole, past, fanOut, resumed, userInput = "" } = begun;
-    const earlier = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
-    const inputs = inputsOf(entry, earlier, asOption);
+    const given = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
+    const inputs = inputsOf(entry, given, asOption);
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     // Throws for a workflow without a model.
     asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
-    const owner = { host: this.host, clock: this.clock, store, kept: this.#kept };
-    const journal = await openRunJournal(start, owner);
+    const journal = await openRunJournal(start, this);
     return withJournal(journal, async () => {
       const { work } = entry.jobs[jobName] ?? {};
       const place = await this.#place(work, start.workingDirectory, changes, resumed);

@@ -1,7 +1,6 @@
 /** Where a run keeps its journal: in the file that it names, or under that name in the store of the host. */
 import { join, resolve } from "node:path";
 import type { Reporter } from "../events/sink.ts";
-import type { JournalStore } from "../journal/store.ts";
 import { createJournal } from "../journal/write.ts";
 import type { Clock } from "../platform/clock.ts";
 import { plainName } from "../platform/output-folder.ts";
@@ -10,11 +9,12 @@ import { asOption, unable } from "../run/options.ts";
 import { lockJournal, type RunOptions } from "../run/prepare.ts";
 import { checkRecords, closeOnError, openRecords, type RunRecord } from "../run/records.ts";
 import type { Host } from "../run/host.ts";
+import type { JobHostOptions } from "./host-options.ts";
 
 interface JournalOwner {
   readonly host: Pick<Host, "redactor">;
   readonly clock: Clock;
-  readonly store: JournalStore | undefined;
+  readonly options: Pick<JobHostOptions, "journalStore">;
   /** Files that no file tool writes to. */
   readonly kept: string[];
 }
@@ -27,7 +27,7 @@ export interface RunJournal {
 /** Throws a `UsageError` if it can't be written, or if another run of this machine resumes the same journal. */
 export async function openRunJournal(
   start: Pick<RunOptions, "journal" | "journals" | "resume" | "shard">,
-  { host, clock, store, kept }: JournalOwner,
+  { host, clock, options: { journalStore: store }, kept }: JournalOwner,
 ): Promise<RunJournal> {
   const { journal, journals = [], resume } = start;
   if (store !== undefined) {

@@ -17,3 +17,17 @@ export interface JournalStore {
 }
 
 export type JournalSource = Pick<JournalStore, "read">;
+
+/** Rejects for a journal that isn't there: the name may be wrong, so nothing may start anew because of it. */
+export function journalsIn(store: JournalStore): JournalSource {
+  return {
+    async *read(name) {
+      let isEmpty = true;
+      for await (const part of store.read(name)) {
+        isEmpty &&= part.length === 0;
+        yield part;
+      }
+      if (isEmpty) throw new Error("there is no such journal");
+    },
+  };
+}

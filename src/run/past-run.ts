@@ -12,6 +12,8 @@ import { itemsIn, workKey } from "../events/plan.ts";
 import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "../journal/file.ts";
 import type { JournalSource } from "../journal/store.ts";
 
+/** Works that are done, all that have ended, however they did, or none: a workflow goes through its steps again. */
+export type Takes = "done" | "ended" | "begun";
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
 export interface EarlierJob {
@@ -39,7 +41,7 @@ export class EarlierRun {
   readonly #started: Started | undefined;
   /** The run before it in the same journal, if it goes on from that: what it has not taken over yet still counts. */
   readonly #before: EarlierRun | undefined;
-  readonly #takes: "done" | "ended";
+  readonly #takes: Takes;
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
   readonly #unanswered = new Set<PastWork>();
@@ -53,8 +55,7 @@ export class EarlierRun {
   #cost = 0;
   #lastAt = 0;
 
-  /** `takes`: works that are done, or all that have ended, however they did. */
-  constructor(started?: Started, takes: "done" | "ended" = "done", before?: EarlierRun) {
+  constructor(started?: Started, takes: Takes = "done", before?: EarlierRun) {
     this.#started = started;
     this.#takes = takes;
     this.#before = before;
@@ -183,7 +184,7 @@ export class EarlierRun {
     if (outcome.kind === "canceled") this.#wasStopped = true;
     if (open === undefined) return;
     const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
-    if (!takesAll && !hasAnswered(outcome)) {
+    if (this.#takes === "begun" || (!takesAll && !hasAnswered(outcome))) {
       this.#underWay.push(underWayOf(open, outcome));
       return;
     }
@@ -285,8 +286,8 @@ export async function readEarlierJob(
 }
 
 export interface ReadingOfJob {
-  /** Works that are done (the default), or all that have ended, however they did. */
-  readonly takes?: "done" | "ended";
+  /** Default: `done`. */
+  readonly takes?: Takes;
   /** Default: files. */
   readonly store?: JournalSource | undefined;
 }

@@ -225,6 +225,7 @@ function together(plan: Leg, legs: readonly Leg[]): PastRun {
   return {
     runId: started?.runId ?? "",
     traceparent: started?.traceparent,
+    legSpans: legs.flatMap((leg) => leg.started?.traceparent ?? []),
     works: [...past.works, ...own.flatMap(({ works }) => works)],
     underWay: [],
     lists: [...past.lists, ...own.flatMap(({ lists }) => lists)],

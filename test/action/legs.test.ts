@@ -128,6 +128,7 @@ describe("the name of the journal", () => {
       ...Object.entries(telling).map(([name, value]) => ({ inputs: { [name]: value } })),
       { inputs: { leg: '{"os":"linux"}' } },
       { inputs: { leg: "mine/ours: 1" } },
+      { inputs: { leg: "mine/ours: 1", model: "driving=x" } },
       ...["a", "b"].map((one) => ({ inputs: { leg: JSON.stringify({ sha: one.repeat(40) }) } })),
       { env: { RUNNER_OS: "macOS" } },
       { env: { RUNNER_ARCH: "ARM64" } },

@@ -128,6 +128,13 @@ describe("agent-jobs run --resume", () => {
     assert.equal(expected.code, 0);
     assert.ok(expected.path.length >= 20, expected.path.join("\n"));
     assert.equal(expected.requests.length, 7);
+    // Nothing is left to do, so no model is needed.
+    const over = await runCli(["run", "flow.wf.md", "--resume", "whole.jsonl"], {
+      cwd: whole.workspace.path,
+    });
+    assert.equal(over.code, 0, over.stderr);
+    assert.match(over.stdout, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
+    assert.equal(whole.server.requests.length, 7);
 
     const killed = await setup(t);
     for (const at of share([4, 1, 6], 1)) {
@@ -211,6 +218,9 @@ describe("plan, run --shard and merge", () => {
     assert.deepEqual([plan?.parentSpanId, others.length], ["", 3]);
     for (const { traceId, parentSpanId } of others)
       assert.deepEqual([traceId, parentSpanId], [plan?.traceId, plan?.spanId]);
+    // The merge is linked to its shards, in the order of its journals or not.
+    const [first, second, merge] = others;
+    assert.deepEqual(new Set(merge?.links), new Set([first?.spanId, second?.spanId]));
     // Only another rehearsal continues a rehearsal.
     await workspace.write("r.yml", "entry: jobs.json\njob: main\nsessions: []\n");
     const rehearsed = await cli(

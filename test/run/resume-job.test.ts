@@ -95,7 +95,7 @@ function stepsIn(journal: string): string {
 
 describe("a job that is resumed", () => {
   it("runs what is not done, with what the rest had left, and its journal is whole", async (t) => {
-    const { run } = await setup(t);
+    const { run, workspace } = await setup(t);
     const first = await run(list + item("a") + broken, { journal: "broken.jsonl" });
     assert.equal(first.outcome.kind, "failed");
     const second = await run(item("b") + item("c") + end, {
@@ -113,6 +113,8 @@ describe("a job that is resumed", () => {
     const third = await run(" []", { resume: "second.jsonl", journal: "third.jsonl" });
     assert.deepEqual([third.outcome, third.rehearsalFailures], [{ kind: "succeeded" }, []]);
     assert.equal(third.view.totals.modelCalls, 0);
+    const written = await workspace.read("third.jsonl");
+    assert.match(written, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
     assert.equal(third.view.plan?.resumed?.tokens, 15);
   });
 
