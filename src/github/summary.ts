@@ -3,7 +3,7 @@
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
 import { harmless } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
+import { firstOf, plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
@@ -196,10 +196,8 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
   const where = journal === undefined ? "" : `The journal with every event: ${code(journal, 300)}.`;
   if (missing.length === 0)
     return summary === "compact" || where === "" ? "" : `<sub>${where}</sub>`;
-  const names = missing.slice(0, MAX_MISSING);
-  if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
   const unkept = where === "" ? "Set the input <code>journal</code> to keep them." : where;
-  return `**Omitted or shortened:** ${names.join(", ")}. ${unkept}`;
+  return `**Omitted or shortened:** ${firstOf(missing, MAX_MISSING)}. ${unkept}`;
 }
 
 /** A longer reason stands below the verdict. */
