@@ -383,7 +383,7 @@ export class HostedRuns {
     return run;
   }
 
-  #remove(folder: Removable | undefined): void {
+  #remove(folder: Owned["folder"]): void {
     if (folder === undefined) return;
     const removing = folder
       .remove()
@@ -393,10 +393,8 @@ export class HostedRuns {
   }
 }
 
-type Removable = Pick<WorkFolder, "remove">;
-
 interface Owned extends Watch {
-  readonly folder: Removable | undefined;
+  readonly folder: Pick<WorkFolder, "remove"> | undefined;
   readonly play: Play | undefined;
   readonly journal?: RunJournal;
 }
