@@ -9,7 +9,13 @@ import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
 import { chartOf } from "../reports/flow-chart.ts";
 import { memoryDiff } from "../events/memory.ts";
-import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
+import {
+  givenInOrder,
+  worksOf,
+  type GivenView,
+  type RunView,
+  type WorkView,
+} from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
@@ -269,9 +275,9 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
 
-/** Reports come in the order in which tasks handed them in, and then RESULTs and responses. The job may name the tasks. */
+/** Reports of tasks, and then RESULTs and responses. The job may name the tasks. */
 function reportSections(view: RunView): readonly Section[] {
-  const given = [...view.given.values()].flatMap((one): ReportText[] =>
+  const given = givenInOrder(view).flatMap(([, one]): ReportText[] =>
     one.report === undefined
       ? []
       : [{ source: sourceOf(one), title: one.report.title, text: one.report.markdown, work: one }],

@@ -8,8 +8,9 @@ import { damageOf, readJournalIn } from "./file.ts";
 import type { JournalStore } from "./store.ts";
 import { createJournalReporter, JournalEnd, type JournalFile } from "./write.ts";
 
-/** Of the texts that wait for the store. */
-const MOST_WAITING = 64 * 1024 * 1024;
+/** In characters: what one call appends, unless it is a single line, and what waits for the store. */
+const MOST_AT_ONCE = 1024 * 1024;
+const MOST_WAITING = 256 * 1024 * 1024;
 const CLOSE_MS = 10_000;
 
 /** Continues the journal of this name, if there is one. Rejects if it can't be read, or is damaged. */
@@ -51,7 +52,9 @@ async function endOf(
 class StoredJournal implements JournalFile {
   readonly #store: JournalStore;
   readonly #name: string;
-  #waiting = "";
+  /** Each of them is whole lines. */
+  readonly #waiting: string[] = [];
+  #length = 0;
   #lines: number;
   #appending: Promise<void> | undefined;
   #end: JournalEnd | undefined;
@@ -64,8 +67,10 @@ class StoredJournal implements JournalFile {
 
   write(bytes: Uint8Array, offset: number): number {
     if (this.#end !== undefined) throw this.#end;
-    this.#waiting += new TextDecoder().decode(bytes.subarray(offset));
-    if (this.#waiting.length > MOST_WAITING)
+    const text = new TextDecoder().decode(bytes.subarray(offset));
+    this.#waiting.push(text);
+    this.#length += text.length;
+    if (this.#length > MOST_WAITING)
       throw (this.#end = new JournalEnd(this.#lines, "the store is too slow"));
     this.#appending ??= this.#append().finally(() => (this.#appending = undefined));
     return bytes.length - offset;
@@ -77,9 +82,8 @@ class StoredJournal implements JournalFile {
   }
 
   async #append(): Promise<void> {
-    while (this.#waiting !== "" && this.#end === undefined) {
-      const text = this.#waiting;
-      this.#waiting = "";
+    while (this.#length > 0 && this.#end === undefined) {
+      const text = this.#next();
       try {
         await this.#store.append(this.#name, text);
         this.#lines += text.split("\n").length - 1;
@@ -87,5 +91,14 @@ class StoredJournal implements JournalFile {
         this.#end ??= new JournalEnd(this.#lines, errorMessage(error), error);
       }
     }
+  }
+
+  #next(): string {
+    let length = 0;
+    const rest = this.#waiting.findIndex((text) => (length += text.length) > MOST_AT_ONCE);
+    const count = rest === -1 ? this.#waiting.length : Math.max(1, rest);
+    const text = this.#waiting.splice(0, count).join("");
+    this.#length -= text.length;
+    return text;
   }
 }
