@@ -1,7 +1,7 @@
 /** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
 import { schemaCheck } from "../document/schema-check.ts";
 import { overridingLimits } from "../entry/limits.ts";
-import { didYouMean, suggest } from "../document/suggest.ts";
+import { didYouMean, suggest } from "../document/diagnostic.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Clock } from "../platform/clock.ts";

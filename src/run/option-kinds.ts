@@ -1,7 +1,7 @@
 /** Kinds of values that a user gives as an argument, an input of the action, or a field of the library. */
 import { readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { didYouMean, suggest } from "../document/suggest.ts";
+import { didYouMean, suggest } from "../document/diagnostic.ts";
 import type { Shard } from "../engine/fan-out.ts";
 import { overridingLimits, type Limits } from "../entry/limits.ts";
 import { isList, isRecord, isText, urlOf } from "../text/guards.ts";
