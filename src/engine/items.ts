@@ -49,7 +49,7 @@ export interface EachItemsOptions {
   readonly emit: EnginePorts["emit"];
   readonly textOf: (prompt: Prompt, place: Place, onMissing: (name: string) => void) => string;
   readonly resultOf: (task: string, place: Place) => { readonly value: unknown } | undefined;
-  readonly run: (command: Command, place: Place) => Promise<CommandResult>;
+  readonly run: (command: Command, place: Place) => Promise<CommandResult | undefined>;
 }
 
 export class EachItems {
@@ -85,6 +85,7 @@ export class EachItems {
       : (this.#known.get(each) ?? (await this.#find(each, place)));
     if (found.kind !== "found") return found;
     if (found.items.length === 0) this.empty.add(noItems(each));
+    if (before !== undefined) return found;
     const outerItems = place.items.map(({ text }) => text);
     emit({
       type: "items.listed",
@@ -117,7 +118,7 @@ export class EachItems {
     }
     if ("run" in items) {
       const end = await run(items, place);
-      if (end.kind === "stopped") return undefined;
+      if (end === undefined || end.kind === "stopped") return undefined;
       if (end.kind === "passed") return linesOf(end.output);
       return withOutput(`${end.name} failed (${end.how})`, end.tail);
     }

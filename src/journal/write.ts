@@ -1,5 +1,5 @@
 /**
- * Activities of sessions are written once per round of the event loop, everything else at once: what a step does comes
+ * Activities of sessions, and what is past, are written once per round of the event loop, the rest at once: what a step does comes
  * after its start was written. A killed process leaves at most one torn line. A failure is thrown once, and ends no run.
  */
 import type { RunEvent } from "../events/event.ts";
@@ -15,6 +15,12 @@ export interface JournalOptions {
   readonly append?: boolean;
   /** Milliseconds since 1970. Default: the time of the system. */
   readonly now?: () => number;
+}
+
+export class JournalEnd extends Error {
+  constructor(lines: number, why: string, cause?: unknown) {
+    super(`The journal ends after ${lines} lines: ${why}`, { cause });
+  }
 }
 
 /** Where lines go; `write` may write less than it was given. */
@@ -84,8 +90,8 @@ export function createJournalReporter(
       for (let offset = 0; offset < bytes.length;) offset += file.write(bytes, offset);
       written = seq;
     } catch (error) {
-      const why = errorMessage(error);
-      failure = new Error(`The journal ends after ${written} lines: ${why}`, { cause: error });
+      failure =
+        error instanceof JournalEnd ? error : new JournalEnd(written, errorMessage(error), error);
     }
   };
   let isReported = false;
@@ -111,11 +117,12 @@ export function createJournalReporter(
   return {
     name: "journal",
     essential: true,
+    takesPast: true,
     report(event) {
       if (failure === undefined) {
         begin();
         if (isKept(event)) add(event);
-        if (event.type === "activity") scheduled ??= setImmediate(flush);
+        if (event.type === "activity" || event.past === true) scheduled ??= setImmediate(flush);
         else flush();
       }
       reportFailure();
