@@ -1,5 +1,6 @@
 /** A model's call of `job_propose`, against what the job may have done. Nothing is done here. */
 import { defined, isList, isRecord } from "../text/guards.ts";
+import { firstOf } from "../text/numbers.ts";
 import { isAmong } from "../entry/glob.ts";
 import { proposalKinds, type ProposalsOutput } from "../entry/outputs.ts";
 import type { Proposal, ProposedFile } from "../events/output-shapes.ts";
@@ -278,7 +279,8 @@ function proposedFile({ path, mode, content }: ChangedInTree): ProposedFile {
 }
 
 function listed(files: readonly { readonly path: string }[]): string {
-  const names = files.slice(0, 10).map(({ path }) => JSON.stringify(path));
-  const more = files.length - names.length;
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return firstOf(
+    files.map(({ path }) => JSON.stringify(path)),
+    10,
+  );
 }

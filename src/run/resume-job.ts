@@ -68,7 +68,12 @@ export async function continueJob(
   const userInput = all.userInput ?? script?.userInput;
   const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
-    const merged = await mergeJournals(journals, { onMissing, rehearses, store });
+    const merged = await mergeJournals(resume === undefined ? journals : [...journals, resume], {
+      onMissing,
+      rehearses,
+      store,
+      tasks: job.entry.tasks,
+    });
     const refuse: Refuse = (reason) => new UsageError(`Can't merge: ${reason}`);
     const resumed = resumeJob(merged, job, options, refuse);
     return {
@@ -147,7 +152,7 @@ export interface ResumedJob {
 }
 
 type Refuse = (reason: string) => UsageError;
-type Earlier = Omit<EarlierJob, "outcome" | "wasStopped">;
+type Earlier = Omit<EarlierJob, "outcome" | "wasStopped" | "events" | "planned">;
 
 export function refusing({
   resume,

@@ -102,12 +102,13 @@ async function seen(
 ): Promise<Seen> {
   const { events, problems } = parseJournal(await workspace.read(journal));
   assert.deepEqual(problems, []);
+  const own = events.filter(({ past }) => past !== true);
   return {
     code,
-    path: events.flatMap((event) =>
+    path: own.flatMap((event) =>
       event.type === "step.ended" ? [`${event.step} ${event.activity} → ${event.to ?? "end"}`] : [],
     ),
-    result: events.flatMap((event) => (event.type === "work.ended" ? [event.report ?? ""] : []))[0],
+    result: own.flatMap((event) => (event.type === "work.ended" ? [event.report ?? ""] : []))[0],
     effects: await workspace.read("effects.log"),
     requests: server.requests.map(({ messages }) =>
       messages
