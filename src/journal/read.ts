@@ -12,7 +12,6 @@ import {
   type SchemaType,
   words,
 } from "../document/describe.ts";
-import type { ProcessIdentity } from "../platform/process-identity.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
 const JOURNAL_VERSION = 3;
@@ -90,6 +89,8 @@ const header = record({
   removed: optional(natural),
   process: optional(record({ pid: natural, started: text, place: text })),
 });
+/** The process that writes a journal. */
+export type JournalWriter = NonNullable<SchemaType<typeof header>["process"]>;
 const headerCheck = schemaCheck<SchemaType<typeof header>>(header, "header", 1);
 
 const MAX_REASON = 500;
@@ -105,7 +106,7 @@ export class JournalReader {
   isJournal = false;
   nextSeq = 0;
   /** Of the lines that follow; undefined: an earlier version did not say it. */
-  writer: ProcessIdentity | undefined;
+  writer: JournalWriter | undefined;
   #line = 0;
   #stopped = false;
 
