@@ -41,6 +41,8 @@ export interface JournalReading {
   condition(): JournalCondition;
   /** The process that has written the latest events. */
   writer(): JournalWriter | undefined;
+  /** The number of the line that would follow. */
+  nextSeq(): number;
 }
 
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
@@ -126,6 +128,7 @@ export function readJournalIn(
         ? { problems, moreProblems, isJournal }
         : { problems: [notAJournal], moreProblems: 0, isJournal };
     },
+    nextSeq: () => reader.nextSeq,
   };
 }
 
