@@ -167,7 +167,10 @@ export const shard: Kind<Shard> = {
       ? right(part)
       : wrong(`must be one part of several, such as 1/3, not ${quote(given)}`);
   },
-  check: must("be a part of several", isRecord),
+  check: must(
+    "be one part of several, such as 1/3",
+    (value) => isText(value) && shard.parse(value).kind === "value",
+  ),
 };
 
 const isCollector = must(

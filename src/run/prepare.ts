@@ -382,7 +382,11 @@ function filledIn(
 }
 
 /** Two runs can't continue one journal: both would do what is left. Shards have a plan in common. */
-function lockJournal({ resume, shard, write = asFlag }: RunOptions): () => void {
+export function lockJournal({
+  resume,
+  shard,
+  write = asFlag,
+}: Pick<RunOptions, "resume" | "shard" | "write">): () => void {
   if (resume === undefined) return () => {};
   const lock = `${resume}${shard === undefined ? "" : `.${shard.index}-${shard.count}`}.lock`;
   const release = lockFile(lock);
