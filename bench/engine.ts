@@ -9,7 +9,7 @@ import type { Work } from "../src/entry/model.ts";
 import { validateEntry } from "../src/entry/prepare.ts";
 import { resolveLimits } from "../src/engine/limits.ts";
 import type { EnginePorts } from "../src/engine/ports.ts";
-import { RateLimit } from "../src/engine/rate-limit.ts";
+import { LocalRateLimit } from "../src/engine/rate-limit.ts";
 import { runJob } from "../src/engine/run-job.ts";
 import { systemClock } from "../src/platform/system-clock.ts";
 
@@ -45,7 +45,7 @@ async function run(work: Work): Promise<void> {
   const ports: EnginePorts = {
     clock: systemClock,
     gate: createGate(8),
-    rateLimit: new RateLimit(systemClock),
+    rateLimit: new LocalRateLimit(systemClock),
     random: () => 0,
     sessions: { open: () => Promise.resolve({ kind: "opened", session }) },
     emit: () => {},

@@ -1,5 +1,5 @@
 /**
- * Writes the JSON Schemas that editors use, from the schemas in the code: `npm run schema`. With `--check` it
+ * Writes the JSON Schemas that editors use, from the schemas in the code: `npm run docs`. With `--check` it
  * writes nothing and fails if one of them is stale.
  */
 import { readFile, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ for (const [name, schema] of Object.entries(schemas)) {
   const file = join(folder, name);
   if (!process.argv.includes("--check")) await writeFile(file, text);
   else if ((await readFile(file, "utf8").catch(() => "")) !== text) {
-    console.error(`schema/${name} is stale. Run: npm run schema`);
+    console.error(`schema/${name} is stale. Run: npm run docs`);
     process.exitCode = 1;
   }
 }

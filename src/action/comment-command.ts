@@ -1,7 +1,7 @@
 /** A command in a comment, such as `/review`, that starts the job. Every other comment is skipped. */
 import { annotate, reasonAnnotations } from "../github/annotations.ts";
 import type { GithubApi } from "../github/github-api.ts";
-import { at, payloadOf, textAt } from "../github/webhook-event.ts";
+import { at, isBot, payloadOf, textAt } from "../github/webhook-event.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { within } from "../platform/waiting.ts";
@@ -42,8 +42,7 @@ function readCommand(payload: unknown, command: string): CommentCommand | string
   if (action !== "created")
     return `The comment was ${action ?? "changed"}, and only a new comment is a command (${option}).`;
   const comment = at(payload, "comment");
-  const login = textAt(at(comment, "user"), "login") ?? "";
-  if (at(comment, "user", "type") === "Bot" || login.endsWith("[bot]"))
+  if (isBot(at(comment, "user")))
     return `The comment is by a bot, and only a user's comment is a command (${option}).`;
   const { text } = cleanEventText(textAt(comment, "body") ?? "");
   const [, word, rest = ""] = /^\s*(\S+)([^\n]*)/.exec(text) ?? [];

@@ -12,7 +12,7 @@ import { readEarlierJob } from "../run/past-run.ts";
 import { prepareRun, type PreparedRun, type RunOptions } from "../run/prepare.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { checkShards, matrixOf } from "../run/shards.ts";
-import type { Outputs } from "./github.ts";
+import type { Outputs } from "../github/output-table.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { digestOf, legOf } from "./leg.ts";
 import { apiOf, type Setting } from "./preparation.ts";
@@ -41,7 +41,7 @@ export async function outputsOfPlan(
 ): Promise<Partial<Outputs>> {
   if (outcome.kind !== "succeeded" || journal === undefined) return {};
   return {
-    matrix: await matrixOf(journal, inputs.shards ?? 1),
+    matrix: JSON.stringify(await matrixOf(journal, inputs.shards ?? 1)),
     "journal-pattern": `${artifactPrefix(environment, inputs)}-*`,
   };
 }
@@ -64,8 +64,8 @@ export function journalArtifact(
 
 /** All parts of a job have it, and no other step of the workflow run that is given something else. */
 function artifactPrefix(environment: Environment, inputs: Inputs): string {
-  const { entry, userInput, userInputFile, base, prompt, promptFile, outputs } = inputs;
-  const asked = [legOf(environment, inputs), entry, userInput, userInputFile, base];
+  const { entry, userInput, userInputFile, base, models, prompt, promptFile, outputs } = inputs;
+  const asked = [legOf(environment, inputs), entry, userInput, userInputFile, base, models];
   const texts = [inputs.inputs, inputs.params, inputs.answers, prompt, promptFile, outputs];
   return `agent-jobs-${digestOf([...asked, ...texts]).slice(0, 8)}`;
 }
@@ -104,10 +104,10 @@ async function earlierJournal(
   setting: Setting,
   warn: (text: string) => void,
 ): Promise<string | undefined> {
-  const { inputs, environment } = setting;
+  const { inputs, environment, say } = setting;
   const attempt = Number(environment["GITHUB_RUN_ATTEMPT"]);
   if (!(attempt > 1)) return undefined;
-  const { api, say } = apiOf(setting);
+  const { api } = apiOf(setting);
   try {
     const oldest = Math.max(1, attempt - MAX_ATTEMPTS);
     for (let earlier = attempt - 1; earlier >= oldest; earlier -= 1) {

@@ -1,8 +1,7 @@
 /** Shows a job on GitHub while it runs. However the step ends, and also if it is killed, GitHub doesn't show it as running. */
-import { loadEntry } from "../entry/load-entry.ts";
+import { loadEntry } from "../entry/prepare.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
-import type { Reporter } from "../events/sink.ts";
 import type { Conclusion } from "../github/check-port.ts";
 import type { Delivery } from "../github/delivery.ts";
 import { filesOfBase } from "../github/commit-files.ts";
@@ -10,76 +9,39 @@ import { at, payloadOf, sameRepository, sha } from "../github/webhook-event.ts";
 import { showsProgress, type End, type LiveStatus } from "../github/live-status.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import { sayLine, type Outputs } from "./github.ts";
+import type { Outputs } from "../github/output-table.ts";
 import { nameInRepository } from "./copied-files.ts";
 import { originOfStep } from "./deliver.ts";
 import { apiOf, centralFiles, type Setting, type Sources } from "./preparation.ts";
 import { statusOf } from "./shown-job.ts";
 import type { Paths } from "./step-paths.ts";
 import { Stop } from "./stop.ts";
-import { LIVE_STATE, type RunnerCore } from "./runner-core.ts";
+import { LIVE_STATE } from "./runner-core.ts";
 
-/** The runner kills a canceled step after seconds. */
-const HURRY_MS = 500;
-
-export class Live {
-  readonly #status: LiveStatus;
-  readonly #core: RunnerCore;
-  #ended: Promise<void> | undefined;
-
-  private constructor(status: LiveStatus, { core, signal }: Setting) {
-    this.#status = status;
-    this.#core = core;
-    onAbort(signal, () => {
-      void this.end({ conclusion: "cancelled", reason: String(signal.reason) });
-    });
-  }
-
-  /** Undefined: the job shows nothing, or another step delivers. */
-  static async begin(
-    setting: Setting,
-    { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
-    origin: Origin | undefined,
-    redact: (text: string) => string,
-  ): Promise<Live | undefined> {
-    const { inputs, core, environment } = setting;
-    const { mode, shard, staged } = inputs;
-    const outputs = outputsOf(loaded, job) ?? {};
-    const isDelivered = mode === "run" && shard === undefined;
-    if (!isDelivered || staged || origin === undefined) return undefined;
-    if (!showsProgress(outputs)) return undefined;
-    const shown = { job, entry: centralFiles(setting)?.name ?? entryFile, origin, outputs };
-    const { token } = apiOf(setting, inputs.deliveryToken);
-    const log = (line: string): void => sayLine(core, line);
-    const status = statusOf(shown, { token, environment, redact, log });
-    // A step that is killed leaves the end to its post step.
-    core.saveState(LIVE_STATE, JSON.stringify(shown));
-    await status.begin();
-    return new Live(status, setting);
-  }
-
-  get reporter(): Reporter {
-    return this.#status.reporter;
-  }
-
-  get checkId(): number | undefined {
-    return this.#status.checkId;
-  }
-
-  /** Must be called before the delivery. */
-  stop(): Promise<void> {
-    return this.#status.stop();
-  }
-
-  /** Ends what the delivery has not ended. The first call counts. */
-  end(end: End): Promise<void> {
-    return (this.#ended ??= this.#end(end));
-  }
-
-  async #end(end: End): Promise<void> {
-    await this.#status.stop(HURRY_MS);
-    if (await this.#status.end(end)) this.#core.saveState(LIVE_STATE, "");
-  }
+/** Undefined: the job shows nothing, or another step delivers. */
+export async function beginLive(
+  setting: Setting,
+  { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
+  origin: Origin | undefined,
+): Promise<LiveStatus | undefined> {
+  const { inputs, core, signal } = setting;
+  const { mode, shard, staged } = inputs;
+  const outputs = outputsOf(loaded, job) ?? {};
+  const isDelivered = mode === "run" && shard === undefined && !staged;
+  if (!isDelivered || origin === undefined || !showsProgress(outputs)) return undefined;
+  const shown = { job, entry: centralFiles(setting)?.name ?? entryFile, origin, outputs };
+  const status = statusOf(shown, {
+    ...setting,
+    token: apiOf(setting, inputs.deliveryToken).token,
+    onEnded: () => core.saveState(LIVE_STATE, ""),
+  });
+  // A step that is killed leaves the end to its post step.
+  core.saveState(LIVE_STATE, JSON.stringify(shown));
+  await status.begin();
+  onAbort(signal, () => {
+    void status.end({ conclusion: "cancelled", reason: String(signal.reason) });
+  });
+  return status;
 }
 
 /** The end by the result of the step, or by the reason why the step fails although its job succeeded. Otherwise, the reason says why nothing was delivered. */
@@ -104,14 +66,13 @@ const conclusions: Readonly<Record<string, Conclusion>> = {
 export async function trustedOr(
   setting: Setting,
   paths: Paths,
-  redact: (text: string) => string,
   read: () => Promise<Sources>,
 ): Promise<Sources> {
   try {
     return await read();
   } catch (error) {
     if (error instanceof Stop && error.isDistrust)
-      await showDistrust(setting, paths, redact, error.message).catch(() => undefined);
+      await showDistrust(setting, paths, error.message).catch(() => undefined);
     throw error;
   }
 }
@@ -119,10 +80,9 @@ export async function trustedOr(
 async function showDistrust(
   setting: Setting,
   { entry: path }: Paths,
-  redact: (text: string) => string,
   reason: string,
 ): Promise<void> {
-  const { inputs, environment, core } = setting;
+  const { inputs, environment } = setting;
   const { api } = apiOf(setting);
   const { token } = apiOf(setting, inputs.deliveryToken);
   const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
@@ -146,7 +106,6 @@ async function showDistrust(
   const { check } = (job !== undefined && outputsOf(loaded.entry, job)) || {};
   const origin = await originOfStep(setting);
   if (job === undefined || check === undefined || origin === undefined) return;
-  const log = (line: string): void => sayLine(core, line);
   const shown = { job, entry: central?.name ?? path, origin, outputs: { check } };
-  await statusOf(shown, { token, environment, redact, log }).skip(reason);
+  await statusOf(shown, { ...setting, token }).skip(reason);
 }

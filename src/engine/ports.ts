@@ -14,14 +14,38 @@ import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
-import type { RunEventBody, WorkRef } from "../events/event.ts";
+import type { EmittedEvent, WorkRef } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { RateLimit } from "./rate-limit.ts";
 
 /** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
 export interface TurnGate {
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
+}
+
+/** Makes turns wait for a rate limit that another turn met. */
+export interface RateLimit {
+  /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
+  enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void>;
+  /** The model server has refused a request of a turn that goes on: the pause grows while the limit holds. */
+  met(): void;
+  /** A turn ended because of it and is sent again after this pause. The pause applies to all turns, so none waits twice. */
+  pause(milliseconds: number): void;
+  /** The model server has answered. */
+  lifted(): void;
+}
+
+/** What all runs that share it have spent. */
+export interface Budget {
+  /** Adds what a model call of a run has used, zeros before each of its turns. Resolves with the sums of all runs. */
+  add(used: Spent): Promise<Spent>;
+}
+
+export interface Spent {
+  /** Of the input and of the output, those of sub-agents included. */
+  readonly tokens: number;
+  /** In credits, as `limits.cost`. */
+  readonly cost: number;
 }
 
 /** A rehearsal selects its rules by this. */
@@ -235,7 +259,7 @@ export interface EnginePorts {
   /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
   readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
   readonly onTransition?: ((transition: Transition) => void) | undefined;
-  readonly emit: (event: RunEventBody) => void;
+  readonly emit: (event: EmittedEvent) => void;
 }
 
 /** Refusals give a reason that the model can act on. */

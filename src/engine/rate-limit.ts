@@ -1,11 +1,12 @@
 /** Turns wait for a rate limit that another met. One at a time tries it, after a pause; an answer lifts it. */
 import type { Clock } from "../platform/clock.ts";
 import { linkSignals } from "../platform/waiting.ts";
+import type { RateLimit } from "./ports.ts";
 
 const SHORTEST_PAUSE_MS = 5_000;
 export const LONGEST_WAIT_MS = 120_000;
 
-export class RateLimit {
+export class LocalRateLimit implements RateLimit {
   #since: number | undefined;
   #until = 0;
   #trying: symbol | undefined;
@@ -16,7 +17,6 @@ export class RateLimit {
     this.#clock = clock;
   }
 
-  /** The model server has refused a request of a turn that goes on: the pause grows while the limit holds. */
   met(): void {
     const now = this.#clock.now();
     this.#since ??= now;
@@ -24,7 +24,6 @@ export class RateLimit {
     this.#until = Math.max(this.#until, now + grown);
   }
 
-  /** A turn ended because of it and is sent again after this pause. The pause applies to all turns, so none waits twice. */
   pause(milliseconds: number): void {
     const now = this.#clock.now();
     this.#since ??= now;
@@ -41,7 +40,6 @@ export class RateLimit {
     this.#changed();
   }
 
-  /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
   async enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void> {
     let reported = false;
     while (this.#since !== undefined && !signal.aborted) {

@@ -12,10 +12,10 @@ import { errorMessage } from "../platform/system-error.ts";
 import { plural } from "../text/numbers.ts";
 import { namesOf } from "../git/working-tree.ts";
 import { checkoutOf } from "./checkout.ts";
-import { NotFoundError, type GithubApi } from "./github-api.ts";
+import { NotFoundError, pagesOf, type GithubApi } from "./github-api.ts";
 import type { Environment } from "../platform/environment.ts";
 import { pullRequestOf } from "./origin.ts";
-import { at, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
+import { at, listAt, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
 
 interface Asked {
   readonly environment: Environment;
@@ -157,8 +157,7 @@ async function ofPullRequest(
 
 async function ofCommit(get: Get, head: string): Promise<ApiRange> {
   const commit = await get("GET /repos/{owner}/{repo}/commits/{ref}", { ref: head });
-  const parents = at(commit, "parents");
-  const parent = isList(parents) ? sha(at(parents[0], "sha")) : undefined;
+  const parent = sha(at(listAt(commit, "parents")[0], "sha"));
   if (parent === undefined) throw new ChangeUnknown(`GitHub knows no parent of ${head}`);
   return { base: parent, head, fromMergeBase: false };
 }
@@ -222,8 +221,7 @@ function ofPush(payload: unknown): EventChange | undefined {
 function ofWorkflowRun(run: unknown): EventChange | undefined {
   const head = sha(at(run, "head_sha"));
   if (!String(at(run, "event")).startsWith("pull_request") || head === undefined) return undefined;
-  const pulls = at(run, "pull_requests");
-  const own = isList(pulls) ? pulls.find((pull) => at(pull, "head", "sha") === head) : undefined;
+  const own = listAt(run, "pull_requests").find((pull) => at(pull, "head", "sha") === head);
   const base = sha(at(own, "base", "sha"));
   return { kind: "pull-request", head, ...defined({ number: numberAt(own), base }) };
 }
@@ -239,14 +237,12 @@ interface ApiRange {
 }
 
 const COMPARED_FILES = 300;
-const PAGE = 100;
-const LISTED_FILES = 3000;
 
 async function changeFromApi(get: Get, range: ApiRange): Promise<Change> {
   const { base, head, pullRequest } = range;
   const basehead = `${base}...${head}`;
   const route = "GET /repos/{owner}/{repo}/compare/{basehead}";
-  const compared = await get(route, { basehead, per_page: String(PAGE) });
+  const compared = await get(route, { basehead, per_page: "100" });
   const mergeBase = sha(at(compared, "merge_base_commit", "sha"));
   const listed = at(compared, "files");
   if (mergeBase === undefined || !isList(listed)) {
@@ -284,13 +280,8 @@ async function filesOfPullRequest(
   if (number === undefined) throw tooLarge(size);
   const values = { pull_number: String(number) };
   const files: unknown[] = [];
-  for (let page = 1; page <= LISTED_FILES / PAGE; page += 1) {
-    const route = "GET /repos/{owner}/{repo}/pulls/{pull_number}/files";
-    const part = await get(route, { ...values, per_page: String(PAGE), page: String(page) });
-    if (!isList(part)) throw tooLarge(size);
-    files.push(...part);
-    if (part.length < PAGE) break;
-  }
+  const listed = "GET /repos/{owner}/{repo}/pulls/{pull_number}/files";
+  for await (const some of pagesOf(get, listed, values)) files.push(...some);
   // The list is that of the head as it is now, and it must be complete.
   const pull = await get("GET /repos/{owner}/{repo}/pulls/{pull_number}", values);
   if (at(pull, "head", "sha") !== head) {

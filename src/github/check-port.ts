@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import type { Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
-import { isList } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Publisher } from "./comments.ts";
-import { GithubFailure, type GithubApi } from "./github-api.ts";
-import { at, textAt } from "./webhook-event.ts";
+import { GithubFailure } from "./github-api.ts";
+import type { Calls, Made } from "./graphql.ts";
+import { at, listAt, textAt } from "./webhook-event.ts";
 
 export const checkNeeds = "`checks: write`";
 
@@ -89,7 +89,7 @@ function externalIdOf({ entry, job, origin: { workflowRun, attempt, leg } }: Pub
   return `agent-jobs/${workflowRun}/${attempt}/${digest.slice(0, 16)}`;
 }
 
-export function createCheckCalls(api: GithubApi, redact: (text: string) => string) {
+export function createCheckCalls({ api, write, redact }: Calls) {
   const outputOf = ({ title, summary, annotations = [] }: CheckOutput): object => ({
     title: truncate(redact(title), MAX_TITLE),
     summary: truncate(redact(summary), MAX_SUMMARY),
@@ -118,8 +118,7 @@ export function createCheckCalls(api: GithubApi, redact: (text: string) => strin
         filter: "all",
         per_page: "100",
       });
-      const all = at(answer, "check_runs");
-      return (isList(all) ? all : [])
+      return listAt(answer, "check_runs")
         .filter((one) => at(one, "app", "slug") === app && at(one, "name") === name)
         .map(ownCheck)
         .sort((a, b) => b.id - a.id);
@@ -152,17 +151,15 @@ export function createCheckCalls(api: GithubApi, redact: (text: string) => strin
       throw new GithubFailure("GitHub's answer names no check run", 422);
     },
     /** `conclusion`: completes it. Without one, a late update leaves a completed check run completed. */
-    async updateCheck(
+    updateCheck: (
       check_run_id: number,
       output: CheckOutput,
       conclusion?: Conclusion,
-    ): Promise<{ readonly url: string | undefined }> {
-      const done = await api.write(
+    ): Promise<Made> =>
+      write(
         "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
         { check_run_id, ...(conclusion && { conclusion }), output: outputOf(output) },
         "once",
-      );
-      return { url: textAt(done, "html_url") };
-    },
+      ),
   };
 }

@@ -1,10 +1,9 @@
 /** Reviews that merge rules count: their state, the pull requests that may not be approved, and how a review is made and withdrawn. */
-import { isList } from "../text/guards.ts";
-import type { GithubApi } from "./github-api.ts";
-import type { Graphql } from "./graphql.ts";
+import { pagesOf } from "./github-api.ts";
+import type { Calls } from "./graphql.ts";
 import { readMarker } from "./markers.ts";
 import { readTrailer } from "./push-port.ts";
-import { at, textAt } from "./webhook-event.ts";
+import { at, isBot, textAt } from "./webhook-event.ts";
 
 /** A review of the token's user that asks for changes or approves, and was not dismissed. */
 export interface OwnDecision {
@@ -12,17 +11,6 @@ export interface OwnDecision {
   readonly isApproval: boolean;
   readonly head: string;
   readonly body: string;
-}
-
-interface Calls {
-  readonly api: GithubApi;
-  readonly graphql: Graphql;
-  readonly write: (
-    route: string,
-    values: object,
-    times?: "once",
-  ) => Promise<{ readonly url?: string | undefined }>;
-  readonly redact: (text: string) => string;
 }
 
 export function createDecisionCalls({ api, graphql, write: send, redact }: Calls) {
@@ -47,19 +35,13 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
       if (isBot(at(pull, "user"))) return `its author is ${textAt(at(pull, "user"), "login")}`;
       if (readMarker(textAt(pull, "body") ?? "") !== undefined) return "an agent has proposed it";
       if (Number(at(pull, "commits")) > MAX_COMMITS) return "it has more commits than GitHub lists";
-      for (let page = 1; page <= MAX_COMMITS / 100 + 1; page += 1) {
-        const some = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}/commits", {
-          pull_number,
-          per_page: "100",
-          page: String(page),
-        });
-        const commits = isList(some) ? some : [];
+      const listed = "GET /repos/{owner}/{repo}/pulls/{pull_number}/commits";
+      for await (const commits of pagesOf(api.get, listed, { pull_number })) {
         const bot = commits.map((one) => at(one, "author")).find(isBot);
         if (bot !== undefined) return `a commit is by ${textAt(bot, "login")}`;
         // A push with a person's token has that person as its author.
         if (commits.some((one) => readTrailer(textAt(at(one, "commit"), "message") ?? "")))
           return "an agent has pushed to it";
-        if (commits.length < 100) return undefined;
       }
       return undefined;
     },
@@ -86,7 +68,3 @@ export function createDecisionCalls({ api, graphql, write: send, redact }: Calls
 
 /** GitHub lists no more. */
 const MAX_COMMITS = 250;
-
-function isBot(user: unknown): boolean {
-  return at(user, "type") === "Bot" || textAt(user, "login")?.endsWith("[bot]") === true;
-}

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
-import { loadEntry, type LoadedEntry } from "../entry/load-entry.ts";
+import { loadEntry, type LoadedEntry } from "../entry/prepare.ts";
 import { outputsOf, type Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
@@ -177,7 +177,7 @@ async function checkUpstream(
     throw new JournalRefused(
       `The journal is about issue #${number}, which no \`workflow_run\` is.`,
     );
-  const pull = await createGithubPort(api, "", (text) => text).headOf(number);
+  const pull = await createGithubPort(api, "", (text) => text).pullOf(number);
   if (pull.repositoryId === undefined || pull.repositoryId !== headRepository)
     throw new JournalRefused(
       `Pull request #${number} is not from the repository that the workflow run was for.`,

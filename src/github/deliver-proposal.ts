@@ -13,7 +13,8 @@ import {
   type Step,
 } from "./delivery.ts";
 import { planOfPush, pushedBy } from "./deliver-push.ts";
-import type { GithubPort, Made, OwnItem } from "./github-port.ts";
+import type { GithubPort, OwnItem } from "./github-port.ts";
+import type { Made } from "./graphql.ts";
 import { GithubFailure } from "./github-api.ts";
 import { safeTitle } from "../text/harmless-text.ts";
 import { bodyOf, byline, markerLine, maxBody, safeText, type Publisher } from "./comments.ts";

@@ -15,7 +15,8 @@ import {
 import { truncate } from "../text/truncate.ts";
 import { refused, skipped, type Delivery, type Step } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
-import type { GithubPort, Made } from "./github-port.ts";
+import type { GithubPort } from "./github-port.ts";
+import type { Made } from "./graphql.ts";
 import { readTrailer, trailer } from "./push-port.ts";
 
 interface Push {
@@ -25,7 +26,7 @@ interface Push {
   readonly allowed: ProposalsOutput["push"];
 }
 
-type Port = Pick<GithubPort, "branchOf" | "messageOf" | "commitOnBranch" | "headOf">;
+type Port = Pick<GithubPort, "pullOf" | "messageOf" | "commitOnBranch">;
 
 export async function planOfPush(
   github: Port,
@@ -45,7 +46,7 @@ export async function planOfPush(
       `${JSON.stringify(executable.path)} is executable, which a push can't keep`,
     );
   if (!/^[0-9a-f]{40,64}$/.test(base)) return refused(what, "its commit is not valid");
-  const { head, branch, isFork, isDefault } = await github.branchOf(number);
+  const { head, branch, isFork, isDefault } = await github.pullOf(number);
   if (isFork) return refused(what, "the branch is in a fork");
   if (isDefault) return refused(what, `${JSON.stringify(branch)} is the default branch`);
   const last = head === undefined ? undefined : readTrailer(await github.messageOf(head));
@@ -89,7 +90,7 @@ export async function pushedBy(
   number: number | undefined,
 ): Promise<Map<string, Made>> {
   if (number === undefined) return new Map();
-  const { head } = await github.branchOf(number);
+  const { head } = await github.pullOf(number);
   const key = head === undefined ? undefined : readTrailer(await github.messageOf(head))?.key;
   return new Map(key?.startsWith(`${workflowRun}/`) === true ? [[key, {}]] : []);
 }

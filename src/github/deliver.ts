@@ -140,9 +140,9 @@ async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | 
   const { isPullRequest, number, head } = origin;
   if (isPullRequest !== true || number === undefined) return undefined;
   try {
-    const { sha } = await github.headOf(number);
-    if (sha === head) return undefined;
-    return skipped("everything", `outdated: the head of #${number} is ${sha} by now, not ${head}`);
+    const { head: now = head } = await github.pullOf(number);
+    if (now === head) return undefined;
+    return skipped("everything", `outdated: the head of #${number} is ${now} by now, not ${head}`);
   } catch (error) {
     if (!(error instanceof GithubFailure)) throw error;
     return refused(

@@ -2,7 +2,8 @@ import type { Outputs } from "../entry/outputs.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import type { Publisher } from "./comments.ts";
-import type { GithubPort, Made } from "./github-port.ts";
+import type { GithubPort } from "./github-port.ts";
+import type { Made } from "./graphql.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { Marker, MarkerKind } from "./markers.ts";
 

@@ -1,11 +1,10 @@
 /** The failed jobs of a `workflow_run`, or of the workflow runs for the head of a pull request, with their logs. */
 import { mostFailedChecks, type FailedCheck } from "../events/failed-checks.ts";
 import type { Environment } from "../platform/environment.ts";
-import { isList } from "../text/guards.ts";
 import { changeOfEvent } from "./change.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { pullRequestOf } from "./origin.ts";
-import { at, payloadOf, sha, textAt } from "./webhook-event.ts";
+import { at, listAt, payloadOf, sha, textAt } from "./webhook-event.ts";
 
 type Get = GithubApi["get"];
 
@@ -17,7 +16,7 @@ export async function failedChecksOfStep(
   try {
     const runs = await runsOfEvent(environment, get);
     if (runs === undefined) return undefined;
-    const jobs: Job[] = [];
+    const jobs: Named[] = [];
     for (const run of runs) {
       if (jobs.length >= mostFailedChecks.names) break;
       jobs.push(...(await failedJobs(run, get)));
@@ -36,7 +35,8 @@ export async function failedChecksOfStep(
   }
 }
 
-interface WorkflowRun {
+/** A workflow run, or a job of one. */
+interface Named {
   readonly id: string;
   readonly name: string;
 }
@@ -46,7 +46,7 @@ const mostRuns = 10;
 async function runsOfEvent(
   environment: Environment,
   get: Get,
-): Promise<readonly WorkflowRun[] | undefined> {
+): Promise<readonly Named[] | undefined> {
   const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
   const event = environment["GITHUB_EVENT_NAME"] ?? "";
   if (event === "workflow_run") return [runOf(at(payload, "workflow_run"))];
@@ -57,10 +57,9 @@ async function runsOfEvent(
     head_sha: head,
     per_page: "100",
   });
-  const all = at(listed, "workflow_runs");
   // The newest first. A later run of a workflow replaces those before it.
   const newest = new Map<string, unknown>();
-  for (const run of isList(all) ? all : []) {
+  for (const run of listAt(listed, "workflow_runs")) {
     if (String(at(run, "id")) === environment["GITHUB_RUN_ID"]) continue;
     const key = `${String(at(run, "workflow_id"))} ${textAt(run, "event")}`;
     if (!newest.has(key)) newest.set(key, run);
@@ -68,7 +67,7 @@ async function runsOfEvent(
   return [...newest.values()].filter(hasFailed).slice(0, mostRuns).map(runOf);
 }
 
-function runOf(run: unknown): WorkflowRun {
+function runOf(run: unknown): Named {
   return { id: String(at(run, "id")), name: textAt(run, "name") ?? "workflow" };
 }
 
@@ -76,27 +75,22 @@ function hasFailed(one: unknown): boolean {
   return ["failure", "timed_out"].includes(textAt(one, "conclusion") ?? "");
 }
 
-interface Job {
-  readonly id: string;
-  readonly name: string;
-}
-
-async function failedJobs({ id: run_id, name: workflow }: WorkflowRun, get: Get): Promise<Job[]> {
+async function failedJobs({ id: run_id, name: workflow }: Named, get: Get): Promise<Named[]> {
   const listed = await get("GET /repos/{owner}/{repo}/actions/runs/{run_id}/jobs", {
     run_id,
     filter: "latest",
     per_page: "100",
   });
-  const all = at(listed, "jobs");
-  return (isList(all) ? all : []).filter(hasFailed).map((job) => {
-    const steps = at(job, "steps");
-    const step = isList(steps) ? steps.find(hasFailed) : undefined;
-    const names = [workflow, textAt(job, "name"), textAt(step, "name")];
-    return {
-      id: String(at(job, "id")),
-      name: names.filter((part) => part !== undefined).join(" / "),
-    };
-  });
+  return listAt(listed, "jobs")
+    .filter(hasFailed)
+    .map((job) => {
+      const step = listAt(job, "steps").find(hasFailed);
+      const names = [workflow, textAt(job, "name"), textAt(step, "name")];
+      return {
+        id: String(at(job, "id")),
+        name: names.filter((part) => part !== undefined).join(" / "),
+      };
+    });
 }
 
 /** More than a prompt has room for: most of a log is at its beginning. */

@@ -1,9 +1,9 @@
 /** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
-import { isList, isRecord } from "../text/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { at, sameRepository, textAt } from "./webhook-event.ts";
+import { at, listAt, sameRepository, textAt } from "./webhook-event.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -152,6 +152,22 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
   };
 }
 
+const PER_PAGE = 100;
+const MAX_LISTED = 3_000;
+
+export async function* pagesOf(
+  get: GithubApi["get"],
+  route: string,
+  values: Values,
+): AsyncGenerator<readonly unknown[]> {
+  for (let page = 1; page <= MAX_LISTED / PER_PAGE; page += 1) {
+    const asked = { ...values, per_page: String(PER_PAGE), page: String(page) };
+    const some = listAt(await get(route, asked));
+    yield some;
+    if (some.length < PER_PAGE) return;
+  }
+}
+
 const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
   ["FORBIDDEN", 403],
   ["NOT_FOUND", 404],
@@ -168,8 +184,7 @@ function brokenOff({ data, headers }: ApiResponse): Failure | undefined {
 
 /** GraphQL answers 200, also to what it refuses, and to its own faults. */
 function graphqlFailure({ data, headers }: ApiResponse, now: number): Failure | undefined {
-  const errors = at(data, "errors");
-  const [error] = isList(errors) ? errors : [];
+  const [error] = listAt(data, "errors");
   if (error === undefined) return undefined;
   const message = at(error, "message");
   const isFault = /something went wrong|timed? ?out/i.test(String(message));

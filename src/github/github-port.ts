@@ -1,14 +1,13 @@
 /** Reads and writes for deliveries over GitHub's API. Every method rejects with an Error whose message can be shown to users. */
 import type { Origin, ProposedFile } from "../events/output-shapes.ts";
-import { isList } from "../text/guards.ts";
-import { GithubFailure, type GithubApi } from "./github-api.ts";
+import { GithubFailure, pagesOf, type GithubApi } from "./github-api.ts";
 import { createCheckCalls } from "./check-port.ts";
-import { createGraphql } from "./graphql.ts";
-import { createPushPort, offlinePushPort } from "./push-port.ts";
+import { createGraphql, type Calls, type Made } from "./graphql.ts";
+import { createPushCalls } from "./push-port.ts";
 import { createDecisionCalls } from "./decision-port.ts";
 import { createThreadCalls } from "./review-threads.ts";
-import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
-import { at, sha, textAt } from "./webhook-event.ts";
+import { createThreadFacts, type ThreadFacts } from "./review-threads.ts";
+import { at, sameRepository, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {
   readonly id: number;
@@ -59,13 +58,18 @@ interface NewPullRequest extends Titled {
   readonly isDraft: boolean;
 }
 
-export interface Made {
-  readonly url?: string | undefined;
+/** A pull request as it is now. */
+export interface Pull {
+  /** Undefined: nobody was asked, for a rehearsal. */
+  readonly head: string | undefined;
+  readonly repositoryId: unknown;
+  readonly branch: string;
+  /** Its head is in another repository, or that is unknown. */
+  readonly isFork: boolean;
+  readonly isDefault: boolean;
 }
 
 export type GithubPort = ReturnType<typeof createGithubPort>;
-
-const perPage = 100;
 
 /** `redact`: a text of an agent may spell a secret in a way that only shows when it has been parsed. */
 export function createGithubPort(
@@ -74,29 +78,15 @@ export function createGithubPort(
   redact: (text: string) => string,
 ) {
   api.beginDelivery();
-  const write = async (route: string, values: object, times?: "once"): Promise<Made> => ({
+  const write: Calls["write"] = async (route, values, times) => ({
     url: textAt(await api.write(route, { ...values }, times), "html_url"),
   });
   const graphql = createGraphql(api, repository);
+  const calls: Calls = { api, graphql, write, redact };
   let facts: ThreadFacts | undefined;
 
   const own = (all: readonly unknown[]): unknown[] =>
     all.filter((one) => at(one, "viewerDidAuthor") === true);
-
-  async function pages(route: string, values: object): Promise<readonly unknown[]> {
-    const found: unknown[] = [];
-    for (let page = 1; page <= 30; page += 1) {
-      const some = await api.get(route, {
-        ...values,
-        per_page: String(perPage),
-        page: String(page),
-      });
-      if (!isList(some)) break;
-      found.push(...some);
-      if (some.length < perPage) break;
-    }
-    return found;
-  }
 
   /** Commits to a branch that is made (`isNew`), or that is set to it. */
   async function commit({ base, branch, message, files }: NewCommit) {
@@ -136,18 +126,20 @@ export function createGithubPort(
   }
 
   return {
-    ...createThreadCalls({ write, graphql, redact }),
-    ...createCheckCalls(api, redact),
-    ...createDecisionCalls({ api, write, graphql, redact }),
-    /** The commit that the head of a pull request is at now, and the id of the repository that it is in. */
-    async headOf(
-      pull_number: number,
-    ): Promise<{ readonly sha: string; readonly repositoryId?: number }> {
+    ...createThreadCalls(calls),
+    ...createCheckCalls(calls),
+    ...createDecisionCalls(calls),
+    ...createPushCalls(calls, repository),
+    async pullOf(pull_number: number): Promise<Pull> {
       const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
-      const repositoryId = at(pull, "head", "repo", "id");
+      const [head, base] = [at(pull, "head"), at(pull, "base", "repo")];
+      const branch = textAt(head, "ref") ?? "";
       return {
-        sha: shaOf(at(pull, "head")),
-        ...(typeof repositoryId === "number" && { repositoryId }),
+        head: shaOf(head),
+        repositoryId: at(head, "repo", "id"),
+        branch,
+        isFork: !sameRepository(at(head, "repo"), base),
+        isDefault: branch === (textAt(base, "default_branch") ?? branch),
       };
     },
     /** Facts about threads. Each is requested once. */
@@ -191,13 +183,12 @@ export function createGithubPort(
       }
     },
     async diffOf(pull_number: number): Promise<readonly DiffFile[]> {
-      const all = await pages("GET /repos/{owner}/{repo}/pulls/{pull_number}/files", {
-        pull_number,
-      });
-      return all.map((one): DiffFile => ({
-        path: textAt(one, "filename") ?? "",
-        patch: textAt(one, "patch"),
-      }));
+      const all: DiffFile[] = [];
+      const listed = "GET /repos/{owner}/{repo}/pulls/{pull_number}/files";
+      for await (const some of pagesOf(api.get, listed, { pull_number }))
+        for (const one of some)
+          all.push({ path: textAt(one, "filename") ?? "", patch: textAt(one, "patch") });
+      return all;
     },
     /** Creations are not repeated if they may have been done: see `GithubFailure.isUncertain`. */
     createComment: (issue_number: number, body: string) =>
@@ -260,7 +251,6 @@ export function createGithubPort(
     close: (issue_number: number) =>
       write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
     commit,
-    ...createPushPort(api, repository, redact),
     deleteBranch: (branch: string) =>
       write(`DELETE /repos/{owner}/{repo}/git/refs/heads/${branch}`, {}),
   };
@@ -273,46 +263,24 @@ function shaOf(value: unknown): string {
 }
 
 /** A repository without any comments, for a rehearsal, which asks nobody and writes nothing. */
-export function offlinePort({ head }: Pick<Origin, "head">): GithubPort {
+export function offlinePort({ repository }: Pick<Origin, "repository">): GithubPort {
   const none = (): Promise<readonly never[]> => Promise.resolve([]);
   const never = (): Promise<never> =>
     Promise.reject(new GithubFailure("a rehearsal writes nothing"));
+  const calls = { get: never, write: never, graphql: never };
+  const asked = { permissionOf: never, isForkPullRequest: never, readFile: never };
+  const pull = { head: undefined, repositoryId: undefined, branch: "" };
   return {
+    ...createGithubPort({ beginDelivery() {}, ...calls, ...asked }, repository, (text) => text),
     threads: none,
-    facts: () => ({
-      canWrite: () => Promise.resolve(false),
-      isClosedByPerson: () => Promise.resolve(false),
-      isGone: () => Promise.resolve(false),
-    }),
-    resolveThread: never,
-    reopenThread: never,
-    reply: never,
-    updateReviewComment: never,
     ownChecks: none,
-    checkAt: never,
-    createCheck: never,
-    updateCheck: never,
     ownDecisions: none,
-    writtenByAgent: never,
-    decide: never,
-    withdraw: never,
-    headOf: () => Promise.resolve({ sha: head }),
     ownComments: none,
     ownReviews: none,
     ownItems: none,
-    isOnDefaultBranch: () => Promise.resolve(true),
     diffOf: none,
-    createComment: never,
-    createReview: never,
-    createIssue: never,
-    createPullRequest: never,
-    updateComment: never,
-    minimize: never,
-    addLabels: never,
-    requestReviewers: never,
-    close: never,
-    commit: never,
-    ...offlinePushPort,
-    deleteBranch: never,
+    pullOf: () => Promise.resolve({ ...pull, isFork: false, isDefault: false }),
+    messageOf: () => Promise.resolve(""),
+    isOnDefaultBranch: () => Promise.resolve(true),
   };
 }

@@ -9,6 +9,19 @@ const perPage = 100;
 
 export type Graphql = ReturnType<typeof createGraphql>;
 
+export interface Made {
+  readonly url?: string | undefined;
+}
+
+/** The means of the calls of a port. */
+export interface Calls {
+  readonly api: GithubApi;
+  readonly graphql: Graphql;
+  /** `once`: see `GithubApi.write`. */
+  readonly write: (route: string, values: object, times?: "once") => Promise<Made>;
+  readonly redact: (text: string) => string;
+}
+
 export function createGraphql(api: Pick<GithubApi, "graphql">, repository: string) {
   const [owner = "", name = ""] = repository.split("/");
   return {

@@ -1,9 +1,9 @@
 /** The repository and the run of a step, and the issue or pull request of its event. */
-import { isList, isRecord } from "../text/guards.ts";
+import { isRecord } from "../text/guards.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { GithubApi } from "./github-api.ts";
-import { at, numberAt, payloadOf, sameRepository, sha, textAt } from "./webhook-event.ts";
+import { at, listAt, numberAt, payloadOf, sameRepository, sha, textAt } from "./webhook-event.ts";
 
 /** Returns undefined outside of GitHub Actions. `api` is asked for a head that the event doesn't name. */
 export async function originOf(
@@ -73,7 +73,7 @@ export async function pullRequestOf(
   const pulls = await get("GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", {
     commit_sha: head,
   });
-  return (isList(pulls) ? pulls : []).find(
+  return listAt(pulls).find(
     (pull) =>
       at(pull, "head", "sha") === head &&
       (from === undefined || sameRepository(at(pull, "head", "repo"), from)),

@@ -1,16 +1,8 @@
-/** The branch of a pull request, and commits on it, over GitHub's API. Every method rejects with an Error whose message can be shown to users. */
+/** Commits on the branch of a pull request, over GitHub's API. */
 import type { ProposedFile } from "../events/output-shapes.ts";
-import { GithubFailure, type GithubApi } from "./github-api.ts";
-import { at, sameRepository, sha, textAt } from "./webhook-event.ts";
-
-export interface PullBranch {
-  /** Its head. Undefined: nobody was asked, for a rehearsal. */
-  readonly head: string | undefined;
-  readonly branch: string;
-  /** Its head is in another repository, or that is unknown. */
-  readonly isFork: boolean;
-  readonly isDefault: boolean;
-}
+import { GithubFailure } from "./github-api.ts";
+import type { Calls, Made } from "./graphql.ts";
+import { at, sha, textAt } from "./webhook-event.ts";
 
 export interface CommitOnBranch {
   readonly branch: string;
@@ -35,37 +27,14 @@ export function readTrailer(
 const mutation =
   "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid url } } }";
 
-export function createPushPort(
-  api: GithubApi,
-  repository: string,
-  redact: (text: string) => string,
-) {
+export function createPushCalls({ api, redact }: Calls, repository: string) {
   return {
-    async branchOf(pull_number: number): Promise<PullBranch> {
-      const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
-      const [head, base] = [at(pull, "head"), at(pull, "base", "repo")];
-      const branch = textAt(head, "ref");
-      if (branch === undefined)
-        throw new GithubFailure(`GitHub names no branch of #${pull_number}`, 404);
-      return {
-        head: sha(at(head, "sha")),
-        branch,
-        isFork: !sameRepository(at(head, "repo"), base),
-        isDefault: branch === (textAt(base, "default_branch") ?? branch),
-      };
-    },
     async messageOf(commit_sha: string): Promise<string> {
       const route = "GET /repos/{owner}/{repo}/git/commits/{commit_sha}";
       return textAt(await api.get(route, { commit_sha }), "message") ?? "";
     },
     /** GitHub signs it, and refuses it unless `head` is the head of the branch. */
-    async commitOnBranch({
-      branch,
-      head,
-      headline,
-      body,
-      files,
-    }: CommitOnBranch): Promise<{ readonly url?: string | undefined }> {
+    async commitOnBranch({ branch, head, headline, body, files }: CommitOnBranch): Promise<Made> {
       const additions = files.flatMap(({ path, content, encoding }) =>
         content === null
           ? []
@@ -86,10 +55,3 @@ export function createPushPort(
     },
   };
 }
-
-/** For a rehearsal, which asks nobody and writes nothing. */
-export const offlinePushPort: ReturnType<typeof createPushPort> = {
-  branchOf: () => Promise.resolve({ head: undefined, branch: "", isFork: false, isDefault: false }),
-  messageOf: () => Promise.resolve(""),
-  commitOnBranch: () => Promise.reject(new GithubFailure("a rehearsal writes nothing")),
-};

@@ -1,7 +1,9 @@
-/** Threads of reviews: their state, and what is written to them. Whether a thread is ours is for the caller to judge. */
-import { isList } from "../text/guards.ts";
-import type { Graphql } from "./graphql.ts";
-import { at, textAt } from "./webhook-event.ts";
+/** Threads of reviews: their state, further facts about them, and what is written to them. Whether a thread is ours is for the caller to judge. */
+import { hasLine } from "../outputs/check-finding.ts";
+import { NotFoundError, type GithubApi } from "./github-api.ts";
+import type { Calls, Graphql } from "./graphql.ts";
+import { mayWrite } from "./trust.ts";
+import { at, listAt, textAt } from "./webhook-event.ts";
 
 export interface ThreadComment {
   readonly id: number;
@@ -37,16 +39,6 @@ interface Resolver {
 }
 
 const replies = 50;
-
-interface Calls {
-  readonly graphql: Graphql;
-  readonly write: (
-    route: string,
-    values: object,
-    times?: "once",
-  ) => Promise<{ readonly url?: string | undefined }>;
-  readonly redact: (text: string) => string;
-}
 
 const commentFields = "databaseId body viewerDidAuthor author { login __typename }";
 
@@ -95,7 +87,7 @@ export function createThreadCalls({ write, graphql, redact }: Calls) {
 }
 
 function threadOf(thread: unknown): ReviewThread | undefined {
-  const [first] = commentsIn(at(thread, "comments", "nodes"));
+  const [first] = commentsIn(listAt(thread, "comments", "nodes"));
   if (first === undefined) return undefined;
   const line = at(thread, "line");
   return {
@@ -106,7 +98,7 @@ function threadOf(thread: unknown): ReviewThread | undefined {
     isResolved: at(thread, "isResolved") === true,
     resolvedBy: resolverOf(at(thread, "resolvedBy"), first),
     first,
-    replies: commentsIn(at(thread, "latest", "nodes")).filter(({ id }) => id !== first.id),
+    replies: commentsIn(listAt(thread, "latest", "nodes")).filter(({ id }) => id !== first.id),
   };
 }
 
@@ -119,8 +111,7 @@ function resolverOf(user: unknown, first: ThreadComment): Resolver | undefined {
   return { login, isBot: login !== given, isUs };
 }
 
-function commentsIn(nodes: unknown): readonly ThreadComment[] {
-  if (!isList(nodes)) return [];
+function commentsIn(nodes: readonly unknown[]): readonly ThreadComment[] {
   return nodes.map((one) => {
     const login = textAt(at(one, "author"), "login");
     return {
@@ -136,4 +127,57 @@ function commentsIn(nodes: unknown): readonly ThreadComment[] {
 /** GraphQL names the author of a comment without it, REST and events with it. */
 function withoutSuffix(login: string): string {
   return login.replace(/\[bot\]$/, "");
+}
+
+export type ThreadFacts = ReturnType<typeof createThreadFacts>;
+
+/** `head`: of the pull request. Everybody and every file is asked for once. Rejects with a `GithubFailure`. */
+export function createThreadFacts(
+  api: Pick<GithubApi, "get" | "permissionOf" | "readFile">,
+  head: string,
+) {
+  const writers = new Map<string, Promise<boolean>>();
+  const files = new Map<string, Promise<readonly string[] | undefined>>();
+  let commit: Promise<unknown> | undefined;
+
+  async function linesOf(path: string): Promise<readonly string[] | undefined> {
+    try {
+      return new TextDecoder().decode(await api.readFile(path, head)).split(/\r?\n/);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      // GitHub also answers so to a token that may not read the repository.
+      commit ??= api.get("GET /repos/{owner}/{repo}/git/commits/{commit_sha}", {
+        commit_sha: head,
+      });
+      await commit;
+      return undefined;
+    }
+  }
+
+  /** `login`: of a user, not of a bot. */
+  function canWrite(login: string): Promise<boolean> {
+    const known = writers.get(login);
+    if (known !== undefined) return known;
+    const asked = api.permissionOf(login).then(mayWrite, (error: unknown) => {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    });
+    writers.set(login, asked);
+    return asked;
+  }
+
+  return {
+    canWrite,
+    /** A person with write access has closed it: not a run of ours, nor the author of a pull request who can only read. */
+    async isClosedByPerson({ isResolved, resolvedBy }: ReviewThread): Promise<boolean> {
+      if (!isResolved || resolvedBy === undefined) return false;
+      return !resolvedBy.isUs && !resolvedBy.isBot && (await canWrite(resolvedBy.login));
+    },
+    /** `digest`: a `lineDigest`. */
+    async isGone(path: string, digest: string): Promise<boolean> {
+      const lines = files.get(path) ?? linesOf(path);
+      files.set(path, lines);
+      return !hasLine((await lines) ?? [], digest);
+    },
+  };
 }

@@ -8,9 +8,8 @@ import type { RunEvent, WorkRef } from "../events/event.ts";
 import { iterationOf, type RunView } from "../events/view.ts";
 import { eventLines, isUrgent, startOfJob, startText } from "../reports/event-lines.ts";
 import { resultLines } from "../reports/result-lines.ts";
-import { breakOldMarker, logLine } from "../text/escape.ts";
+import { breakOldMarker, logLine, paragraph } from "../text/harmless-text.ts";
 import { createPaint } from "../reports/paint.ts";
-import { paragraph } from "../text/harmless-text.ts";
 import { clockText, plural } from "../text/numbers.ts";
 import { worksTable } from "../reports/works-table.ts";
 import { workKey } from "../events/plan.ts";
@@ -61,9 +60,10 @@ export function createGithubLog(
   };
 
   const printLive = (event: RunEvent, view: RunView, time: string): void => {
-    for (const line of eventLines(event, view, isUrgent(event) ? "normal" : "quiet")) {
+    // What belongs to no step is in no group.
+    const isShown = isUrgent(event) || (event.type === "decision" && event.work === null);
+    for (const line of eventLines(event, view, isShown ? "normal" : "quiet"))
       print(line.work, time, line.text);
-    }
   };
 
   const printGroup = (kept: Kept, title: string): void => {

@@ -2,14 +2,20 @@
  * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
-import { harmless } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
+import { harmless, code, fenced, inline, sentence } from "../text/harmless-text.ts";
+import { firstOf, plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
 import { chartOf } from "../reports/flow-chart.ts";
 import { memoryDiff } from "../events/memory.ts";
-import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
+import {
+  givenInOrder,
+  worksOf,
+  type GivenView,
+  type RunView,
+  type WorkView,
+} from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
@@ -19,7 +25,6 @@ import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
-import { code, fenced, inline, sentence } from "../text/escape.ts";
 import {
   amountText,
   chartDetail,
@@ -196,10 +201,8 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
   const where = journal === undefined ? "" : `The journal with every event: ${code(journal, 300)}.`;
   if (missing.length === 0)
     return summary === "compact" || where === "" ? "" : `<sub>${where}</sub>`;
-  const names = missing.slice(0, MAX_MISSING);
-  if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
   const unkept = where === "" ? "Set the input <code>journal</code> to keep them." : where;
-  return `**Omitted or shortened:** ${names.join(", ")}. ${unkept}`;
+  return `**Omitted or shortened:** ${firstOf(missing, MAX_MISSING)}. ${unkept}`;
 }
 
 /** A longer reason stands below the verdict. */
@@ -271,9 +274,9 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
 
-/** Reports come in the order in which tasks handed them in, and then RESULTs and responses. The job may name the tasks. */
+/** Reports of tasks, and then RESULTs and responses. The job may name the tasks. */
 function reportSections(view: RunView): readonly Section[] {
-  const given = [...view.given.values()].flatMap((one): ReportText[] =>
+  const given = givenInOrder(view).flatMap(([, one]): ReportText[] =>
     one.report === undefined
       ? []
       : [{ source: sourceOf(one), title: one.report.title, text: one.report.markdown, work: one }],

@@ -1,6 +1,6 @@
 /** Reads the cause and the subject of an event. The payload is untrusted JSON, so every field is checked. */
 import { readFile } from "node:fs/promises";
-import { isRecord } from "../text/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 
 export interface Actor {
   readonly login: string;
@@ -80,6 +80,12 @@ export function at(value: unknown, ...keys: readonly string[]): unknown {
   return found;
 }
 
+/** Empty if there is no list. */
+export function listAt(value: unknown, ...keys: readonly string[]): readonly unknown[] {
+  const list = at(value, ...keys);
+  return isList(list) ? list : [];
+}
+
 export function textAt(value: unknown, key: string): string | undefined {
   const text = at(value, key);
   return typeof text === "string" ? text : undefined;
@@ -99,11 +105,15 @@ export function sameRepository(one: unknown, other: unknown): boolean {
 function accountOf(account: unknown): Actor | undefined {
   const login = textAt(account, "login") ?? "";
   if (login === "") return undefined;
-  return { login, bot: at(account, "type") === "Bot" || isBotName(login) };
+  return { login, bot: isBot(account) };
 }
 
 function actorOf(login: string | undefined): Actor | undefined {
   return login === undefined || login === "" ? undefined : { login, bot: isBotName(login) };
+}
+
+export function isBot(account: unknown): boolean {
+  return at(account, "type") === "Bot" || isBotName(textAt(account, "login") ?? "");
 }
 
 /** No user's login can end like this. It identifies a bot, but doesn't make it trusted. */

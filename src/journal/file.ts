@@ -1,9 +1,10 @@
-/** Reads a journal in parts. Memory holds one part of the file and the first problems. */
+/** Reads a journal in parts. Memory holds one part of it and the first problems. */
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
-import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
+import { JournalReader, notAJournal, type JournalProblem, type JournalWriter } from "./read.ts";
+import type { JournalSource } from "./store.ts";
 
 export interface JournalCondition {
   readonly problems: readonly JournalProblem[];
@@ -23,6 +24,8 @@ const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
 const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
+/** A merge reads hundreds of journals side by side. */
+const SMALL_PART_BYTES = 64 * 1024;
 
 export interface ReadingOptions {
   /** Default: followed. */
@@ -36,13 +39,29 @@ export interface JournalReading {
   /** The events of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
   condition(): JournalCondition;
+  /** The process that has written the latest events. */
+  writer(): JournalWriter | undefined;
+  /** The number of the line that would follow. */
+  nextSeq(): number;
 }
 
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
 export async function openJournalFile(
   path: string,
-  { links = "followed", maxBytes = Infinity, maxLine = MAX_LINE }: ReadingOptions = {},
+  { links = "followed", maxBytes = Infinity, maxLine }: ReadingOptions = {},
 ): Promise<JournalReading> {
+  const file = await openRegular(path, links);
+  return readJournalIn(partsOf(file, maxBytes), maxLine);
+}
+
+/** The journals of a run are files, unless an application brings a store. */
+export const journalFiles: JournalSource = {
+  async *read(path) {
+    yield* partsOf(await openRegular(path, "followed"), Infinity, SMALL_PART_BYTES);
+  },
+};
+
+async function openRegular(path: string, links: Links): Promise<FileHandle> {
   const file = await openToRead(path, links);
   try {
     const found = await file.stat();
@@ -52,7 +71,15 @@ export async function openJournalFile(
     await file.close();
     throw error;
   }
-  return readingOf(file, maxBytes, maxLine);
+  return file;
+}
+
+function partsOf(
+  file: FileHandle,
+  maxBytes: number,
+  highWaterMark = PART_BYTES,
+): AsyncIterable<Buffer> {
+  return file.createReadStream({ start: 0, end: maxBytes - 1, highWaterMark });
 }
 
 export async function readJournalFile(
@@ -65,38 +92,50 @@ export async function readJournalFile(
   return reading.condition();
 }
 
-function readingOf(file: FileHandle, maxBytes: number, maxLine: number): JournalReading {
+/** The parts are closed at the end of the events, and are not asked for more than these need. */
+export function readJournalIn(
+  parts: AsyncIterable<string | Uint8Array>,
+  maxLine = MAX_LINE,
+): JournalReading {
   const reader = new JournalReader(KEPT_PROBLEMS);
+  let { writer } = reader;
   async function* events(): AsyncIterable<readonly RunEvent[]> {
     const lines = new LineReader(maxLine);
     const yielder = new EventLoopYielder();
-    const parts: AsyncIterable<Buffer> = file.createReadStream({
-      start: 0,
-      end: maxBytes - 1,
-      highWaterMark: PART_BYTES,
-    });
+    const taken = (): readonly RunEvent[] => reader.events.splice(0);
     for await (const part of parts) {
       let goesOn = true;
-      for (const line of lines.endedBy(part)) {
+      for (const line of lines.endedBy(bytesOf(part))) {
         goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
         goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
         if (!goesOn) break;
+        // Events of two processes are never given together.
+        if (reader.writer !== writer && reader.events.length > 0) yield taken();
+        ({ writer } = reader);
         await yielder.yieldIfDue();
       }
-      if (reader.events.length > 0) yield reader.events.splice(0);
+      if (reader.events.length > 0) yield taken();
       if (!goesOn) break;
     }
     reader.finish(lines.rest);
   }
   return {
     events: events(),
+    writer: () => writer,
     condition() {
       const { isJournal, problems, moreProblems } = reader;
       return isJournal
         ? { problems, moreProblems, isJournal }
         : { problems: [notAJournal], moreProblems: 0, isJournal };
     },
+    nextSeq: () => reader.nextSeq,
   };
+}
+
+function bytesOf(part: string | Uint8Array): Buffer {
+  return typeof part === "string"
+    ? Buffer.from(part)
+    : Buffer.from(part.buffer, part.byteOffset, part.byteLength);
 }
 
 const LF = 10;

@@ -3,7 +3,15 @@ import { eventCheck, eventTypes, type RunEvent } from "../events/event.ts";
 import { isRecord } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { count, natural, optional, record, type SchemaType, words } from "../document/describe.ts";
+import {
+  count,
+  natural,
+  optional,
+  record,
+  text,
+  type SchemaType,
+  words,
+} from "../document/describe.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
 const JOURNAL_VERSION = 3;
@@ -23,10 +31,10 @@ export interface JournalProblem {
   readonly reason: string;
   /**
    * `torn`: the last line is incomplete, because the process was killed or still runs. `removed`: such a line was
-   * removed here when the journal was continued. `unknown`: an intact event of a type that a newer agent-jobs has
+   * removed here when the journal was continued. `empty`: the process was killed before it wrote anything. `unknown`: an intact event of a type that a newer agent-jobs has
    * added. `damaged`: everything else.
    */
-  readonly kind: "torn" | "removed" | "unknown" | "damaged";
+  readonly kind: "torn" | "removed" | "empty" | "unknown" | "damaged";
 }
 
 /** The contents of a journal. */
@@ -79,7 +87,10 @@ const header = record({
   at: count,
   format: words(JOURNAL_FORMAT),
   removed: optional(natural),
+  process: optional(record({ pid: natural, started: text, place: text })),
 });
+/** The process that writes a journal. */
+export type JournalWriter = NonNullable<SchemaType<typeof header>["process"]>;
 const headerCheck = schemaCheck<SchemaType<typeof header>>(header, "header", 1);
 
 const MAX_REASON = 500;
@@ -94,6 +105,8 @@ export class JournalReader {
   /** Whether any line was one of a journal, of whatever version. */
   isJournal = false;
   nextSeq = 0;
+  /** Of the lines that follow; undefined: an earlier version did not say it. */
+  writer: JournalWriter | undefined;
   #line = 0;
   #stopped = false;
 
@@ -138,7 +151,7 @@ export class JournalReader {
     const torn = rest !== "";
     this.isJournal ||= this.#line === 0 && isBeginning(rest);
     this.#line += 1;
-    if (this.#line === 1 && !torn) this.#problem("The journal is empty.");
+    if (this.#line === 1 && !torn) this.#problem("The journal is empty.", "empty");
     else if (torn && this.isJournal && !this.#stopped)
       this.#problem("The line is incomplete.", "torn");
     return torn;
@@ -147,8 +160,10 @@ export class JournalReader {
   #use(fields: Readonly<Record<string, unknown>>): void {
     const { type } = fields;
     if (type === "journal") {
-      if (!headerCheck.accepts(fields)) this.#problem(`Invalid ${headerCheck.fault(fields)}`);
-      else if (fields.removed !== undefined)
+      if (!headerCheck.accepts(fields))
+        return this.#problem(`Invalid ${headerCheck.fault(fields)}`);
+      this.writer = fields.process;
+      if (fields.removed !== undefined)
         this.#problem(
           `A torn line of ${fields.removed} bytes was removed before this one.`,
           "removed",

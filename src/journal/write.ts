@@ -1,11 +1,12 @@
 /**
- * Activities of sessions are written once per round of the event loop, everything else at once: what a step does comes
+ * Activities of sessions, and what is past, are written once per round of the event loop, the rest at once: what a step does comes
  * after its start was written. A killed process leaves at most one torn line. A failure is thrown once, and ends no run.
  */
 import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
+import { thisProcess } from "../platform/process-identity.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { JOURNAL_FORMAT, journalLine, readJournal } from "./read.ts";
 
@@ -15,6 +16,12 @@ export interface JournalOptions {
   readonly append?: boolean;
   /** Milliseconds since 1970. Default: the time of the system. */
   readonly now?: () => number;
+}
+
+export class JournalEnd extends Error {
+  constructor(lines: number, why: string, cause?: unknown) {
+    super(`The journal ends after ${lines} lines: ${why}`, { cause });
+  }
 }
 
 /** Where lines go; `write` may write less than it was given. */
@@ -84,8 +91,8 @@ export function createJournalReporter(
       for (let offset = 0; offset < bytes.length;) offset += file.write(bytes, offset);
       written = seq;
     } catch (error) {
-      const why = errorMessage(error);
-      failure = new Error(`The journal ends after ${written} lines: ${why}`, { cause: error });
+      failure =
+        error instanceof JournalEnd ? error : new JournalEnd(written, errorMessage(error), error);
     }
   };
   let isReported = false;
@@ -105,17 +112,18 @@ export function createJournalReporter(
     if (begun) return;
     begun = true;
     const gap = removed > 0 ? { removed } : {};
-    if (firstSeq === 0 || removed > 0) add({ type: "journal", at, format: JOURNAL_FORMAT, ...gap });
+    add({ type: "journal", at, format: JOURNAL_FORMAT, process: thisProcess(), ...gap });
   };
 
   return {
     name: "journal",
     essential: true,
+    takesPast: true,
     report(event) {
       if (failure === undefined) {
         begin();
         if (isKept(event)) add(event);
-        if (event.type === "activity") scheduled ??= setImmediate(flush);
+        if (event.type === "activity" || event.past === true) scheduled ??= setImmediate(flush);
         else flush();
       }
       reportFailure();

@@ -5,12 +5,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { toolSourcesOf } from "../engine/plan.ts";
-import { RateLimit } from "../engine/rate-limit.ts";
+import { LocalRateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
-import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
+import type { RateLimit, SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
+import type { EmittedEvent, RunOutcome, WorkRef } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
@@ -34,7 +34,7 @@ import {
   type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import type { SharedRuntimes } from "../sessions/runtimes.ts";
+import type { SharedRuntimes } from "../sessions/request-handler.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
@@ -66,7 +66,7 @@ export interface RunOnHostOptions {
   /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
   readonly reporters?: readonly Reporter[];
   readonly runId?: string | undefined;
-  readonly rewrite?: (event: RunEventBody) => RunEventBody;
+  readonly rewrite?: (event: EmittedEvent) => EmittedEvent;
   /** Puts a gate before that of the host, which bounds how many turns run at once. */
   readonly gateTurns?: ((own: TurnGate) => TurnGate) | undefined;
   readonly onTransition?: ((transition: Transition) => void) | undefined;
@@ -123,7 +123,7 @@ export class Host {
     this.mark = options.mark ?? randomUUID();
     this.#masking = new HostMasking(options);
     this.clock = options.clock ?? systemClock;
-    this.#rateLimit = new RateLimit(this.clock);
+    this.#rateLimit = new LocalRateLimit(this.clock);
     this.#reporters = new ReporterSet({
       clock: this.clock,
       redact: (text) => this.redactor.text(text),
@@ -186,16 +186,13 @@ export class Host {
       runId,
       clock: this.clock,
       redactor: this.redactor,
-      reporters: [
-        ...reporters,
-        { name: "host", report: (event, view) => this.#reporters.report(event, view) },
-      ],
+      reporters: [...reporters, this.#reporters.asReporter("host")],
     });
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let [hasStarted, saysUnconfined] = [false, false];
     const stops = new Map<string, (reason: string) => void>();
-    const emit = (event: RunEventBody): void => {
+    const emit = (event: EmittedEvent): void => {
       if (event.type === "work.ended") stops.delete(workKey(event.work));
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);

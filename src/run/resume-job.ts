@@ -1,12 +1,13 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
-import type { Conversation } from "../events/conversation.ts";
+import type { Conversation } from "../events/output-shapes.ts";
 import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import type { JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import type { Flows } from "./flows.ts";
@@ -14,20 +15,24 @@ import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./
 import {
   type EarlierJob,
   interruptedCommand,
+  type ReadJob,
   readEarlierJob,
   type Started,
+  type Takes,
   unusable,
 } from "./past-run.ts";
 import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 
 export interface ContinueOptions {
   /** Only what comes before the fan-out runs, and its items are listed. */
-  readonly plan?: boolean;
+  readonly plan?: boolean | undefined;
   /** With `resume`, the journal of the plan: only these members of the fan-out run. */
-  readonly shard?: Shard;
+  readonly shard?: Shard | undefined;
   /** Journals of a plan and of its shards, from which the run goes on. */
-  readonly journals?: readonly string[];
-  readonly onMissing?: "fail" | "continue";
+  readonly journals?: readonly string[] | undefined;
+  readonly onMissing?: "fail" | "continue" | undefined;
+  /** Where the journals are. Default: files. */
+  readonly store?: JournalSource | undefined;
 }
 
 interface ContinuedJob {
@@ -47,6 +52,8 @@ interface ResumeOptions {
   readonly params?: Params | undefined;
   readonly write?: WriteName | undefined;
   readonly rehearses: boolean;
+  /** Nothing is left to do. */
+  readonly isDone?: boolean;
 }
 
 /** Throws `UsageError` if the job can't continue from there, or can't be split. */
@@ -56,11 +63,17 @@ export async function continueJob(
   all: ContinueOptions & ResumeOptions,
 ): Promise<{ resumed?: ResumedJob; fanOut?: FanOut; warnings?: readonly string[] }> {
   const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
+  const { store } = all;
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const userInput = all.userInput ?? script?.userInput;
   const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
-    const merged = await mergeJournals(journals, onMissing, rehearses);
+    const merged = await mergeJournals(resume === undefined ? journals : [...journals, resume], {
+      onMissing,
+      rehearses,
+      store,
+      tasks: job.entry.tasks,
+    });
     const refuse: Refuse = (reason) => new UsageError(`Can't merge: ${reason}`);
     const resumed = resumeJob(merged, job, options, refuse);
     return {
@@ -81,12 +94,19 @@ export async function continueJob(
     );
   }
   const refuse = refusing(all);
-  const earlier = await readEarlierJob(resume).catch((error: unknown) => {
-    throw refuse(`${fileErrorMessage(error)}.`);
-  });
+  const read = (takes?: Takes): Promise<ReadJob> =>
+    readEarlierJob(resume, { store, takes }).catch((error: unknown) => {
+      throw refuse(`${fileErrorMessage(error)}.`);
+    });
+  let earlier = await read();
   const problem = unusable(earlier, rehearses);
   if (problem !== undefined) throw refuse(problem);
-  const resumed = resumeJob(earlier, job, options, refuse);
+  if (earlier.started === undefined && shard === undefined)
+    return { ...planned, warnings: [`${resume} is empty: the job starts from its beginning.`] };
+  const isDone = hasSucceeded(earlier, all);
+  // Its variables are in its steps.
+  if (isDone && job.whole !== undefined) earlier = await read("begun");
+  const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
     return { resumed, fanOut: shardOf(work, earlier, shard, refuse) };
   const { part, origin } = earlier.started ?? {};
@@ -102,6 +122,14 @@ export async function continueJob(
       `it belongs to another leg (${origin.leg}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
     );
   return { resumed, ...planned };
+}
+
+/** Whether the part of the job that is to be done has already ended well. */
+function hasSucceeded({ outcome, started }: ReadJob, { plan, shard }: ContinueOptions): boolean {
+  const asked = plan === true ? "plan" : shard && "shard";
+  const { part } = started ?? {};
+  const isSame = part?.kind === asked || (part?.kind === "merge" && asked === undefined);
+  return outcome?.kind === "succeeded" && isSame;
 }
 
 const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Set() };
@@ -124,7 +152,7 @@ export interface ResumedJob {
 }
 
 type Refuse = (reason: string) => UsageError;
-type Earlier = Omit<EarlierJob, "outcome" | "wasStopped">;
+type Earlier = Omit<EarlierJob, "outcome" | "wasStopped" | "events" | "planned">;
 
 export function refusing({
   resume,
@@ -140,20 +168,22 @@ function resumeJob(
   refuse: Refuse,
 ): ResumedJob {
   const { started, past, begun } = earlier;
-  const { userInput, inputs = {}, params = {}, write = asFlag } = options;
+  const { userInput, inputs = {}, params = {}, write = asFlag, isDone = false } = options;
   if (started === undefined) throw refuse("it does not contain the start of a run.");
   if (started.jobName !== jobName)
     throw refuse(`it is of the job ${quoted(started.jobName)}, not of ${quoted(jobName)}.`);
   if (started.fingerprints === undefined)
     throw refuse(`it is not the journal of a job, or agent-jobs ${started.version} wrote it.`);
   checkSame(begun, started.fingerprints, jobFingerprints(entry, jobName, flows), options, refuse);
-  checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
-  checkUnderWay(earlier, started, options, refuse);
+  if (!isDone) {
+    checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
+    checkUnderWay(earlier, started, options, refuse);
+  }
   const { work } = started;
   const isFlow = whole !== undefined && work.kind === "Flow";
   const texts = new Texts(write, refuse);
   return {
-    past,
+    past: isDone ? { ...past, isDone } : past,
     isOver: begun.size > 0 && past.underWay.length === 0,
     conversation: started.conversation,
     userInput: texts.same("user input", "user-input", started.userInput, userInput),

@@ -8,8 +8,7 @@ import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { forward } from "./forward.ts";
-import { keyOf } from "./credentials.ts";
-import { listOf, providerTypeOf, type Provider } from "./provider.ts";
+import { keyOf, listOf, providerTypeOf, type Provider } from "./provider.ts";
 import type { CopilotClient, SessionEvent } from "@github/copilot-sdk";
 import type { ModelPrice } from "../entry/model.ts";
 import { CREDITS_PER_USD } from "../text/numbers.ts";
@@ -202,13 +201,14 @@ export function promptTokensOf(contextTokens: number, outputTokens = ANSWER_TOKE
 }
 
 /** The runtime compacts conversations, and counts a prompt before it sends it, but sends one that doesn't fit. */
+/** After the second one, which the SDK's types don't have, no request is made. */
+const countsTokens = /^(?:session\.usage_info|model\.compaction_static_context_blocked)$/;
+
 export function overflowIn(event: SessionEvent, asked: ModelAddress): Crash | undefined {
-  // After the other event, which the SDK's types don't have, no request is made.
-  const isCount = /^(?:session\.usage_info|model\.compaction_static_context_blocked)$/;
+  if (event.agentId !== undefined || !countsTokens.test(event.type)) return undefined;
   const { currentTokens = 0, tokenLimit = 0 }: Readonly<Record<string, unknown>> = {
     ...event.data,
   };
-  if (!isCount.test(event.type) || event.agentId !== undefined) return undefined;
   if (typeof currentTokens !== "number" || typeof tokenLimit !== "number") return undefined;
   if (asked.contextTokens === undefined || currentTokens <= tokenLimit) return undefined;
   const [needed, context, rest] = [

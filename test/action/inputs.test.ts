@@ -83,6 +83,8 @@ describe("the inputs", () => {
     }
     const named = valid({ model: "own", "provider-base-url": "" });
     assert.deepEqual([named.models, named.provider], [{ "*": "own" }, undefined]);
+    const key = readInputs("run", { INPUT_ENTRY: "e.yml", AGENT_JOBS_PROVIDER_API_KEY: "k" });
+    assert.deepEqual([key.problems, key.inputs.provider], [[], undefined]);
     const alone = readInputs("run", { INPUT_ENTRY: "e.yml", AGENT_JOBS_PROVIDER_TYPE: "azur" });
     assert.match(alone.problems.join(), /^`AGENT_JOBS_PROVIDER_TYPE` must be one of openai/);
   });
@@ -178,6 +180,11 @@ describe("the inputs", () => {
     assert.deepEqual(problems({ entry: "e.yml", prompt: "Go" }), [
       "Only one of `entry`, `prompt` and `prompt-file` can be used.",
     ]);
+    const keys = { "provider-api-key": "k", "provider-token-command": "true" };
+    const server = { "provider-base-url": "https://models.example/v1" };
+    assert.deepEqual(problems({ entry: "e.yml", ...server, ...keys }), [
+      "`provider-api-key` and `provider-token-command` can't be used together.",
+    ]);
   });
 
   it("tell of all that is wrong at once, with the values that they can have", () => {
@@ -206,6 +213,26 @@ describe("the inputs", () => {
         '`staged` must be true or false, not "yes".',
       ].sort(),
     );
+  });
+
+  it("name an entry of another repository with a full commit SHA", () => {
+    const commit = "a".repeat(40);
+    for (const [entry, reason] of [
+      [
+        "org/agents/review.yml@main",
+        /full commit SHA of 40 digits, not "main": a branch or a tag can/,
+      ],
+      ["org/agents/review.yml@v1.2.3", /not "v1\.2\.3"/],
+      ["org/agents/review.yml@feature/x", /not "feature\/x"/],
+      [`org/agents/review.yml@${commit.slice(0, 12)}`, /a short SHA can get ambiguous/],
+      ["org/agents/review.yml@", /not ""/],
+      [`review.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`org/agents@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`org/agents/../../x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`https://github.com/org/agents/x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+    ] as const)
+      assert.match(problems({ entry }).join(), reason, entry);
+    assert.equal(valid({ entry: "packages/@shop/a.yml" }).central, undefined);
   });
 
   it("are booleans as the toolkit reads them", () => {

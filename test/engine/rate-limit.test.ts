@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { play, ref } from "../rig/engine.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
@@ -24,7 +24,7 @@ const forever = new AbortController().signal;
 describe("a rate limit that one session meets", () => {
   it("lets the turns of the others wait, one at a time, until the model server answers", async () => {
     const clock = new FakeClock();
-    const limit = new RateLimit(clock);
+    const limit = new LocalRateLimit(clock);
     const entered: string[] = [];
     const waits: number[] = [];
     const enter = async (name: string): Promise<() => void> => {
@@ -83,7 +83,7 @@ describe("a rate limit that one session meets", () => {
 
   it("that comes after another one is not held up by the turn that tried then", async () => {
     const clock = new FakeClock();
-    const limit = new RateLimit(clock);
+    const limit = new LocalRateLimit(clock);
     limit.met();
     const leave = await clock.runUntil(limit.enter(forever, () => {}));
     limit.lifted();
@@ -116,7 +116,7 @@ describe("a rate limit that one session meets", () => {
 
   it("of a turn that is tried again is everybody's: who waits for longer waits no longer", async () => {
     const clock = new FakeClock();
-    const limit = new RateLimit(clock);
+    const limit = new LocalRateLimit(clock);
     limit.met();
     await clock.runUntil(clock.sleep(100_000));
     limit.met();
@@ -129,7 +129,7 @@ describe("a rate limit that one session meets", () => {
 
   it("is waited out longer and longer while it lasts, two minutes at most", async () => {
     const clock = new FakeClock();
-    const limit = new RateLimit(clock);
+    const limit = new LocalRateLimit(clock);
     const pauses: number[] = [];
     limit.met();
     for (let round = 0; round < 8; round += 1) {
@@ -144,7 +144,7 @@ describe("a rate limit that one session meets", () => {
 
   it("does not hold anybody who is cancelled", async () => {
     const clock = new FakeClock();
-    const limit = new RateLimit(clock);
+    const limit = new LocalRateLimit(clock);
     limit.met();
     const abort = new AbortController();
     const entering = limit.enter(abort.signal, () => {});

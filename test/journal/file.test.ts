@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import type { RunEvent } from "../../src/events/event.ts";
-import { KEPT_PROBLEMS, openJournalFile, readJournalFile } from "../../src/journal/file.ts";
+import {
+  KEPT_PROBLEMS,
+  openJournalFile,
+  readJournalFile,
+  readJournalIn,
+} from "../../src/journal/file.ts";
 import { readJournal } from "../../src/journal/read.ts";
 import { holds } from "../rig/fuzz.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -59,6 +64,26 @@ test("a journal of several parts is read whole, and its characters are not cut",
   const { events, problems } = await read(await fileOf(t, lines.join("")));
   assert.deepEqual(problems, []);
   assert.deepEqual(events, texts);
+});
+
+test("a store may yield a journal in pieces of any size", async () => {
+  const text = journal.join("");
+  const bytes = Buffer.from(text);
+  const { events, problems } = readJournal(text);
+  for (const pieces of [
+    Array.from(text),
+    [...bytes].map((byte) => Uint8Array.of(byte)),
+    [bytes, ""],
+  ]) {
+    async function* parts(): AsyncIterable<string | Uint8Array> {
+      yield* pieces;
+    }
+    const reading = readJournalIn(parts());
+    const found: RunEvent[] = [];
+    for await (const some of reading.events) found.push(...some);
+    assert.deepEqual(found, events);
+    assert.deepEqual(reading.condition().problems, problems);
+  }
 });
 
 test("the next part is read when the previous one was taken", async (t) => {

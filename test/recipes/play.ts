@@ -34,6 +34,8 @@ export interface World {
   /** Called with the folder of each job before its first step. */
   onWorkspace?(folder: string): void;
   readonly called?: Readonly<Record<string, unknown>>;
+  /** Over the secrets of the repository. */
+  readonly secrets?: Readonly<Record<string, string>>;
   /** Which attempt of the workflow run it is. */
   readonly attempt?: number;
   /** Called for each job that is about to run; one leg of a matrix after the other. */
@@ -73,7 +75,7 @@ export async function play(
       "jobs stand in the order of their needs",
     );
     const needs = Object.fromEntries(needed.map((name) => [name, played[name]]));
-    const contexts: Contexts = { ...contextsOf(world), needs };
+    const contexts: Contexts = { ...contextsOf(recipe, world), needs };
     const { strategy, ...rest } = job;
     const legs: PlayedJob[] = [];
     for (const matrix of legsOf(optional(strategy), contexts)) {
@@ -108,7 +110,7 @@ function nameOf(ref: string): string {
   return ref.replace(/^refs\/(?:heads|tags|pull)\//, "");
 }
 
-function contextsOf(world: World): Contexts {
+function contextsOf({ workflow }: Recipe, world: World): Contexts {
   const { event, actor, payload, ref, sha, headRef, apiUrl } = world;
   return {
     github: {
@@ -124,8 +126,15 @@ function contextsOf(world: World): Contexts {
       event: payload,
     },
     job: { workflow_repository: "org/agent-jobs", workflow_sha: "a".repeat(40) },
-    inputs: world.called ?? optional(fields(payload)["inputs"]),
-    secrets: { MODELS_KEY: "key-0123456789", "provider-api-key": "key-0123456789" },
+    inputs:
+      world.called === undefined
+        ? optional(fields(payload)["inputs"])
+        : { ...presets(optional(workflow["on"])["workflow_call"]), ...world.called },
+    secrets: {
+      MODELS_KEY: "key-0123456789",
+      "provider-api-key": "key-0123456789",
+      ...world.secrets,
+    },
   };
 }
 
@@ -189,6 +198,8 @@ class RunningJob {
   readonly #workspace: string;
   readonly #temporary: string;
   readonly #env: Fields;
+  /** What steps have written to `GITHUB_ENV`. */
+  readonly #exported: Record<string, string> = {};
 
   constructor(
     test: Pick<TestContext, "after">,
@@ -217,7 +228,7 @@ class RunningJob {
   }
 
   async #run(step: Fields, texts: (value: unknown) => Record<string, string>): Promise<Ended> {
-    const env = texts({ ...this.#env, ...optional(step["env"]) });
+    const env = { ...texts(this.#env), ...this.#exported, ...texts(step["env"]) };
     const { uses, run } = step;
     if (typeof run === "string") return this.#script(run, env);
     assert.ok(typeof uses === "string");
@@ -241,8 +252,22 @@ class RunningJob {
         await this.#artifact(action, inputs);
         return { passed: true, outputs: {} };
       default:
-        throw new Error(`The action ${action} is not played here.`);
+        assert.ok(uses.startsWith("./"), `The action ${action} is not played here.`);
+        return this.#composite(uses, texts);
     }
+  }
+
+  /** An action of the checkout. */
+  async #composite(
+    path: string,
+    texts: (value: unknown) => Record<string, string>,
+  ): Promise<Ended> {
+    const text = await readFile(join(this.#workspace, path, "action.yml"), "utf8");
+    const runs = fields(fields(parse(text))["runs"]);
+    assert.equal(runs["using"], "composite");
+    for (const step of list(runs["steps"]).map(fields))
+      if (!(await this.#run(step, texts)).passed) return { passed: false, outputs: {} };
+    return { passed: true, outputs: {} };
   }
 
   async #agents(
@@ -320,8 +345,10 @@ class RunningJob {
   async #script(script: string, env: Readonly<Record<string, string>>): Promise<Ended> {
     const file = join(this.#temporary, "script.sh");
     const output = join(this.#temporary, "output");
+    const exported = join(this.#temporary, "env");
     await writeFile(file, script);
     await writeFile(output, "");
+    await writeFile(exported, "");
     const { PATH = "", HOME = "" } = process.env;
     try {
       const { stdout, stderr } = await promisify(execFile)("bash", ["-e", file], {
@@ -330,6 +357,7 @@ class RunningJob {
           PATH,
           HOME,
           GITHUB_ACTIONS: "true",
+          GITHUB_ENV: exported,
           GITHUB_OUTPUT: output,
           GITHUB_REPOSITORY: "octo/shop",
           GITHUB_REF_NAME: nameOf(this.#world.ref),
@@ -341,9 +369,10 @@ class RunningJob {
         },
       });
       this.log += stdout + stderr;
+      Object.assign(this.#exported, parseFileCommand(await readFile(exported, "utf8")));
       return { passed: true, outputs: parseFileCommand(await readFile(output, "utf8")) };
     } catch (error) {
-      this.log += String(error);
+      this.log += [optional(error)["stdout"], error].map(String).join("");
       return { passed: false, outputs: {} };
     }
   }
@@ -358,7 +387,10 @@ async function copyFiles(from: string, to: string, patterns: readonly string[]):
 
 /** The inputs that action.yml fills in. */
 function defaults(mode: Mode): Fields {
-  const file = mode === "run" ? "action.yml" : `${mode}/action.yml`;
-  const inputs = Object.entries(fields(fields(parse(read(file)))["inputs"]));
+  return presets(parse(read(mode === "run" ? "action.yml" : `${mode}/action.yml`)));
+}
+
+function presets(declared: unknown): Fields {
+  const inputs = Object.entries(fields(fields(declared)["inputs"]));
   return Object.fromEntries(inputs.map(([name, input]) => [name, fields(input)["default"] ?? ""]));
 }

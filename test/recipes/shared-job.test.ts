@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { startGithubServer } from "../rig/github-server.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { readFixture } from "../rig/runner.ts";
@@ -27,6 +27,49 @@ jobs:
         - { kind: Each, items: { result: list, path: /files }, parallel: true, work: { kind: Ref, taskId: look } }
         - { kind: Ref, taskId: sum }
 `;
+
+/** Commands only: what a part finds in its job. */
+const commands = `
+models: { driving: gpt-5-mini }
+tasks: { unused: { model: { category: driving }, prompt: "Never asked." } }
+jobs:
+  check:
+    work:
+      kind: Seq
+      works:
+        - { kind: Run, run: &check 'test "$GREETING $SECRET $(cat ../prepared)" = "hello hush hello"', env: [GREETING, SECRET] }
+        - { kind: Each, items: { values: [a, b] }, work: { kind: Run, run: *check, env: [GREETING, SECRET] } }
+        - { kind: Run, run: *check, env: [GREETING, SECRET] }
+`;
+const action = `
+name: Set up
+description: Shows what it finds.
+runs:
+  using: composite
+  steps:
+    - { shell: bash, run: 'echo "$GREETING" > ../prepared; echo "shallow: $(git rev-parse --is-shallow-repository)"' }
+`;
+
+async function playCommands(
+  t: TestContext,
+  called: object,
+): Promise<Awaited<ReturnType<typeof play>>> {
+  const files = { "jobs.yml": commands, ".github/actions/setup/action.yml": action };
+  const { url, base: sha } = await makePullRequest(t, files);
+  const api = await startGithubServer(t, { permissions: { octocat: "write" } });
+  return play(t, workflowOf("shared-job.yml"), {
+    ...(await readFixture("workflow-dispatch")),
+    url,
+    sha,
+    ref: "refs/heads/main",
+    attempt: 1,
+    artifacts: (await makeWorkspace(t)).path,
+    apiUrl: api.url,
+    called: { entry: "jobs.yml", shards: 2, ...called },
+    secrets: { env: "SECRET=hush\nOTEL_EXPORTER_OTLP_HEADERS<<END\nkey=a%b\nEND" },
+    inputs: { "provider-base-url": "http://127.0.0.1:9", "github-token": "ghs_0123456789abcdef" },
+  });
+}
 
 describe("the workflow that shares a job among machines", () => {
   it("plans once, runs each member on one of them, and sums up what they have done, without a lost journal if it may", async (t) => {
@@ -95,4 +138,33 @@ describe("the workflow that shares a job among machines", () => {
     assert.equal(names.length, 4, names.join());
     assert.ok(names.includes(merge.outputs["journal-artifact"] ?? ""));
   });
+
+  for (const [title, base, shallow] of [
+    ["shallow, because its event has no change", "", "true"],
+    ["whole, because `base` names a change", "v1.0.0", "false"],
+  ] as const)
+    it(`sets each part up as its caller does, in a checkout that is ${title}`, async (t) => {
+      const setup = "./.github/actions/setup";
+      const played = await playCommands(t, { setup, base, env: "GREETING=hello\n" });
+      for (const [part, { result, agents, log }] of Object.entries(played)) {
+        assert.equal(result, "success", `${part}: ${log} ${agents[0]?.raw}`);
+        assert.match(log, new RegExp(`^shallow: ${shallow}$`, "m"));
+        // The collector's headers are a secret too.
+        assert.match(log, /^::add-mask::hush$/m);
+        assert.match(log, /^::add-mask::key=a%25b$/m);
+      }
+      assert.deepEqual(Object.keys(played), ["plan", "shard", "merge"]);
+    });
+
+  for (const [called, reason] of [
+    [{ setup: "../elsewhere" }, /^::error::`setup` must be the path of an action/m],
+    [{ env: "GREETING" }, /^::error::A line of `env` is not NAME=value\.$/m],
+  ] as const)
+    it(`runs nothing with ${JSON.stringify(called)}`, async (t) => {
+      const { plan, shard, merge } = await playCommands(t, called);
+      assert.equal(plan?.result, "failure");
+      assert.match(plan.log, reason);
+      assert.deepEqual(plan.agents, []);
+      assert.deepEqual([shard?.result, merge?.result], ["skipped", "skipped"]);
+    });
 });

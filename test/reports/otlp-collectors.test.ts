@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "../../src/events/sink.ts";
 import type { Clock } from "../../src/platform/clock.ts";
-import { defaultSampling } from "../../src/reports/otlp/trace-context.ts";
+import { defaultSampling } from "../../src/reports/otlp/settings.ts";
 import { createTelemetry } from "../../src/reports/otlp/telemetry.ts";
 import { story } from "../events/samples.ts";
 import { files, inputs } from "../action/rig.ts";
@@ -138,8 +138,8 @@ describe("a collector that", () => {
       await telemetry.close?.();
     };
     await send(600);
-    assert.equal(spans.filter(({ name }) => name === "work many").length, 600);
-    await assert.rejects(send(9_000), /\d+ spans were dropped|timed out|did not/);
+    assert.equal(spans.filter(({ name }) => name === "invoke_agent many").length, 600);
+    await assert.rejects(send(18_000), /\d+ spans were dropped|timed out|did not/);
   });
 });
 

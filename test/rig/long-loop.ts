@@ -1,6 +1,6 @@
 /** Runs a loop over one task on the engine, as often as the argument says, and prints its
  * outcome, the timers that are left, and the heap after every tenth of it. */
-import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
@@ -41,7 +41,7 @@ const outcome = await runJob(
   {
     clock,
     gate: openGate,
-    rateLimit: new RateLimit(clock),
+    rateLimit: new LocalRateLimit(clock),
     random: () => 0,
     sessions: { open: async () => ({ kind: "opened", session }) },
     emit: (event) => {

@@ -1,7 +1,7 @@
 /** Jobs on the real engine and the real runtime, with a model that a test scripts. */
 import type { EnginePorts } from "../../src/engine/ports.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
-import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Limits, Permissions, Task, Work } from "../../src/entry/model.ts";
@@ -41,7 +41,7 @@ export async function runOn(
     sessions: rig.sessions.factory,
     clock: systemClock,
     gate: openGate,
-    rateLimit: new RateLimit(systemClock),
+    rateLimit: new LocalRateLimit(systemClock),
     random: () => 0,
     emit: (event) => {
       events.push(event);

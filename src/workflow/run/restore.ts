@@ -1,7 +1,7 @@
 /** Restores the state of an earlier run. A resumption that would take another path is refused. */
 import { isWhole, type UnderWay } from "../../engine/past.ts";
 import type { EffectResult } from "../../events/flow.ts";
-import { stepCharacters, type ShellState } from "../../events/step.ts";
+import { stepCharacters, type ShellState } from "../../events/event.ts";
 import { defined } from "../../text/guards.ts";
 import type { Workflow } from "../model.ts";
 import { Machine, type MachineOptions } from "./machine.ts";
@@ -90,9 +90,11 @@ export function restoreRun(
     return refused(
       `Step ${next?.step} (${next?.activity}) would now be different. The workflow, a parameter, a limit or a variable of the environment has changed.`,
     );
-  if (outcome !== undefined && failed === undefined && effect.kind === "done")
-    return refused(`The run has ended: ${effect.status}. There is nothing to resume.`);
   const shell = ended.findLast((event) => event.shell !== undefined)?.shell;
+  if (outcome !== undefined && failed === undefined && effect.kind === "done")
+    return effect.status === "FAILED"
+      ? refused("The run has ended: FAILED. There is nothing to resume.")
+      : { kind: "restored", machine, events, effect, shell, answered };
   const incomplete = ended.find((one) => stepCharacters(one) !== (one.characters ?? 0));
   if (incomplete === undefined || (isComplete && isWhole(JSON.stringify(shell ?? ""))))
     return { kind: "restored", machine, events, effect, shell, answered };

@@ -4,7 +4,7 @@ import type { DialogueSpec } from "../../../src/engine/dialogue.ts";
 import type { FlowSpec } from "../../../src/engine/flow.ts";
 import type { PreparedEntry } from "../../../src/entry/model.ts";
 import { resolveLimits } from "../../../src/engine/limits.ts";
-import { RateLimit } from "../../../src/engine/rate-limit.ts";
+import { LocalRateLimit } from "../../../src/engine/rate-limit.ts";
 import { runJob } from "../../../src/engine/run-job.ts";
 import { decisionText } from "../../../src/events/decision.ts";
 import type { RunEvent } from "../../../src/events/event.ts";
@@ -156,7 +156,7 @@ async function run(
         sessions: new SimulatedRuntime(transport, clock),
         clock,
         gate: openGate,
-        rateLimit: new RateLimit(clock),
+        rateLimit: new LocalRateLimit(clock),
         random: () => 0,
         emit: (body) => {
           const event = { at: clock.now(), runId: "run", ...body };
