@@ -1,6 +1,5 @@
 import { plural } from "../text/numbers.ts";
 import { isList } from "../text/guards.ts";
-import { itemsText } from "../entry/chart.ts";
 import {
   defaultAtMostItems,
   type Command,
@@ -10,7 +9,7 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { isAmong } from "../entry/glob.ts";
-import { allWorks, leafWorks } from "../entry/work.ts";
+import { allWorks, itemsText, leafWorks } from "../entry/work.ts";
 import { withOutput } from "../text/truncate.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import type { Past } from "./past.ts";
