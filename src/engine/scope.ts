@@ -10,7 +10,8 @@ export type StopReason =
   | { readonly kind: "work-stopped"; readonly reason: string }
   | (ExceededLimit & {
       readonly kind: "limit";
-      readonly limit: "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
+      readonly limit:
+        "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls" | "rateLimitMinutes";
     });
 
 export class Scope {

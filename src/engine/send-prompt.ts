@@ -20,6 +20,7 @@ import type {
   TurnOutcome,
 } from "./ports.ts";
 import { LONGEST_WAIT_MS } from "./rate-limit.ts";
+import { RateLimitWait } from "./rate-limit-wait.ts";
 import { type Scope, unlessStopped } from "./scope.ts";
 import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
 import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
@@ -89,6 +90,19 @@ export const canceled = { kind: "canceled", toolCalls: [] } as const;
 
 /** `crashed`: no attempt is left, or a further one would not help. */
 export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
+  const limited = new RateLimitWait(sender);
+  try {
+    return await sendAttempts(sender, prompt, limited);
+  } finally {
+    limited.lifted();
+  }
+}
+
+async function sendAttempts(
+  sender: Sender,
+  prompt: Prompt,
+  limited: RateLimitWait,
+): Promise<TurnOutcome> {
   const { scope } = sender;
   const { purpose, lent = false } = prompt;
   const { nextModel } = prompt.attempts;
@@ -97,7 +111,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
   let overloaded = 0;
   let waits = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await sendOnce(sender, prompt, modelId, attempt);
+    const outcome = await sendOnce(sender, prompt, modelId, attempt, limited);
     if (outcome.kind === "canceled") return outcome;
     prompt.onTurn?.(outcome);
     if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : canceled;
@@ -112,25 +126,29 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     const remedy = crashRemedy(crash, { lent });
     sender.onError?.(withAdvice(crash.message, remedy.advice));
     const isAnswer = prompt.isAnswer?.(crash) === true;
-    if (remedy.kind === "retry-later") overloaded += 1;
-    if (remedy.kind === "retry-uncounted" && !isAnswer) count += 1;
+    const overload = remedy.kind === "retry-later" ? remedy.overload : undefined;
+    const isLimited = overload?.cause === "rate-limited" && !lent;
+    if (isLimited) limited.met(crash.message, overload.retryAfterMs);
+    else if (overload !== undefined) overloaded += 1;
+    if ((remedy.kind === "retry-uncounted" || isLimited) && !isAnswer) count += 1;
     const further = {
       "give-up": 0,
       "retry-later": OVERLOADED_RETRIES + 1 - overloaded,
       retry: Infinity,
       "retry-uncounted": Infinity,
-    }[remedy.kind];
+    }[isLimited ? (limited.isOver ? "give-up" : "retry") : remedy.kind];
     const attempts = Math.min(count, attempt + (isAnswer ? 0 : further));
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
     await prompt.sessions.discard();
     if (isAnswer) return outcome;
+    if (scope.stopped !== undefined) return canceled;
     if (attempt === attempts) {
       const advice = defined({ advice: remedy.advice });
       decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, ...advice });
       return { ...outcome, crash: { ...crash, attempts: attempt } };
     }
     const wait = waitFor(crash, remedy, outcome.opening === true);
-    if (wait !== undefined) await waitBeforeRetry(sender, wait, (waits += 1));
+    if (wait !== undefined) await waitBeforeRetry(sender, wait, (waits += 1), limited.left);
     if (scope.stopped !== undefined) return canceled;
     if (remedy.kind !== "retry-uncounted") modelId = nextModel();
     decide(sender, { kind: "further-attempt", purpose, attempt: attempt + 1, attempts, modelId });
@@ -184,14 +202,17 @@ async function waitBeforeRetry(
   sender: Sender,
   { cause, status, retryAfterMs }: Wait,
   times: number,
+  left: number,
 ): Promise<void> {
   const { ports, scope } = sender;
   const random = ports.random();
   const backoff =
     2 ** (times - 1) *
     (cause === "runtime-ended" ? SPREAD_MS * random : FIRST_WAIT_MS * (1 + random));
-  const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
-  if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
+  const isLimited = cause === "rate-limited";
+  const wait = Math.max(Math.min(backoff, LONGEST_WAIT_MS), retryAfterMs ?? 0);
+  const milliseconds = Math.round(Math.min(wait, isLimited ? left : LONGEST_WAIT_MS));
+  if (isLimited) ports.rateLimit.pause(milliseconds);
   decide(sender, { kind: "waiting", milliseconds, cause, status });
   await ports.clock.sleep(milliseconds, scope.signal);
 }
@@ -201,6 +222,7 @@ async function sendOnce(
   prompt: Prompt,
   modelId: string,
   attempt: number,
+  limited: RateLimitWait,
 ): Promise<TurnOutcome & { readonly opening?: true }> {
   if (sender.scope.stopped !== undefined) return canceled;
   // A scope of its own lets a turn end without the rest.
@@ -215,11 +237,13 @@ async function sendOnce(
     const resume = sender.deadline?.hold() ?? (() => {});
     const gated = sender.ports.gate.run(async () => {
       resume();
-      const leave = await sender.ports.rateLimit.enter(scope.signal, (milliseconds) =>
-        decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
-      );
+      limited.turn = scope;
+      const leave = await sender.ports.rateLimit.enter(scope.signal, (milliseconds) => {
+        decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" });
+        limited.met();
+      });
       try {
-        return await runTurn(sender, prompt, scope, session, attempt);
+        return await runTurn(sender, prompt, scope, session, attempt, limited);
       } finally {
         leave();
       }
@@ -236,16 +260,18 @@ async function runTurn(
   turnScope: Scope,
   session: Session,
   attempt: number,
+  limited: RateLimitWait,
 ): Promise<TurnOutcome> {
   const { scope, ports, limits, emit } = sender;
   if (scope.stopped !== undefined) return canceled;
+  if (limited.isOver) return { kind: "crashed", toolCalls: [], crash: limited.crash };
   const asked = typeof text === "string" ? text : text(attempt);
   const prompt = attempt > 1 ? SESSION_CRASH_PREFIX + asked : asked;
   const { id: sessionId, modelId } = session;
   const turnId = sender.nextTurnId();
   emit({ type: "turn.started", sessionId, turnId, modelId, purpose, retry, attempt, prompt });
   const denials = new DenialStreak(turnScope);
-  const watch = new TurnWatch(sender, { sessionId, turnId }, denials);
+  const watch = new TurnWatch(sender, { sessionId, turnId }, denials, limited);
   const turn = session.runTurn(prompt, {
     signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
@@ -256,7 +282,8 @@ async function runTurn(
   });
   const result = await unlessStopped(turnScope, ports.clock, turn);
   watch.end();
-  const outcome = scope.stopped === undefined ? asCrash(result, denials.crash) : canceled;
+  const stop = denials.crash ?? (limited.isOver ? limited.crash : undefined);
+  const outcome = scope.stopped === undefined ? asCrash(result, stop) : canceled;
   emit({ type: "turn.ended", sessionId, turnId, purpose, outcome: outcome.kind });
   return outcome;
 }
@@ -266,9 +293,9 @@ const abortedByOthers: Crash = {
   message: "The turn was aborted from outside this run.",
 };
 
-function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): TurnOutcome {
+function asCrash(outcome: TurnOutcome | undefined, own: Crash | undefined): TurnOutcome {
   if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
-  return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash: denied ?? abortedByOthers };
+  return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash: own ?? abortedByOthers };
 }
 
 /** A session that could not be stopped in time may go on: its events are dropped. */
@@ -276,12 +303,19 @@ class TurnWatch {
   readonly #sender: Sender;
   readonly #turn: { readonly sessionId: string; readonly turnId: string };
   readonly #denials: DenialStreak;
+  readonly #limited: RateLimitWait;
   #over = false;
 
-  constructor(sender: Sender, turn: { sessionId: string; turnId: string }, denials: DenialStreak) {
+  constructor(
+    sender: Sender,
+    turn: { sessionId: string; turnId: string },
+    denials: DenialStreak,
+    limited: RateLimitWait,
+  ) {
     this.#sender = sender;
     this.#turn = turn;
     this.#denials = denials;
+    this.#limited = limited;
   }
 
   observe(happened: SessionActivity): void {
@@ -308,11 +342,15 @@ class TurnWatch {
           decide(this.#sender, { kind: "note", text });
         }
         ports.rateLimit.lifted();
+        this.#limited.lifted();
         this.#sender.onError?.(undefined);
         break;
       case "model.failed":
-        if (activity.statusCode === 429) ports.rateLimit.met();
         this.#sender.onError?.(failureText(activity));
+        if (activity.statusCode === 429) {
+          ports.rateLimit.met();
+          this.#limited.met(failureText(activity), activity.retryAfterMs);
+        }
         budgets.calls.fail(activity.statusCode);
         break;
       case "agent.started":
