@@ -3,20 +3,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { relative, resolve } from "node:path";
-import {
-  annotationText,
-  createGithubRun,
-  endOf,
-  outputsWithoutRun,
-  reportDiagnostics,
-  reportReasons,
-  reportWarnings,
-  sayLine,
-  summaryWithoutRun,
-  type Ending,
-  type GithubRun,
-  type Outputs,
-} from "./github.ts";
+import { createGithubRun, endOf, type Ending } from "./github.ts";
 import { reportFile } from "../run/output-directory.ts";
 import { reservedEnvNames } from "../run/variables.ts";
 import { journalArtifact, partOf, prepareAttempt } from "./journals.ts";
@@ -26,7 +13,18 @@ import { needsSandbox } from "../run/callers.ts";
 import { knownSecrets } from "../run/secrets.ts";
 import { UsageError } from "../run/options.ts";
 import { version } from "../generated/version.ts";
+import {
+  annotationText,
+  reportDiagnostics,
+  reportReasons,
+  reportWarnings,
+} from "../github/annotations.ts";
 import { deliveryPage } from "../github/deliveries.ts";
+import type { GithubReporter } from "../github/github-reporter.ts";
+import type { LiveStatus } from "../github/live-status.ts";
+import { sayLine } from "../github/step-log.ts";
+import { outputsWithoutRun, type Outputs } from "../github/step-outputs.ts";
+import { summaryWithoutRun } from "../github/summary.ts";
 import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Cancellation } from "../run/cancellation.ts";
@@ -47,7 +45,7 @@ import { callersOf, checkBounds } from "./job-bounds.ts";
 import { userInputOf } from "./given-texts.ts";
 import { rehearsalsOf, rehearseAll, type Rehearsals } from "./rehearsals.ts";
 import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
-import { Live, liveEnd, trustedOr } from "./live.ts";
+import { beginLive, liveEnd, trustedOr } from "./live.ts";
 import { checkRehearsed, enter, isBelow } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
@@ -88,8 +86,8 @@ class Step {
   #entryFile = "";
   #rehearsal: string | undefined;
   #copies: string | undefined;
-  #githubRun: GithubRun | undefined;
-  #live: Live | undefined;
+  #githubRun: GithubReporter | undefined;
+  #live: LiveStatus | undefined;
   #saveUnfinished: (() => Promise<void>) | undefined;
   #endsAtOnce = false;
 
@@ -183,7 +181,7 @@ class Step {
     try {
       const origin = await originOfRun(setting, prepared);
       const redact = this.#redactor.text;
-      const live = await Live.begin(setting, prepared, origin, redact);
+      const live = await beginLive(setting, prepared, origin, redact);
       this.#live = live;
       for (const text of await checkBounds(setting, sources, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);

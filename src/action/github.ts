@@ -6,17 +6,6 @@ import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Inputs } from "./inputs.ts";
 
-export {
-  annotationText,
-  reportDiagnostics,
-  reportReasons,
-  reportWarnings,
-} from "../github/annotations.ts";
-export type { GithubReporter as GithubRun } from "../github/github-reporter.ts";
-export { sayLine, type GithubCore } from "../github/step-log.ts";
-export { outputsWithoutRun, type Outputs } from "../github/step-outputs.ts";
-export { summaryWithoutRun } from "../github/summary.ts";
-
 export function createGithubRun(
   { loaded, jobName }: PreparedRun,
   options: Omit<GithubOptions, "lineOf" | "jobLine" | "clock">,

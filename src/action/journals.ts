@@ -12,7 +12,7 @@ import { readEarlierJob } from "../run/past-run.ts";
 import { prepareRun, type PreparedRun, type RunOptions } from "../run/prepare.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { checkShards, matrixOf } from "../run/shards.ts";
-import type { Outputs } from "./github.ts";
+import type { Outputs } from "../github/output-table.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { digestOf, legOf } from "./leg.ts";
 import { apiOf, type Setting } from "./preparation.ts";

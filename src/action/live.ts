@@ -2,7 +2,6 @@
 import { loadEntry } from "../entry/load-entry.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
-import type { Reporter } from "../events/sink.ts";
 import type { Conclusion } from "../github/check-port.ts";
 import type { Delivery } from "../github/delivery.ts";
 import { filesOfBase } from "../github/commit-files.ts";
@@ -10,76 +9,40 @@ import { at, payloadOf, sameRepository, sha } from "../github/webhook-event.ts";
 import { showsProgress, type End, type LiveStatus } from "../github/live-status.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import { sayLine, type Outputs } from "./github.ts";
+import type { Outputs } from "../github/output-table.ts";
+import { sayLine } from "../github/step-log.ts";
 import { nameInRepository } from "./copied-files.ts";
 import { originOfStep } from "./deliver.ts";
 import { apiOf, centralFiles, type Setting, type Sources } from "./preparation.ts";
 import { statusOf } from "./shown-job.ts";
 import type { Paths } from "./step-paths.ts";
 import { Stop } from "./stop.ts";
-import { LIVE_STATE, type RunnerCore } from "./runner-core.ts";
+import { LIVE_STATE } from "./runner-core.ts";
 
-/** The runner kills a canceled step after seconds. */
-const HURRY_MS = 500;
-
-export class Live {
-  readonly #status: LiveStatus;
-  readonly #core: RunnerCore;
-  #ended: Promise<void> | undefined;
-
-  private constructor(status: LiveStatus, { core, signal }: Setting) {
-    this.#status = status;
-    this.#core = core;
-    onAbort(signal, () => {
-      void this.end({ conclusion: "cancelled", reason: String(signal.reason) });
-    });
-  }
-
-  /** Undefined: the job shows nothing, or another step delivers. */
-  static async begin(
-    setting: Setting,
-    { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
-    origin: Origin | undefined,
-    redact: (text: string) => string,
-  ): Promise<Live | undefined> {
-    const { inputs, core, environment } = setting;
-    const { mode, shard, staged } = inputs;
-    const outputs = outputsOf(loaded, job) ?? {};
-    const isDelivered = mode === "run" && shard === undefined;
-    if (!isDelivered || staged || origin === undefined) return undefined;
-    if (!showsProgress(outputs)) return undefined;
-    const shown = { job, entry: centralFiles(setting)?.name ?? entryFile, origin, outputs };
-    const { token } = apiOf(setting, inputs.deliveryToken);
-    const log = (line: string): void => sayLine(core, line);
-    const status = statusOf(shown, { token, environment, redact, log });
-    // A step that is killed leaves the end to its post step.
-    core.saveState(LIVE_STATE, JSON.stringify(shown));
-    await status.begin();
-    return new Live(status, setting);
-  }
-
-  get reporter(): Reporter {
-    return this.#status.reporter;
-  }
-
-  get checkId(): number | undefined {
-    return this.#status.checkId;
-  }
-
-  /** Must be called before the delivery. */
-  stop(): Promise<void> {
-    return this.#status.stop();
-  }
-
-  /** Ends what the delivery has not ended. The first call counts. */
-  end(end: End): Promise<void> {
-    return (this.#ended ??= this.#end(end));
-  }
-
-  async #end(end: End): Promise<void> {
-    await this.#status.stop(HURRY_MS);
-    if (await this.#status.end(end)) this.#core.saveState(LIVE_STATE, "");
-  }
+/** Undefined: the job shows nothing, or another step delivers. */
+export async function beginLive(
+  setting: Setting,
+  { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
+  origin: Origin | undefined,
+  redact: (text: string) => string,
+): Promise<LiveStatus | undefined> {
+  const { inputs, core, environment, signal } = setting;
+  const { mode, shard, staged } = inputs;
+  const outputs = outputsOf(loaded, job) ?? {};
+  const isDelivered = mode === "run" && shard === undefined && !staged;
+  if (!isDelivered || origin === undefined || !showsProgress(outputs)) return undefined;
+  const shown = { job, entry: centralFiles(setting)?.name ?? entryFile, origin, outputs };
+  const { token } = apiOf(setting, inputs.deliveryToken);
+  const log = (line: string): void => sayLine(core, line);
+  const onEnded = (): void => core.saveState(LIVE_STATE, "");
+  const status = statusOf(shown, { token, environment, redact, log, onEnded });
+  // A step that is killed leaves the end to its post step.
+  core.saveState(LIVE_STATE, JSON.stringify(shown));
+  await status.begin();
+  onAbort(signal, () => {
+    void status.end({ conclusion: "cancelled", reason: String(signal.reason) });
+  });
+  return status;
 }
 
 /** The end by the result of the step, or by the reason why the step fails although its job succeeded. Otherwise, the reason says why nothing was delivered. */

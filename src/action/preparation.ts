@@ -1,6 +1,6 @@
 import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { sayLine } from "./github.ts";
+import { sayLine } from "../github/step-log.ts";
 import { valuesOn } from "../run/option-table.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
@@ -28,6 +28,7 @@ import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "../github/trust.ts";
 import { withKeysTold } from "../run/options-provider.ts";
+import { firstOf } from "../text/numbers.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 
 export interface Setting {
@@ -219,8 +220,7 @@ async function missingFile(
 async function entriesThere(workspace: string): Promise<string> {
   const entries = await findEntries(workspace);
   if (entries.length === 0) return "No entries were found in the workspace.";
-  const more = entries.length > SHOWN_ENTRIES ? ` and ${entries.length - SHOWN_ENTRIES} more` : "";
-  return `The workspace has these entries: ${entries.slice(0, SHOWN_ENTRIES).join(", ")}${more}.`;
+  return `The workspace has these entries: ${firstOf(entries, SHOWN_ENTRIES)}.`;
 }
 
 async function commitsOf(

@@ -1,5 +1,5 @@
 import * as core from "@actions/core";
-import type { GithubCore } from "./github.ts";
+import type { GithubCore } from "../github/step-log.ts";
 
 export const MARK_STATE = "run";
 export const LIVE_STATE = "live";

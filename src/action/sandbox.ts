@@ -3,7 +3,7 @@
  * replaces that of Ubuntu 25.04, in which a sandbox can't start another, as the runtime does for its commands.
  */
 import { secondsText } from "../text/numbers.ts";
-import { sayLine } from "./github.ts";
+import { sayLine } from "../github/step-log.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";

@@ -24,11 +24,12 @@ interface Connection {
   readonly environment: Environment;
   readonly redact: (text: string) => string;
   readonly log: (line: string) => void;
+  readonly onEnded?: () => void;
 }
 
 export function statusOf(
   { outputs: shown, ...about }: ShownJob,
-  { token, environment, redact, log }: Connection,
+  { token, environment, redact, log, onEnded = () => {} }: Connection,
 ): LiveStatus {
   const { GITHUB_REPOSITORY: repository = "", GITHUB_API_URL: apiUrl } = environment;
   return new LiveStatus({
@@ -36,6 +37,7 @@ export function statusOf(
     outputs: shown,
     clock: systemClock,
     log,
+    onEnded,
     connect(signal) {
       const api = createGithubApi({ token, repository, apiUrl, log, ...(signal && { signal }) });
       // Only a delivery waits and retries.

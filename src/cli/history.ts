@@ -1,7 +1,7 @@
 /** `agent-jobs history`: a table over the journals of earlier runs. */
 import { basename } from "node:path";
 import { GithubFailure, createGithubApi } from "../github/github-api.ts";
-import { downloadJournals } from "../github/run-journals.ts";
+import { downloadJournals } from "../github/artifacts.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
 import { journalFiles, runsOfJournals } from "../reports/from-journals.ts";
 import { historyOf, type FindingFates, type History } from "../reports/history.ts";

@@ -13,7 +13,11 @@ export interface Shard {
   readonly count: number;
 }
 
-export type FanOut = { readonly part: NonNullable<RunPlan["part"]> } &
+export type FanOut = {
+  readonly part: NonNullable<RunPlan["part"]>;
+  /** For the log: what it may spend, and why. */
+  readonly notes?: readonly string[];
+} &
   /** Ends with the fan-out, of which these members run; none of them in a plan. */
   (
     | { readonly kind: "part"; readonly members: ReadonlySet<number> }
@@ -52,20 +56,17 @@ export function weightsOf(fan: Fan, items: number): readonly number[] {
     : fan.works.map((child) => leafWorks(child).length);
 }
 
-/** The members of a shard: the heaviest go first, each to the shard that has least. */
-export function shardMembers(
-  weights: readonly number[],
-  { index, count }: Shard,
-): ReadonlySet<number> {
+/** The index of the shard of each member: the heaviest go first, each to the shard that has least. */
+export function shardsOf(weights: readonly number[], count: number): readonly number[] {
   const loads = Array.from({ length: count }, () => 0);
-  const members = new Set<number>();
+  const shards = weights.map(() => 1);
   const order = [...weights.keys()].sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
   for (const member of order) {
     const least = loads.indexOf(Math.min(...loads));
     loads[least] = (loads[least] ?? 0) + (weights[member] ?? 0);
-    if (least === index - 1) members.add(member);
+    shards[member] = least + 1;
   }
-  return members;
+  return shards;
 }
 
 export function treeOf(work: Work<number>, fanOut: FanOut | undefined): Work<number> {

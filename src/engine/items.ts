@@ -83,6 +83,7 @@ export class EachItems {
       : (this.#known.get(each) ?? (await this.#find(each, place)));
     if (found.kind !== "found") return found;
     if (found.items.length === 0) this.empty.add(noItems(each));
+    if (before !== undefined) return found;
     const outerItems = place.items.map(({ text }) => text);
     emit({
       type: "items.listed",

@@ -6,7 +6,7 @@ import { promptText, runtimeVariable } from "../entry/prompt.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import type { Finding } from "../events/output-shapes.ts";
 import type { PreviousFinding } from "../events/conversation.ts";
-import { itemsIn } from "../events/plan.ts";
+import { comparePlaces, itemsIn, placeIn } from "../events/plan.ts";
 import { itemInPrompt, type Place } from "./items.ts";
 import type { GivenEvent } from "./past.ts";
 import type { RunSpec } from "./plan.ts";
@@ -48,6 +48,7 @@ export function listOf(event: GivenEvent): GivenEvent["type"] {
 interface Kept {
   readonly given: Given;
   readonly items: readonly string[];
+  readonly place: readonly number[];
 }
 
 const MOST_LEFT_OUT = 100;
@@ -65,7 +66,7 @@ export class JobData {
     const items = itemsIn(work);
     const kept = this.#tasks.get(work.taskId) ?? new Map<string, Kept>();
     this.#tasks.set(work.taskId, kept);
-    kept.set(JSON.stringify(items), { given, items });
+    kept.set(JSON.stringify(items), { given, items, place: placeIn(work) });
   }
 
   leaveOut(work: WorkRef, reason: string): void {
@@ -166,13 +167,16 @@ export class JobData {
     const here = itemsIn(reader);
     const found = [...(this.#tasks.get(task)?.values() ?? [])].flatMap((kept) => {
       const value = valueOf(kept.given);
-      return value === undefined ? [] : [{ items: kept.items, value }];
+      return value === undefined ? [] : [{ ...kept, value }];
     });
     const around = found
       .filter(({ items }) => startsWith(here, items))
       .toSorted((a, b) => b.items.length - a.items.length)[0];
     if (around !== undefined) return as.one(around.value);
-    const inside = found.filter(({ items }) => startsWith(items, here));
+    // Not in the order in which they finished, which is another one each time.
+    const inside = found
+      .filter(({ items }) => startsWith(items, here))
+      .toSorted((a, b) => comparePlaces(a.place, b.place));
     if (inside.length === 0) return undefined;
     return as.all(inside.map(({ items, value }) => ({ items: items.slice(here.length), value })));
   }
@@ -259,10 +263,12 @@ export function noWork({ items }: Place): WorkRef {
 
 export function itemFields(
   items: Place["items"],
-): Pick<WorkRef, "item" | "itemIndex" | "outerItems"> {
+): Pick<WorkRef, "item" | "itemIndex" | "outerItems" | "outerIndexes"> {
   const own = items.at(-1);
   if (own === undefined) return {};
-  const outer = items.slice(0, -1).map(({ text }) => text);
+  const outer = items.slice(0, -1);
   const fields = { item: own.text, itemIndex: own.index };
-  return outer.length === 0 ? fields : { ...fields, outerItems: outer };
+  if (outer.length === 0) return fields;
+  const outerItems = outer.map(({ text }) => text);
+  return { ...fields, outerItems, outerIndexes: outer.map(({ index }) => index) };
 }

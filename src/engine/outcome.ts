@@ -1,4 +1,6 @@
 import { defined } from "../text/guards.ts";
+import type { LeafWork } from "../entry/model.ts";
+import { withOutput } from "../text/truncate.ts";
 import { crashText, type Crash } from "../events/crash.ts";
 import type { WorkOutcome } from "../events/event.ts";
 import type { EnginePorts } from "./ports.ts";
@@ -75,4 +77,15 @@ export function stoppedAs(stopped: StopReason | undefined): TaskOutcome {
 
 export function stopOf({ stopped }: Scope, lastError: string | undefined): StopReason | undefined {
   return stopped?.kind === "limit" ? { ...stopped, ...defined({ lastError }) } : stopped;
+}
+
+export function failureOf(leaf: LeafWork<number>, reason: string, output: string): string {
+  switch (leaf.kind) {
+    case "Ref":
+      return `task "${leaf.taskId}" failed: ${reason}`;
+    case "Flow":
+      return withOutput(`workflow "${leaf.file}" failed: ${reason}`, output);
+    case "Run":
+      return reason;
+  }
 }

@@ -1,5 +1,5 @@
 /** The finished steps of an earlier run. A run that resumes it takes them over and goes through the control flow again. */
-import type { EventOf, WorkOutcome, WorkRef } from "../events/event.ts";
+import type { EmittedEvent, EventOf, WorkOutcome } from "../events/event.ts";
 import { MASK } from "../redaction/text-stream.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 
@@ -21,14 +21,11 @@ export type StepEvent = StepStarted | StepEnded;
 export interface PastWork {
   readonly workId: number;
   readonly items: readonly string[];
-  readonly modelId?: string | undefined;
   readonly outcome: Exclude<WorkOutcome, { kind: "canceled" }>;
   readonly output: string;
   readonly report?: string | undefined;
   /** In their order, also those of tasks that it has delegated to. */
   readonly given: readonly GivenEvent[];
-  /** Workflows only. */
-  readonly steps: readonly StepEvent[];
 }
 
 /** It has no end, or ended without an answer: it was canceled, crashed, or exceeded a limit. */
@@ -58,12 +55,29 @@ export interface Spent {
   readonly milliseconds: number;
 }
 
+export interface PastEvent {
+  readonly event: EmittedEvent & { readonly past: true };
+  /** Milliseconds since the beginning of the run, without the time between its parts. */
+  readonly after: number;
+}
+
+/** What has happened, from journals that are read again: never in memory as a whole. */
+export interface PastEvents {
+  readonly count: number;
+  readonly read: () => AsyncIterable<PastEvent>;
+}
+
 export interface PastRun extends Spent {
   readonly runId: string;
   readonly traceparent?: string | undefined;
+  /** The spans of the shards that it merges. */
+  readonly legSpans?: readonly string[];
+  /** It has succeeded: nothing is left to do. */
+  readonly isDone?: boolean;
   readonly works: readonly PastWork[];
   readonly underWay: readonly UnderWay[];
   readonly lists: readonly PastItems[];
+  readonly events?: PastEvents;
 }
 
 interface Place {
@@ -131,17 +145,6 @@ function keyOf(workId: number, items: readonly string[]): string {
 
 function textsOf({ items }: Place): readonly string[] {
   return items.map(({ text }) => text);
-}
-
-/** The outputs of a finished step, as events of the run that takes it over. */
-export function eventsOf(
-  work: WorkRef,
-  { given, steps }: PastWork,
-): readonly (GivenEvent | StepEvent)[] {
-  return [
-    ...steps.map((step) => ({ ...step, work, restored: true as const })),
-    ...given.map((event) => ({ ...event, work: { ...work, taskId: event.work.taskId } })),
-  ];
 }
 
 /** Whether the journal may hold a text as it was: without a secret, and not truncated. */

@@ -42,6 +42,7 @@ export interface RunSpec {
   readonly entryFingerprint: string;
   readonly entryFile?: string;
   readonly traceparent?: string;
+  readonly links?: readonly string[];
   readonly userInput: string;
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
@@ -106,8 +107,10 @@ export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work
   };
 }
 
-function resumedOf({ runId, works, tokens, cost, milliseconds }: PastRun): RunPlan["resumed"] {
-  return { runId, works: works.length, tokens, cost, milliseconds };
+function resumedOf({ runId, works, events, ...spent }: PastRun): RunPlan["resumed"] {
+  const { tokens, cost, milliseconds } = spent;
+  const { count = 0 } = events ?? {};
+  return { runId, works: works.length, tokens, cost, milliseconds, events: count };
 }
 
 function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
@@ -179,6 +182,7 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
     instructions: spec.instructions,
     conversation: spec.conversation,
     traceparent: spec.traceparent,
+    links: spec.links,
     work,
   };
 }

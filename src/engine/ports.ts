@@ -14,7 +14,7 @@ import type { ProposalsOutput } from "../entry/outputs.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
-import type { RunEventBody, WorkRef } from "../events/event.ts";
+import type { EmittedEvent, WorkRef } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
@@ -259,7 +259,7 @@ export interface EnginePorts {
   /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
   readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
   readonly onTransition?: ((transition: Transition) => void) | undefined;
-  readonly emit: (event: RunEventBody) => void;
+  readonly emit: (event: EmittedEvent) => void;
 }
 
 /** Refusals give a reason that the model can act on. */

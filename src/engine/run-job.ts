@@ -1,5 +1,6 @@
 /** Statements 15–19 of docs/internals/engine.md. Nothing here grows with the number of works done. */
 import { defined } from "../text/guards.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import type { LeafWork, Work } from "../entry/model.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import { leafName } from "../entry/work.ts";
@@ -15,12 +16,12 @@ import { exceeded, startDeadline, UsageBudget } from "./limits.ts";
 import { shared, treeOf } from "./fan-out.ts";
 import { flowOf, modelOf, openedBy, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import { withReadable } from "./open-session.ts";
-import { eventsOf, Past, type PastRun, type PastWork } from "./past.ts";
+import { Past, type PastRun, type PastWork } from "./past.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import { Scope, stopText, unlessStopped } from "./scope.ts";
-import { asReported, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
+import { asReported, failureOf, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
 export interface JobSpec extends RunSpec {
@@ -123,10 +124,12 @@ class JobRun {
     const { entryFile, workingDirectory, limits, past } = this.#spec;
     const { emit, clock } = this.#ports;
     const file = defined({ entryFile });
-    emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
+    // A run that goes on has the time that was spent before, but not the time in between.
+    const at = Math.max(0, clock.now() - (past?.milliseconds ?? 0));
+    emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const release = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
-    if (past !== undefined) this.#resume(past);
-    const outcome = this.#conclude(await body(), lent);
+    const unreadable = past && (await this.#resume(past, at));
+    const outcome = this.#conclude(unreadable ?? (await body()), lent);
     const opened = openedBy(this.#spec);
     if (opened.length > 0) {
       const closing = Promise.all(opened.map((one) => one.close()));
@@ -173,11 +176,31 @@ class JobRun {
     return { kind: "skipped", last: undefined, reason: [...items.empty].join("; ") };
   }
 
-  #resume(past: PastRun): void {
-    const { runId, works } = past;
+  /** What has happened becomes a part of this run, so that its journal is complete and every count is that of the whole. */
+  async #resume(past: PastRun, begun: number): Promise<WorkResult | undefined> {
+    const { runId, works, events, isDone = false } = past;
+    try {
+      for await (const { event, after } of events?.read() ?? []) {
+        if (this.#scope.stopped !== undefined) return { kind: "stopped" };
+        if (event.type === "work.started")
+          this.#iterations.set(event.work.workId, event.work.iteration);
+        if (event.type === "turn.started")
+          this.#turns = Math.max(this.#turns, Number(/^turn-(\d+)$/.exec(event.turnId)?.[1] ?? 0));
+        this.#ports.emit({ ...event, at: begun + after });
+      }
+    } catch (error) {
+      const reason = `what the run ${runId} has done can't be read again: ${errorMessage(error)}`;
+      return { kind: "failed", last: undefined, reason };
+    }
     const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
-    this.#note(`resumes the run ${runId}: ${taken} taken over`);
+    this.#note(
+      isDone
+        ? `the run ${runId} has already succeeded: nothing to do`
+        : `resumes the run ${runId}: ${taken} taken over`,
+    );
+    for (const note of this.#spec.fanOut?.notes ?? []) this.#note(note);
     this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
+    return undefined;
   }
 
   readonly #note = (text: string): void =>
@@ -287,21 +310,19 @@ class JobRun {
     });
   }
 
-  /** Re-emits the outputs of resumed steps, so this journal is complete. */
+  /** The events of the step are already in this run. */
   #takeOver(leaf: LeafWork<number>, place: Place, past: PastWork): Ended | undefined {
     if (place.scope.stopped !== undefined) return undefined;
-    const { emit } = this.#ports;
-    const { outcome, output, report, given, modelId } = past;
-    const work = this.#nextRun(leaf.workIdInJob, leafName(leaf), place);
-    emit({ type: "work.started", work, modelId, restored: true });
-    for (const event of eventsOf(work, past)) emit(event);
+    const { outcome, output, report, given } = past;
+    const { workIdInJob: workId } = leaf;
+    const work = { workId, taskId: leafName(leaf), iteration: 1, ...itemFields(place.items) };
     this.#values.data.restore(work, given);
     const left = { output, report };
     const ended: Ended =
       outcome.kind === "failed"
         ? { ...outcome, answer: outcome.unanswered !== true, ...left }
         : { ...outcome, ...left };
-    this.#end(work, ended, place.scope);
+    this.#noteEnd(work, ended, place.scope);
     return ended;
   }
 
@@ -339,11 +360,14 @@ class JobRun {
     return ended;
   }
 
-  #end(work: WorkRef, ended: Ended, around: Scope): void {
+  #noteEnd({ taskId }: WorkRef, ended: Ended, around: Scope): void {
     if (ended.kind !== "skipped") this.#hasRun = true;
     // Statement 16: what else runs is stopped at once.
-    if (ended.kind === "crashed")
-      around.stop({ kind: "task-crashed", taskId: work.taskId, crash: ended.crash });
+    if (ended.kind === "crashed") around.stop({ kind: "task-crashed", taskId, crash: ended.crash });
+  }
+
+  #end(work: WorkRef, ended: Ended, around: Scope): void {
+    this.#noteEnd(work, ended, around);
     const { report, output = "" } = ended;
     const isNew = this.#keepsOutput && output !== "" && output !== report;
     const left = { report, ...(isNew ? { output } : {}) };
@@ -368,16 +392,5 @@ class JobRun {
     if (ended.kind === "succeeded") return { kind: "succeeded", last };
     const reason = failureOf(leaf, ended.reason, output);
     return { kind: ended.answer ? "failed" : "unanswered", last, reason };
-  }
-}
-
-function failureOf(leaf: LeafWork<number>, reason: string, output: string): string {
-  switch (leaf.kind) {
-    case "Ref":
-      return `task "${leaf.taskId}" failed: ${reason}`;
-    case "Flow":
-      return withOutput(`workflow "${leaf.file}" failed: ${reason}`, output);
-    case "Run":
-      return reason;
   }
 }

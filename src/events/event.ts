@@ -49,13 +49,12 @@ const bodies = {
   /** `jobOutcome`: the outcome of the job itself, if `outcome` is that of a rehearsal. */
   "run.ended": { outcome: runOutcome, jobOutcome: is.optional(runOutcome) },
   /**
-   * `modelId`: of the task session; a command has none. `restored`: taken over from the run that is resumed.
-   * `restoredSteps`: of a workflow that continues after so many steps, which follow as events.
+   * `modelId`: of the task session; a command has none. `restoredSteps`: of a workflow that continues after so many
+   * steps, which follow as events.
    */
   "work.started": {
     work,
     modelId: is.optional(is.text),
-    restored: is.optional(is.yes),
     restoredSteps: is.optional(is.count),
   },
   /** `report`: the RESULT of a workflow. `output`: what `$previous-result` is after it, if a prompt has that. */
@@ -117,6 +116,10 @@ const stamp = is.record({
   at: is.count,
   /** Unique for every run, so that events of concurrent runs can be distinguished. */
   runId: is.text,
+  /** An event of an earlier run that this one continues, or of a leg that it merges. */
+  past: is.optional(is.yes),
+  /** The leg that it happened in, such as `2/4`, in the journals of a leg and of the merge. */
+  leg: is.optional(is.text),
 });
 const body = is.tagged("type", bodies);
 
@@ -131,6 +134,8 @@ export const eventCheck = schemaCheck<RunEvent>(eventSchema, "event", 1);
 export type RunEvent = RunStamp & RunEventBody;
 export type RunStamp = TypeOf<typeof stamp>;
 export type RunEventBody = TypeOf<typeof body>;
+/** One that has happened already comes with its own time. */
+export type EmittedEvent = RunEventBody & Partial<Pick<RunStamp, "at" | "past" | "leg">>;
 export type EventOf<Type extends RunEventBody["type"]> = Extract<
   RunEventBody,
   { readonly type: Type }

@@ -25,8 +25,9 @@ export const workRef = is.record({
   item: is.optional(is.text),
   /** The number of the item, from 0. */
   itemIndex: is.optional(is.count),
-  /** The items of the other `Each` around it, the outermost first. */
+  /** The items of the other `Each` around it, the outermost first, and their numbers. */
   outerItems: is.optional(is.list(is.text)),
+  outerIndexes: is.optional(is.list(is.count)),
 });
 export type WorkRef = TypeOf<typeof workRef>;
 
@@ -38,6 +39,17 @@ export function workKey({ workId, iteration }: WorkRef): string {
 /** The outermost first; none outside of an `Each`. */
 export function itemsIn({ outerItems = [], item }: WorkRef): readonly string[] {
   return item === undefined ? [] : [...outerItems, item];
+}
+
+/** Where an item is in its list, with those around it, the outermost first. */
+export function placeIn({ outerIndexes = [], itemIndex }: WorkRef): readonly number[] {
+  return itemIndex === undefined ? [] : [...outerIndexes, itemIndex];
+}
+
+/** As one machine would do the items one after the other. */
+export function comparePlaces(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((index, level) => index !== b[level]);
+  return at === -1 ? a.length - b.length : (a[at] ?? 0) - (b[at] ?? -1);
 }
 
 /** Null: none. `source`: the option, input or field that set it, or `default`. */
@@ -235,9 +247,13 @@ export const plan = {
   /** The part of the job that it is: `plan`, one of its shards, or the merge of them. */
   part: is.optional(
     is.tagged("kind", {
-      plan: {},
+      plan: { shards: is.optional(is.natural) },
       shard: { index: is.natural, count: is.natural, plan: is.text },
-      merge: { shards: is.natural },
+      /** `legs`: the runs of the shards that it has. */
+      merge: {
+        shards: is.natural,
+        legs: is.list(is.record({ leg: is.text, runId: is.text })),
+      },
     }),
   ),
   /** The notes of earlier runs, as they were found. */
@@ -246,7 +262,9 @@ export const plan = {
   ),
   /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
   traceparent: is.optional(is.text),
-  /** The run that it resumes, and what was spent until then, also by runs before that one. */
+  /** Spans of the earlier runs that it continues: of the one that it resumes, or of the shards that it merges. */
+  links: is.optional(is.list(is.text)),
+  /** The run that it resumes, and what was spent until then, also by runs before that one. `events`: so many follow, with `past`. */
   resumed: is.optional(
     is.record({
       runId: is.text,
@@ -254,11 +272,17 @@ export const plan = {
       tokens: is.count,
       cost: is.amount,
       milliseconds: is.count,
+      events: is.count,
     }),
   ),
   work: tree,
 };
 export type RunPlan = ObjectOf<typeof plan>;
+
+/** As users write a shard: `2/4`. */
+export function legName({ index, count }: { readonly index: number; readonly count: number }) {
+  return `${index}/${count}`;
+}
 export type JobFingerprints = NonNullable<RunPlan["fingerprints"]>;
 
 export interface PlannedWork {

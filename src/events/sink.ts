@@ -1,7 +1,9 @@
 /** From the engine to the reporters: stamped, redacted once, folded once, and isolated from each other. */
+import { defined } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
-import type { RunEvent, RunEventBody } from "./event.ts";
+import type { EmittedEvent, RunEvent } from "./event.ts";
+import { legName } from "./plan.ts";
 import { within } from "../platform/waiting.ts";
 import { applyEvent, createRunView, type RunView } from "./view.ts";
 
@@ -11,6 +13,8 @@ export interface Reporter {
   readonly name?: string;
   /** A run whose events it could not keep is incomplete. */
   readonly essential?: true;
+  /** Also gets what earlier runs did that this one continues: events with `past`. Their effects are in `view` anyway. */
+  readonly takesPast?: true;
   /** Called for every event, at once. `view` is the state of its run, this event included; all reporters share it. */
   report(event: RunEvent, view: RunView): void;
   /** Called once, after the last event. */
@@ -30,7 +34,7 @@ export interface Sink {
   /** The state of the run after the last event: the only fold of a live run. */
   readonly view: RunView;
   /** Never throws. Events after `close` are dropped. */
-  emit(body: RunEventBody): void;
+  emit(body: EmittedEvent): void;
   /** Closes every reporter, within its time. Never rejects; a second call gives the same promise. */
   close(): Promise<readonly ReporterFailure[]>;
 }
@@ -56,16 +60,19 @@ export function createSink(options: {
   const { runId, clock, redactor, reporters } = options;
   const set = new ReporterSet({ clock, redact: (text) => redactor.text(text), reporters });
   const view = createRunView();
-  const waiting: RunEventBody[] = [];
+  const waiting: EmittedEvent[] = [];
+  let leg: string | undefined;
   let busy = false;
   let last = 0;
   let closing: Promise<readonly ReporterFailure[]> | undefined;
 
-  const deliver = (body: RunEventBody): void => {
-    last = Math.max(last, clock.now());
+  const deliver = (body: EmittedEvent): void => {
+    if (body.type === "run.started" && body.part?.kind === "shard") leg = legName(body.part);
+    if (body.past !== true) last = Math.max(last, body.at ?? clock.now());
+    const now = { at: last, runId, ...defined({ leg: body.past === true ? undefined : leg }) };
     let events: readonly RunEvent[];
     try {
-      events = redactor.events({ at: last, runId, ...body });
+      events = redactor.events({ ...now, ...body });
     } catch (error) {
       // Losing an event is better than leaking a secret.
       set.fail("redactor", error, true);
@@ -126,12 +133,18 @@ export class ReporterSet {
 
   report(event: RunEvent, view: RunView): void {
     for (const [reporter, name] of this.#reporters) {
+      if (event.past === true && reporter.takesPast !== true) continue;
       try {
         reporter.report(event, view);
       } catch (error) {
         this.fail(name, error, reporter.essential);
       }
     }
+  }
+
+  /** Passes events on to all of them, which are closed by `close` alone. */
+  asReporter(name: string): Reporter {
+    return { name, takesPast: true, report: (event, view) => this.report(event, view) };
   }
 
   fail(reporter: string, error: unknown, essential?: true): void {

@@ -1,7 +1,7 @@
 /** The outputs that tasks hand in with tools: those of the last run of each, by task and items. */
 import type { EventOf } from "./event.ts";
 import type { Finding, RefusedOutput } from "./output-shapes.ts";
-import { itemsIn, type WorkRef } from "./plan.ts";
+import { comparePlaces, itemsIn, placeIn, type WorkRef } from "./plan.ts";
 import { KEPT_ITEMS, type GivenView, type RunView } from "./view-model.ts";
 
 type HandedIn = EventOf<
@@ -81,6 +81,23 @@ function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
   list?.push(item);
 }
 
+/** In the order in which tasks handed them in, but those of one task in the order of its items. */
+export function givenInOrder({ given }: RunView): readonly (readonly [string, GivenView])[] {
+  const all = [...given];
+  const byTask = new Map<string, (readonly [string, GivenView])[]>();
+  for (const one of all.toSorted(([, a], [, b]) => comparePlaces(a.place, b.place))) {
+    const { taskId } = one[1];
+    const list = byTask.get(taskId) ?? [];
+    byTask.set(taskId, list);
+    list.push(one);
+  }
+  const next = new Map([...byTask].map(([taskId, list]) => [taskId, list.values()]));
+  return all.flatMap(([, { taskId }]) => {
+    const one = next.get(taskId)?.next().value;
+    return one === undefined ? [] : [one];
+  });
+}
+
 export function isOfRun(
   given: GivenView | undefined,
   { workId, iteration }: WorkRef,
@@ -101,6 +118,7 @@ function givenOf(view: RunView, ref: WorkRef): GivenView | undefined {
         taskId,
         iteration,
         items: itemsIn(ref),
+        place: placeIn(ref),
         report: undefined,
         result: undefined,
         findings: [],

@@ -111,6 +111,8 @@ export interface GivenView {
   readonly taskId: string;
   readonly iteration: number;
   readonly items: readonly string[];
+  /** Where the items are in their lists. */
+  readonly place: readonly number[];
   report: { readonly title: string | undefined; readonly markdown: string } | undefined;
   result: { readonly value: unknown } | undefined;
   readonly findings: Finding[];
@@ -125,6 +127,9 @@ export interface GivenView {
 /** An item of an `Each` in one work, in the last iteration that ran it. */
 export interface ItemView {
   readonly name: string;
+  readonly place: readonly number[];
+  /** The leg that ran it, such as `2/4`. */
+  leg: string | undefined;
   status: WorkStatus;
   reason: string | undefined;
   startedAt: number;

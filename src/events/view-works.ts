@@ -2,7 +2,7 @@ import { plural } from "../text/numbers.ts";
 import { isRecord } from "../text/guards.ts";
 import { truncate, truncateStart, firstLine } from "../text/truncate.ts";
 import type { SessionActed, SessionStarted } from "./event.ts";
-import { itemsIn, type WorkRef } from "./plan.ts";
+import { comparePlaces, itemsIn, placeIn, type WorkRef } from "./plan.ts";
 import type { PermissionDenied, ToolEnded } from "./session-activity.ts";
 import { ActionsView, endActions } from "./view-actions.ts";
 import { createFlowView, endSteps, type FlowView } from "./view-flow.ts";
@@ -39,7 +39,7 @@ export function workOf(view: RunView, ref: WorkRef): WorkView {
 }
 
 /** The clock of a work runs while any of its iterations runs. */
-export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
+export function startIteration(work: WorkView, ref: WorkRef, at: number, leg?: string): void {
   const { item } = ref;
   if (item === undefined || work.startedAt === undefined) {
     if (work.startedAt !== undefined) stopClock(work, at);
@@ -55,8 +55,8 @@ export function startIteration(work: WorkView, ref: WorkRef, at: number): void {
   if (known === undefined) work.itemCount += 1;
   if (known === undefined && work.items.size >= KEPT_ITEMS) return;
   const name = truncate(itemsIn(ref).join(" › "), MAX_ITEM, "…");
-  const fresh = { name, status: "running", reason: undefined, startedAt: at } as const;
-  work.items.set(key, { ...fresh, elapsedMs: undefined });
+  const fresh = { name, place: placeIn(ref), leg, startedAt: at };
+  work.items.set(key, { ...fresh, status: "running", reason: undefined, elapsedMs: undefined });
 }
 
 /** Returns the counts of the last iteration alone. */
@@ -94,9 +94,11 @@ export function endIteration(work: WorkView, ref: WorkRef, at: number): void {
   if (work.running <= 0) stopClock(work, at);
 }
 
-/** Failed items come first; otherwise they are in the order of their starts. */
+/** Failed items come first; otherwise they are in their order. */
 export function itemsOf({ items }: WorkView): readonly ItemView[] {
-  return [...items.values()].toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));
+  return [...items.values()].toSorted(
+    (a, b) => Number(isFailure(b)) - Number(isFailure(a)) || comparePlaces(a.place, b.place),
+  );
 }
 
 export function itemOf(work: WorkView, ref: WorkRef): ItemView | undefined {

@@ -51,7 +51,7 @@ import {
   workOf,
 } from "./view-works.ts";
 
-export { keyOfGiven } from "./view-given.ts";
+export { givenInOrder, keyOfGiven } from "./view-given.ts";
 export * from "./view-model.ts";
 export type * from "./view-actions.ts";
 export { actionOf, isSending, KEPT_ACTIONS, runningActions } from "./view-actions.ts";
@@ -126,7 +126,7 @@ function applyWithoutDecision(view: RunView, event: RunEvent): void {
     case "work.started": {
       const work = workOf(view, event.work);
       if (delegateIn(work, event.work) !== undefined) return;
-      startIteration(work, event.work, event.at);
+      startIteration(work, event.work, event.at, event.leg);
       work.modelId = event.modelId ?? "";
       work.status = "running";
       work.reason = undefined;

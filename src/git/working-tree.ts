@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { GitRepository, isBehindLink, type GitView } from "./repository.ts";
 import { entriesOf, GitUnknown, type Filter } from "./git.ts";
+import { firstOf } from "../text/numbers.ts";
 import { openJudged, readJudged } from "../platform/reading.ts";
 import { isPrivate } from "../platform/private-files.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -298,7 +299,8 @@ export function leftOutNote(paths: readonly string[], why: string): string {
 }
 
 export function namesOf(paths: readonly string[]): string {
-  const names = paths.slice(0, namesInNote).map((path) => JSON.stringify(path));
-  const more = paths.length - names.length;
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return firstOf(
+    paths.map((path) => JSON.stringify(path)),
+    namesInNote,
+  );
 }

@@ -15,7 +15,7 @@ import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { createGraphql } from "./graphql.ts";
 import { readMarkerOf, type Marker, type MarkerKind, type MarkerOwner } from "./markers.ts";
 import { commentsOf, threadsOf, type ReviewThread, type ThreadComment } from "./review-threads.ts";
-import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
+import { createThreadFacts, type ThreadFacts } from "./review-threads.ts";
 
 const mostFindings = 100;
 /** The latest replies in a thread. */

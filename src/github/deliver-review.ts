@@ -6,6 +6,7 @@
 import type { Finding, GivenReply, ResolvedFinding } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
 import { defined } from "../text/guards.ts";
+import { firstOf } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import {
   attempt,
@@ -173,9 +174,7 @@ async function postNew(
 const MAX_PLACES = 10;
 
 function placesText(places: readonly string[]): string {
-  const left = places.length - MAX_PLACES;
-  const named = places.slice(0, MAX_PLACES).join(", ");
-  return `GitHub refuses comments at ${named}${left > 0 ? ` and ${left} more` : ""}, so these findings are listed without a thread`;
+  return `GitHub refuses comments at ${firstOf(places, MAX_PLACES)}, so these findings are listed without a thread`;
 }
 
 /** Returns undefined if GitHub refuses the content of a request. */

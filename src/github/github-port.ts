@@ -6,7 +6,7 @@ import { createGraphql, type Calls, type Made } from "./graphql.ts";
 import { createPushCalls } from "./push-port.ts";
 import { createDecisionCalls } from "./decision-port.ts";
 import { createThreadCalls } from "./review-threads.ts";
-import { createThreadFacts, type ThreadFacts } from "./thread-facts.ts";
+import { createThreadFacts, type ThreadFacts } from "./review-threads.ts";
 import { at, sameRepository, sha, textAt } from "./webhook-event.ts";
 
 export interface OwnComment {

@@ -31,6 +31,8 @@ import { markerOf, readMarkerOf, type Marker } from "./markers.ts";
 const PACE_MS = 15_000;
 /** A request that is under way may take so long before it is given up. */
 const PATIENCE_MS = 10_000;
+/** The runner kills a canceled step after seconds. */
+const HURRY_MS = 500;
 const MAX_STEPS = 100;
 const MAX_REASON = 1_000;
 
@@ -41,6 +43,8 @@ export interface LiveOptions {
   readonly connect: (signal?: AbortSignal) => GithubPort;
   readonly clock: Clock;
   readonly log: (line: string) => void;
+  /** Called when GitHub shows the job as running no more. */
+  readonly onEnded?: () => void;
 }
 
 export interface End {
@@ -72,6 +76,7 @@ export class LiveStatus {
   #next: Release | undefined;
   #lastAt = 0;
   #checkId: number | undefined;
+  #ended: Promise<boolean> | undefined;
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -111,22 +116,29 @@ export class LiveStatus {
     await within(this.#sending, PATIENCE_MS, this.#options.clock);
   }
 
-  /** Nothing is updated any more. */
+  /** Nothing is updated any more. Must be called before the delivery. */
   async stop(patienceMs = PATIENCE_MS): Promise<void> {
     this.#stopScheduling();
     await within(this.#sending, patienceMs, this.#options.clock);
     this.#over.abort();
   }
 
-  /** Ends what is still shown as running. To be called after `stop`. False: GitHub may still show something. */
-  async end({ conclusion, reason }: End): Promise<boolean> {
+  /** Ends what the delivery has not ended. The first call counts. False: GitHub may still show something. */
+  end(end: End): Promise<boolean> {
+    return (this.#ended ??= this.#end(end));
+  }
+
+  async #end({ conclusion, reason }: End): Promise<boolean> {
+    if (this.#shown !== "") await this.stop(HURRY_MS);
     const port = this.#options.connect();
     const word = ends[conclusion];
     const text = {
       title: titleText(`The job ${word}${reason === "" ? "" : `: ${reason}`}`),
       summary: this.#page(word, reason),
     };
-    return this.#each((writer) => writer.end(port, text, conclusion));
+    const isEnded = await this.#each((writer) => writer.end(port, text, conclusion));
+    if (isEnded) this.#options.onEnded?.();
+    return isEnded;
   }
 
   /** Nobody has judged the commit, and a stranger's event doesn't replace an earlier judgement. */

@@ -1,5 +1,8 @@
-/** Threads of reviews: their state, and what is written to them. Whether a thread is ours is for the caller to judge. */
+/** Threads of reviews: their state, further facts about them, and what is written to them. Whether a thread is ours is for the caller to judge. */
+import { hasLine } from "../outputs/check-finding.ts";
+import { NotFoundError, type GithubApi } from "./github-api.ts";
 import type { Calls, Graphql } from "./graphql.ts";
+import { mayWrite } from "./trust.ts";
 import { at, listAt, textAt } from "./webhook-event.ts";
 
 export interface ThreadComment {
@@ -124,4 +127,57 @@ function commentsIn(nodes: readonly unknown[]): readonly ThreadComment[] {
 /** GraphQL names the author of a comment without it, REST and events with it. */
 function withoutSuffix(login: string): string {
   return login.replace(/\[bot\]$/, "");
+}
+
+export type ThreadFacts = ReturnType<typeof createThreadFacts>;
+
+/** `head`: of the pull request. Everybody and every file is asked for once. Rejects with a `GithubFailure`. */
+export function createThreadFacts(
+  api: Pick<GithubApi, "get" | "permissionOf" | "readFile">,
+  head: string,
+) {
+  const writers = new Map<string, Promise<boolean>>();
+  const files = new Map<string, Promise<readonly string[] | undefined>>();
+  let commit: Promise<unknown> | undefined;
+
+  async function linesOf(path: string): Promise<readonly string[] | undefined> {
+    try {
+      return new TextDecoder().decode(await api.readFile(path, head)).split(/\r?\n/);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      // GitHub also answers so to a token that may not read the repository.
+      commit ??= api.get("GET /repos/{owner}/{repo}/git/commits/{commit_sha}", {
+        commit_sha: head,
+      });
+      await commit;
+      return undefined;
+    }
+  }
+
+  /** `login`: of a user, not of a bot. */
+  function canWrite(login: string): Promise<boolean> {
+    const known = writers.get(login);
+    if (known !== undefined) return known;
+    const asked = api.permissionOf(login).then(mayWrite, (error: unknown) => {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    });
+    writers.set(login, asked);
+    return asked;
+  }
+
+  return {
+    canWrite,
+    /** A person with write access has closed it: not a run of ours, nor the author of a pull request who can only read. */
+    async isClosedByPerson({ isResolved, resolvedBy }: ReviewThread): Promise<boolean> {
+      if (!isResolved || resolvedBy === undefined) return false;
+      return !resolvedBy.isUs && !resolvedBy.isBot && (await canWrite(resolvedBy.login));
+    },
+    /** `digest`: a `lineDigest`. */
+    async isGone(path: string, digest: string): Promise<boolean> {
+      const lines = files.get(path) ?? linesOf(path);
+      files.set(path, lines);
+      return !hasLine((await lines) ?? [], digest);
+    },
+  };
 }

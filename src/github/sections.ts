@@ -12,7 +12,7 @@ import {
 } from "../events/view.ts";
 import { isDrawable } from "../reports/flow-chart.ts";
 import { harmless, oneLine } from "../text/harmless-text.ts";
-import { clockText, plural } from "../text/numbers.ts";
+import { clockText, firstOf, plural } from "../text/numbers.ts";
 import { code, fenced, inline } from "../text/escape.ts";
 import {
   amountText,
@@ -42,14 +42,10 @@ export function failuresSection(view: RunView): Section {
     const why = `${work.status}: ${inline(work.reason ?? "no reason given", MAX_REASON)}`;
     groups.set(why, [...(groups.get(why) ?? []), work]);
   }
-  const items = [...groups].map(([why, works]) => `- ${namesOf(works)} ${why}\n`);
+  const items = [...groups].map(
+    ([why, works]) => `- ${firstOf(works.map(nameOf), MAX_NAMES)} ${why}\n`,
+  );
   return listSection({ name: "failures", rank: 1, heading: "### Failures" }, items);
-}
-
-function namesOf(works: readonly WorkView[]): string {
-  const names = works.slice(0, MAX_NAMES).map(nameOf);
-  if (names.length < works.length) names.push(`${works.length - names.length} more`);
-  return names.join(", ");
 }
 
 export function omissionsSection({ omissions }: RunView): Section {

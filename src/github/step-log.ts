@@ -61,9 +61,10 @@ export function createGithubLog(
   };
 
   const printLive = (event: RunEvent, view: RunView, time: string): void => {
-    for (const line of eventLines(event, view, isUrgent(event) ? "normal" : "quiet")) {
+    // What belongs to no step is in no group.
+    const isShown = isUrgent(event) || (event.type === "decision" && event.work === null);
+    for (const line of eventLines(event, view, isShown ? "normal" : "quiet"))
       print(line.work, time, line.text);
-    }
   };
 
   const printGroup = (kept: Kept, title: string): void => {

@@ -3,13 +3,19 @@
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
 import { harmless } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
+import { firstOf, plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
 import { chartOf } from "../reports/flow-chart.ts";
 import { memoryDiff } from "../events/memory.ts";
-import { worksOf, type GivenView, type RunView, type WorkView } from "../events/view.ts";
+import {
+  givenInOrder,
+  worksOf,
+  type GivenView,
+  type RunView,
+  type WorkView,
+} from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
@@ -196,10 +202,8 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
   const where = journal === undefined ? "" : `The journal with every event: ${code(journal, 300)}.`;
   if (missing.length === 0)
     return summary === "compact" || where === "" ? "" : `<sub>${where}</sub>`;
-  const names = missing.slice(0, MAX_MISSING);
-  if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
   const unkept = where === "" ? "Set the input <code>journal</code> to keep them." : where;
-  return `**Omitted or shortened:** ${names.join(", ")}. ${unkept}`;
+  return `**Omitted or shortened:** ${firstOf(missing, MAX_MISSING)}. ${unkept}`;
 }
 
 /** A longer reason stands below the verdict. */
@@ -271,9 +275,9 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
 
-/** Reports come in the order in which tasks handed them in, and then RESULTs and responses. The job may name the tasks. */
+/** Reports of tasks, and then RESULTs and responses. The job may name the tasks. */
 function reportSections(view: RunView): readonly Section[] {
-  const given = [...view.given.values()].flatMap((one): ReportText[] =>
+  const given = givenInOrder(view).flatMap(([, one]): ReportText[] =>
     one.report === undefined
       ? []
       : [{ source: sourceOf(one), title: one.report.title, text: one.report.markdown, work: one }],

@@ -173,6 +173,7 @@ interface JobFeedsOptions {
 
 export class JobFeeds implements Reporter {
   readonly name = "live feeds";
+  readonly takesPast = true;
   readonly feed: Feed;
   readonly journal: Feed;
   /** The caller has stopped the job, so it is canceled, whatever its outcome. */
@@ -193,6 +194,7 @@ export class JobFeeds implements Reporter {
   report(event: RunEvent): void {
     const { feed } = this;
     this.journal.append(event);
+    if (event.past === true) return;
     if (event.type === "work.started") {
       const { workId } = event.work;
       const taskId = newLiveTaskId();

@@ -24,6 +24,8 @@ const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
 const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
+/** A merge reads hundreds of journals side by side. */
+const SMALL_PART_BYTES = 64 * 1024;
 
 export interface ReadingOptions {
   /** Default: followed. */
@@ -51,7 +53,7 @@ export async function openJournalFile(
 /** The journals of a run are files, unless an application brings a store. */
 export const journalFiles: JournalSource = {
   async *read(path) {
-    yield* partsOf(await openRegular(path, "followed"), Infinity);
+    yield* partsOf(await openRegular(path, "followed"), Infinity, SMALL_PART_BYTES);
   },
 };
 
@@ -68,8 +70,12 @@ async function openRegular(path: string, links: Links): Promise<FileHandle> {
   return file;
 }
 
-function partsOf(file: FileHandle, maxBytes: number): AsyncIterable<Buffer> {
-  return file.createReadStream({ start: 0, end: maxBytes - 1, highWaterMark: PART_BYTES });
+function partsOf(
+  file: FileHandle,
+  maxBytes: number,
+  highWaterMark = PART_BYTES,
+): AsyncIterable<Buffer> {
+  return file.createReadStream({ start: 0, end: maxBytes - 1, highWaterMark });
 }
 
 export async function readJournalFile(

@@ -23,10 +23,10 @@ export interface JournalProblem {
   readonly reason: string;
   /**
    * `torn`: the last line is incomplete, because the process was killed or still runs. `removed`: such a line was
-   * removed here when the journal was continued. `unknown`: an intact event of a type that a newer agent-jobs has
+   * removed here when the journal was continued. `empty`: the process was killed before it wrote anything. `unknown`: an intact event of a type that a newer agent-jobs has
    * added. `damaged`: everything else.
    */
-  readonly kind: "torn" | "removed" | "unknown" | "damaged";
+  readonly kind: "torn" | "removed" | "empty" | "unknown" | "damaged";
 }
 
 /** The contents of a journal. */
@@ -138,7 +138,7 @@ export class JournalReader {
     const torn = rest !== "";
     this.isJournal ||= this.#line === 0 && isBeginning(rest);
     this.#line += 1;
-    if (this.#line === 1 && !torn) this.#problem("The journal is empty.");
+    if (this.#line === 1 && !torn) this.#problem("The journal is empty.", "empty");
     else if (torn && this.isJournal && !this.#stopped)
       this.#problem("The line is incomplete.", "torn");
     return torn;

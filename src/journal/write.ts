@@ -1,5 +1,5 @@
 /**
- * Activities of sessions are written once per round of the event loop, everything else at once: what a step does comes
+ * Activities of sessions, and what is past, are written once per round of the event loop, the rest at once: what a step does comes
  * after its start was written. A killed process leaves at most one torn line. A failure is thrown once, and ends no run.
  */
 import type { RunEvent } from "../events/event.ts";
@@ -111,11 +111,12 @@ export function createJournalReporter(
   return {
     name: "journal",
     essential: true,
+    takesPast: true,
     report(event) {
       if (failure === undefined) {
         begin();
         if (isKept(event)) add(event);
-        if (event.type === "activity") scheduled ??= setImmediate(flush);
+        if (event.type === "activity" || event.past === true) scheduled ??= setImmediate(flush);
         else flush();
       }
       reportFailure();

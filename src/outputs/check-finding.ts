@@ -2,7 +2,6 @@
 import { plural } from "../text/numbers.ts";
 import { createHash } from "node:crypto";
 import { defined, isRecord } from "../text/guards.ts";
-import type { Checked } from "../engine/ports.ts";
 import { severities } from "../entry/outputs.ts";
 import { previousFindingOf, type PreviousFinding } from "../events/conversation.ts";
 import type { Finding } from "../events/output-shapes.ts";
@@ -29,20 +28,13 @@ const findingLimits = {
 const maxSuggestion = 20_000;
 
 /** `previous`: those that `sameAs` can name. */
-export function checkFinding(
-  value: unknown,
-  task: string,
-  readLines: ReadLines,
-  previous: readonly PreviousFinding[] = [],
-): Promise<Checked<Finding>> {
-  return asChecked(() => checked(value, task, readLines, previous));
-}
+export const checkFinding = asChecked(checked);
 
 async function checked(
   value: unknown,
   task: string,
   readLines: ReadLines,
-  previous: readonly PreviousFinding[],
+  previous: readonly PreviousFinding[] = [],
 ): Promise<Finding> {
   if (!isRecord(value)) throw new Refused("The arguments must be an object.");
   const given = repositoryPath(unquoted(requiredText(value, "path", findingLimits.path)));

@@ -1,6 +1,6 @@
 /** A model's call of `job_propose`, against what the job may have done. Nothing is done here. */
 import { defined, isList, isRecord } from "../text/guards.ts";
-import type { Checked } from "../engine/ports.ts";
+import { firstOf } from "../text/numbers.ts";
 import { isAmong } from "../entry/glob.ts";
 import { proposalKinds, type ProposalsOutput } from "../entry/outputs.ts";
 import type { Proposal, ProposedFile } from "../events/output-shapes.ts";
@@ -46,13 +46,7 @@ export interface ProposalPlace {
   readonly hasSecret: (text: string) => boolean;
 }
 
-export function checkProposal(
-  value: unknown,
-  allowed: ProposalsOutput,
-  place: ProposalPlace,
-): Promise<Checked<Proposal>> {
-  return asChecked(() => checked(value, allowed, place));
-}
+export const checkProposal = asChecked(checked);
 
 async function checked(
   value: unknown,
@@ -285,7 +279,8 @@ function proposedFile({ path, mode, content }: ChangedInTree): ProposedFile {
 }
 
 function listed(files: readonly { readonly path: string }[]): string {
-  const names = files.slice(0, 10).map(({ path }) => JSON.stringify(path));
-  const more = files.length - names.length;
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return firstOf(
+    files.map(({ path }) => JSON.stringify(path)),
+    10,
+  );
 }

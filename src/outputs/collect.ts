@@ -8,7 +8,7 @@ import type {
   ResolvedFinding,
   Verdict,
 } from "../events/output-shapes.ts";
-import type { GivenView, RunView } from "../events/view.ts";
+import { givenInOrder, type GivenView, type RunView } from "../events/view.ts";
 
 export interface CollectedOutputs {
   /** The worst first, each once, at most `outputs.findings.max`, without dismissed ones. */
@@ -41,14 +41,14 @@ export function collectOutputs(
   outputs: Outputs = view.plan?.outputs ?? {},
 ): CollectedOutputs {
   const given = (from: readonly string[] | undefined): GivenView[] =>
-    [...view.given.values()].filter(({ taskId }) => from?.includes(taskId) !== false);
+    givenInOrder(view).flatMap(([, one]) => (from?.includes(one.taskId) === false ? [] : [one]));
   const { findings, verdict, proposals } = outputs;
   const { max = defaultOutputs.findings.max, minSeverity = defaultOutputs.findings.minSeverity } =
     findings ?? {};
   const found = given(findings?.from);
   const all = found.flatMap((one) => one.findings);
   const isOf = (kind: RefusedOutput["kind"]) => (one: RefusedOutput) => one.kind === kind;
-  // Sorted by time: the last verdict counts.
+  // The last verdict counts.
   const judges = given(verdict?.from).filter(
     (one) => one.verdict ?? one.refused.some(isOf("verdict")),
   );
@@ -89,10 +89,10 @@ function ranWhole({ works }: RunView): boolean {
 }
 
 /** The structured result of each task; of one in an `Each`, a list of `{ item, result }`. Null: there is none. */
-export function resultsOf({ given }: RunView): Readonly<Record<string, unknown>> | null {
+export function resultsOf(view: RunView): Readonly<Record<string, unknown>> | null {
   const tasks: Record<string, unknown> = Object.create(null);
   const lists = new Map<string, object[]>();
-  for (const { taskId, items, result } of given.values()) {
+  for (const [, { taskId, items, result }] of givenInOrder(view)) {
     if (result === undefined) continue;
     const item = items.at(-1);
     if (item === undefined) tasks[taskId] = result.value;

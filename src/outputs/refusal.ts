@@ -3,13 +3,18 @@ import type { Checked } from "../engine/ports.ts";
 
 export class Refused extends Error {}
 
-export async function asChecked<Value>(check: () => Promise<Value>): Promise<Checked<Value>> {
-  try {
-    return { kind: "accepted", value: await check() };
-  } catch (error) {
-    if (error instanceof Refused) return { kind: "refused", reason: error.message };
-    throw error;
-  }
+/** The check, whose `Refused` is a value. */
+export function asChecked<Asked extends readonly unknown[], Value>(
+  check: (...asked: Asked) => Promise<Value>,
+): (...asked: Asked) => Promise<Checked<Value>> {
+  return async (...asked) => {
+    try {
+      return { kind: "accepted", value: await check(...asked) };
+    } catch (error) {
+      if (error instanceof Refused) return { kind: "refused", reason: error.message };
+      throw error;
+    }
+  };
 }
 
 export type Given = Readonly<Record<string, unknown>>;

@@ -36,9 +36,11 @@ export type Target =
   | { readonly kind: "trap_card" }
   | { readonly kind: "delegate"; readonly delegation: Delegation };
 
-export type Resolved =
-  | { readonly kind: "resolved"; readonly target: Target }
-  | { readonly kind: "unknown"; readonly code: ProblemCode; readonly message: string };
+interface Unknown {
+  readonly kind: "unknown";
+  readonly code: ProblemCode;
+  readonly message: string;
+}
 
 export function isReserved(name: string): boolean {
   return ["task_manager", "trap_card", "delegate"].includes(name);
@@ -47,7 +49,7 @@ export function isReserved(name: string): boolean {
 export interface Catalogue {
   readonly tools: readonly Tool[];
   readonly relics: ReadonlyMap<string, Relic>;
-  resolve(action: ActionSpec): Resolved;
+  resolve(action: ActionSpec): Target | Unknown;
   check(target: Target): ValueCheck;
 }
 
@@ -92,32 +94,32 @@ export function createCatalogue(parts: CatalogueParts, refuse?: Refuse): Catalog
   const internals = new Map<string, Target>(standard.map((kind) => [kind, { kind }]));
   const { delegation } = parts;
   if (delegation !== undefined) internals.set("delegate", { kind: "delegate", delegation });
-  const resolve = (action: ActionSpec): Resolved => {
+  const resolve = (action: ActionSpec): Target | Unknown => {
     const { action: name, type } = action;
-    if (action.sub_actions !== undefined) return resolved({ kind: "group" });
+    if (action.sub_actions !== undefined) return { kind: "group" };
     switch (type) {
       case "tool": {
         const tool = tools.get(name);
-        if (tool !== undefined) return resolved({ kind: "tool", tool });
+        if (tool !== undefined) return { kind: "tool", tool };
         const internal = internals.get(name);
-        if (internal !== undefined) return resolved(internal);
+        if (internal !== undefined) return internal;
         return unknown("unknown_tool", "tool", name, [...tools.keys(), ...internals.keys()]);
       }
       case "internal": {
         const internal = internals.get(name);
-        if (internal !== undefined) return resolved(internal);
+        if (internal !== undefined) return internal;
         return unknown("unknown_internal", "internal function", name, [...internals.keys()]);
       }
       case "relic": {
         const relic = relics.get(name);
-        if (relic !== undefined) return resolved({ kind: "relic", relic });
+        if (relic !== undefined) return { kind: "relic", relic };
         return unknown("unknown_relic", "relic", name, [...relics.keys()]);
       }
       case "monument":
         return member(name);
     }
   };
-  const member = (address: string): Resolved => {
+  const member = (address: string): Target | Unknown => {
     const dot = address.indexOf(".");
     const bundle = dot === -1 ? address : address.slice(0, dot);
     const name = dot === -1 ? "" : address.slice(dot + 1);
@@ -126,9 +128,9 @@ export function createCatalogue(parts: CatalogueParts, refuse?: Refuse): Catalog
       return unknown("unknown_monument", "monument", bundle, [...monuments.keys()]);
     }
     const tool = monument.tools.includes(name) ? tools.get(name) : undefined;
-    if (tool !== undefined) return resolved({ kind: "tool", tool });
+    if (tool !== undefined) return { kind: "tool", tool };
     const relic = monument.relics.includes(name) ? relics.get(name) : undefined;
-    if (relic !== undefined) return resolved({ kind: "relic", relic });
+    if (relic !== undefined) return { kind: "relic", relic };
     const members = [
       ...monument.tools.filter((one) => tools.has(one)),
       ...monument.relics.filter((one) => relics.has(one)),
@@ -210,16 +212,7 @@ function byName<T extends { readonly name: string }>(
   return map;
 }
 
-function resolved(target: Target): Resolved {
-  return { kind: "resolved", target };
-}
-
-function unknown(
-  code: ProblemCode,
-  kind: string,
-  name: string,
-  names: readonly string[],
-): Resolved {
+function unknown(code: ProblemCode, kind: string, name: string, names: readonly string[]): Unknown {
   const { hint } = suggestion(name, names);
   const list = names.length === 0 ? "there is none" : `known: ${names.slice(0, 30).join(", ")}`;
   const shown = JSON.stringify(truncateUnredacted(name, 100, "…"));

@@ -90,9 +90,9 @@ function targetOf(
   catalogue: Catalogue,
   report: Report,
 ): Target | undefined {
-  const resolved = catalogue.resolve(spec);
-  if (resolved.kind === "resolved") return resolved.target;
-  report([...path, "action"], resolved.code, resolved.message);
+  const target = catalogue.resolve(spec);
+  if (target.kind !== "unknown") return target;
+  report([...path, "action"], target.code, target.message);
   return undefined;
 }
 

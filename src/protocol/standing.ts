@@ -108,9 +108,8 @@ export class StandingActions {
 
   async #call(id: string, spec: ActionSpec, signal: AbortSignal): Promise<CallEnd> {
     const { catalogue, slots } = this.#ports;
-    const resolved = catalogue.resolve(spec);
-    if (resolved.kind === "unknown") return failed(resolved.message);
-    const { target } = resolved;
+    const target = catalogue.resolve(spec);
+    if (target.kind === "unknown") return failed(target.message);
     const params = finalParams(target, spec.params ?? {}, this.#ports);
     if (typeof params === "string") return failed(params);
     if (!slots.lock(target)) return failed("The tool is in use.");

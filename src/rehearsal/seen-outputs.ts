@@ -1,6 +1,6 @@
 import { truncate } from "../text/truncate.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
-import type { RunView } from "../events/view.ts";
+import { givenInOrder, type RunView } from "../events/view.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import type {
   ExpectedFinding,
@@ -53,7 +53,7 @@ export class SeenOutputs {
   /** For an Each, the reports of all items. */
   get reports(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
-    for (const { taskId, report } of this.#view.given.values()) {
+    for (const [, { taskId, report }] of givenInOrder(this.#view)) {
       if (report === undefined) continue;
       const before = texts.get(taskId);
       texts.set(taskId, before === undefined ? report.markdown : `${before}\n\n${report.markdown}`);

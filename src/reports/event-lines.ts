@@ -184,8 +184,7 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
 };
 
 /** A command has no model, nor has a workflow that sends no prompts. */
-export function startText({ modelId = "", restored }: WorkStarted): string {
-  if (restored === true) return "taken over from the earlier run";
+export function startText({ modelId = "" }: WorkStarted): string {
   return modelId === "" ? "started" : `started, model ${modelId}`;
 }
 

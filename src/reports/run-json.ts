@@ -5,6 +5,7 @@ import { previousOutcomes } from "../outputs/previous-outcomes.ts";
 import { endReason } from "../outputs/verdict.ts";
 import {
   elapsedMs,
+  givenInOrder,
   itemsOf,
   knownCost,
   type Counters,
@@ -63,7 +64,7 @@ export function runJson(view: RunView, files: ReadonlyMap<string, string> = new 
       items: work.itemCount === 0 ? null : itemsIn(work),
     })),
     report: jobReport(view) ?? null,
-    reports: [...view.given].flatMap(([key, { workId, taskId, items, report }]) =>
+    reports: givenInOrder(view).flatMap(([key, { workId, taskId, items, report }]) =>
       report === undefined
         ? []
         : [
@@ -121,8 +122,9 @@ function changeOf({ plan }: RunView): object | null {
 }
 
 function itemsIn(work: WorkView): object[] {
-  return itemsOf(work).map(({ name, status, reason, elapsedMs: took }) => ({
+  return itemsOf(work).map(({ name, leg, status, reason, elapsedMs: took }) => ({
     item: name,
+    leg: leg ?? null,
     result: results[status],
     reason: reason ?? null,
     seconds: took === undefined ? null : seconds(took),
@@ -141,7 +143,7 @@ export function jobReport(
   whole: ReadonlyMap<string, string> = new Map(),
 ): string | undefined {
   const from = view.plan?.outputs?.report?.from;
-  const given = [...view.given].flatMap(([key, one]) => {
+  const given = givenInOrder(view).flatMap(([key, one]) => {
     const { report } = one;
     if (report === undefined) return [];
     const markdown = whole.get(key) ?? report.markdown;

@@ -55,7 +55,7 @@ export async function executeRun(
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
     const { entry, jobName, flows, whole } = prepared;
-    if (asksModels(entry, jobName, flows, whole?.params)) {
+    if (past?.isDone !== true && asksModels(entry, jobName, flows, whole?.params)) {
       const missing = missingModel(options, script !== undefined, write);
       if (missing !== undefined) throw new UsageError(missing);
       checkRuntime(options, write);
@@ -64,7 +64,7 @@ export async function executeRun(
     const model =
       script && new ScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
     const trace =
-      telemetry?.traces && startTrace(telemetry, options.environment, fanOut && past?.traceparent);
+      telemetry?.traces && startTrace(telemetry, options.environment, past, fanOut !== undefined);
     const traced = trace && { TRACEPARENT: trace.traceparent };
     const host = new Host({
       environment: { ...options.environment, ...traced },

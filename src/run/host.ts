@@ -10,7 +10,7 @@ import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/ru
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RateLimit, SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
-import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
+import type { EmittedEvent, RunOutcome, WorkRef } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
@@ -66,7 +66,7 @@ export interface RunOnHostOptions {
   /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
   readonly reporters?: readonly Reporter[];
   readonly runId?: string | undefined;
-  readonly rewrite?: (event: RunEventBody) => RunEventBody;
+  readonly rewrite?: (event: EmittedEvent) => EmittedEvent;
   /** Puts a gate before that of the host, which bounds how many turns run at once. */
   readonly gateTurns?: ((own: TurnGate) => TurnGate) | undefined;
   readonly onTransition?: ((transition: Transition) => void) | undefined;
@@ -186,16 +186,13 @@ export class Host {
       runId,
       clock: this.clock,
       redactor: this.redactor,
-      reporters: [
-        ...reporters,
-        { name: "host", report: (event, view) => this.#reporters.report(event, view) },
-      ],
+      reporters: [...reporters, this.#reporters.asReporter("host")],
     });
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let [hasStarted, saysUnconfined] = [false, false];
     const stops = new Map<string, (reason: string) => void>();
-    const emit = (event: RunEventBody): void => {
+    const emit = (event: EmittedEvent): void => {
       if (event.type === "work.ended") stops.delete(workKey(event.work));
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);

@@ -40,6 +40,7 @@ export function createHtmlReport(path: string): Reporter & {
   return {
     name: "HTML report",
     essential: true,
+    takesPast: true,
     abandon: () => file.abandon(),
     report(event, view) {
       if (written !== undefined || !isKept(event)) return;

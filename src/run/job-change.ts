@@ -1,4 +1,4 @@
-/** The subject of a job: its change, found only if the job uses it, with its diff in a file outside of the checkout, and the instructions of the repository. */
+/** The subject of a job: its change, with its diff in a file outside of the checkout, failed checks, and the instructions of the repository. Each is found only if the job uses it. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { changedFilesText, ChangeUnknown, firstFiles, type Change } from "../git/change.ts";
@@ -7,19 +7,19 @@ import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
 import type { Conversation } from "../events/conversation.ts";
-import type { FailedCheck } from "../events/failed-checks.ts";
+import { readableChecks, type FailedCheck } from "../events/failed-checks.ts";
 import type { Outputs } from "../entry/outputs.ts";
-import { usesChange } from "../entry/reached.ts";
+import { usesChange, usesFailedChecks } from "../entry/reached.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import {
   conversationOfJob,
   type ConversationOptions,
   type JobConversation,
 } from "./job-conversation.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { failedChecksOfJob, type FailedChecksOptions } from "./failed-checks.ts";
 import {
   instructionsOfJob,
   namedInstructions,
@@ -29,7 +29,7 @@ import {
 import { UsageError, type WriteName } from "./options.ts";
 import type { WorkFolder } from "./workspace.ts";
 
-export interface ChangeOptions extends ConversationOptions, FailedChecksOptions {
+export interface ChangeOptions extends ConversationOptions {
   /** Any name of a commit. The change is what `HEAD` has done since it left it. Default: the parent of `HEAD`. */
   readonly base?: string | undefined;
   /** Whether the working tree belongs to it, files that git doesn't know yet included. Default: false. */
@@ -38,6 +38,8 @@ export interface ChangeOptions extends ConversationOptions, FailedChecksOptions 
   readonly findChange?: ((folder: string, since?: string) => Promise<Change>) | undefined;
   /** Whether the run is about a pull request, whose lines findings are shown at. Default: false. */
   readonly isPullRequest?: (() => Promise<boolean>) | undefined;
+  /** The failed checks of `$failed-checks`. Undefined: the run isn't about any. A rehearsal doesn't ask it. Default: it isn't. */
+  readonly findFailedChecks?: (() => Promise<readonly FailedCheck[] | undefined>) | undefined;
   /** Finds the source of the repository's instructions. A rehearsal doesn't call it. */
   readonly instructionSource?: (() => Promise<InstructionSource>) | undefined;
 }
@@ -170,6 +172,29 @@ async function ofScript(
 }
 
 const MAIN = "main";
+
+/** Undefined: no prompt names them, or the run isn't about any. Throws a `UsageError` if they can't be read. */
+async function failedChecksOfJob({
+  entry,
+  work,
+  script,
+  options: { findFailedChecks },
+}: Wanted): Promise<readonly FailedCheck[] | undefined> {
+  if (work === undefined || !usesFailedChecks(entry, work)) return undefined;
+  if (script !== undefined) {
+    const { file, github } = script;
+    if (github?.failedChecks !== undefined) return readableChecks(github.failedChecks);
+    throw new UsageError(
+      `The job uses $failed-checks, and ${file} has none. Add \`github: { failedChecks: [] }\` to it.`,
+    );
+  }
+  try {
+    const found = await findFailedChecks?.();
+    return found && readableChecks(found);
+  } catch (error) {
+    throw new UsageError(`The job uses $failed-checks: ${errorMessage(error)}.`);
+  }
+}
 
 export function changeOfSpec(change: JobChange | undefined): Pick<RunSpec, "change" | "values"> {
   if (change === undefined) return {};

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { WorkRef } from "../events/event.ts";
 import { itemsIn } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
-import { keyOfGiven } from "../events/view.ts";
+import { givenInOrder, keyOfGiven } from "../events/view.ts";
 import { codeText } from "../github/markdown.ts";
 import { endReason } from "../outputs/verdict.ts";
 import { readSmallFile } from "../platform/reading.ts";
@@ -41,6 +41,7 @@ export function openOutputDirectory(folder: string): Reporter {
   return {
     name: "output directory",
     essential: true,
+    takesPast: true,
     report(event, view) {
       if (event.type === "report.given") {
         const { title, markdown, work } = event;
@@ -51,7 +52,7 @@ export function openOutputDirectory(folder: string): Reporter {
       const report = jobReport(view, whole);
       if (report !== undefined) write(reportFile, report);
       const why = endReason(view);
-      const lines = [...view.given].flatMap(([key, { taskId, items, report: one }]) => {
+      const lines = givenInOrder(view).flatMap(([key, { taskId, items, report: one }]) => {
         const file = files.get(key);
         const name = [taskId, ...items].map((text) => codeText(text, longestName)).join(" › ");
         const title = one?.title === undefined ? "" : `: ${codeText(one.title, 256)}`;

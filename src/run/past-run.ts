@@ -8,10 +8,14 @@ import type {
   UnderWay,
 } from "../engine/past.ts";
 import type { EventOf, RunEvent, RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
+import type { ModelUsed } from "../events/session-activity.ts";
 import { itemsIn, workKey } from "../events/plan.ts";
 import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "../journal/file.ts";
 import type { JournalSource } from "../journal/store.ts";
+import { pastEvents } from "./past-events.ts";
 
+/** Works that are done, all that have ended, however they did, or none: a workflow goes through its steps again. */
+export type Takes = "done" | "ended" | "begun";
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
 export interface EarlierJob {
@@ -21,13 +25,17 @@ export interface EarlierJob {
   /** A work was canceled, or has no end. */
   readonly wasStopped: boolean;
   readonly begun: ReadonlySet<string>;
-  /** It ends before the run had taken over what the run before it had done. */
+  /** It ends before it had all that the run before it had done. */
   readonly isIncomplete: boolean;
+  /** How many events a run that continues it begins with. `ofLegs`: those that are of a leg. */
+  readonly events: { readonly all: number; readonly ofLegs: number };
+  /** What a leg's plan has spent before, or all that a run without legs has. */
+  readonly planned: Pick<PastRun, "tokens" | "cost">;
 }
 
 interface Open {
   readonly work: WorkRef;
-  readonly modelId: string | undefined;
+  readonly isOfLeg: boolean;
   readonly given: GivenEvent[];
   readonly steps: StepEvent[];
   /** How many of its restored steps have not followed yet. */
@@ -36,21 +44,21 @@ interface Open {
 
 export class EarlierRun {
   readonly #started: Started | undefined;
-  readonly #takes: "done" | "ended";
+  readonly #takes: Takes;
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
-  readonly #underWay: UnderWay[] = [];
+  /** By step and items. A further run of the same begins anew. */
+  readonly #underWay = new Map<string, UnderWay>();
+  readonly #failed = new Map<string, PastWork>();
   readonly #lists: PastItems[] = [];
   readonly #begun = new Set<string>();
   readonly #open = new Map<string, Open>();
   #outcome: RunOutcome | undefined;
-  #wasStopped = false;
-  #tokens = 0;
-  #cost = 0;
+  readonly #spent = { all: { tokens: 0, cost: 0 }, ofLegs: { tokens: 0, cost: 0 } };
+  readonly #events = { all: 0, ofLegs: 0, past: 0 };
   #lastAt = 0;
 
-  /** `takes`: works that are done, or all that have ended, however they did. */
-  constructor(started?: Started, takes: "done" | "ended" = "done") {
+  constructor(started?: Started, takes: Takes = "done") {
     this.#started = started;
     this.#takes = takes;
     this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
@@ -64,13 +72,20 @@ export class EarlierRun {
 
   #add(event: RunEvent): void {
     this.#lastAt = event.at;
+    const isOfLeg = event.leg !== undefined;
+    if (event.type !== "run.ended") {
+      this.#events.all += 1;
+      if (isOfLeg) this.#events.ofLegs += 1;
+      if (event.past === true) this.#events.past += 1;
+    }
     switch (event.type) {
       case "run.ended":
         this.#outcome = event.jobOutcome ?? event.outcome;
         return;
       case "work.started": {
-        const { work, modelId, restoredSteps: missing = 0 } = event;
-        this.#open.set(workKey(work), { work, modelId, given: [], steps: [], missing });
+        const { work, restoredSteps: missing = 0 } = event;
+        this.#startAnew(keyOf(work));
+        this.#open.set(workKey(work), { work, isOfLeg, given: [], steps: [], missing });
         this.#begun.add(work.taskId);
         return;
       }
@@ -83,7 +98,7 @@ export class EarlierRun {
       case "step.ended": {
         const open = this.#open.get(workKey(event.work));
         if (open === undefined) return;
-        const { at: _at, runId: _runId, ...step } = event;
+        const { at: _at, runId: _runId, past: _past, leg: _leg, ...step } = event;
         open.steps.push(step);
         // A workflow that could not be continued has started again.
         if (event.restored !== true) open.missing = 0;
@@ -104,14 +119,14 @@ export class EarlierRun {
       case "output.refused":
       case "proposal.made":
       case "note.added": {
-        const { at: _at, runId: _runId, ...given } = event;
+        const { at: _at, runId: _runId, past: _past, leg: _leg, ...given } = event;
         this.#open.get(workKey(event.work))?.given.push(given);
         return;
       }
       case "activity":
         if (event.activity.kind !== "model.used") return;
-        this.#tokens += event.activity.inputTokens + event.activity.outputTokens;
-        this.#cost += event.activity.cost ?? 0;
+        addSpent(this.#spent.all, event.activity);
+        if (isOfLeg) addSpent(this.#spent.ofLegs, event.activity);
         return;
       default:
         return;
@@ -120,28 +135,33 @@ export class EarlierRun {
 
   get job(): EarlierJob {
     const started = this.#started;
-    const { tokens = 0, cost = 0, milliseconds = 0 } = started?.resumed ?? {};
-    const underWay = [
-      ...this.#underWay,
-      ...[...this.#open.values()].map((open) => underWayOf(open)),
-    ];
+    const { all, ofLegs } = this.#spent;
+    const open = [...this.#open.values()];
+    const underWay = [...this.#underWay.values(), ...open.map((one) => underWayOf(one))];
     return {
       started,
       outcome: this.#outcome,
       begun: this.#begun,
       isIncomplete:
-        (started?.resumed !== undefined && this.#begun.size === 0) ||
+        this.#events.past < (started?.resumed?.events ?? 0) ||
         underWay.some(({ missing }) => missing > 0),
-      wasStopped: this.#wasStopped || this.#open.size > 0,
+      wasStopped: underWay.some(
+        ({ outcome: { kind } = { kind: "canceled" } }) => kind === "canceled",
+      ),
+      // The end of what was under way is added.
+      events: {
+        all: this.#events.all + open.length,
+        ofLegs: this.#events.ofLegs + open.filter(({ isOfLeg }) => isOfLeg).length,
+      },
+      planned: { tokens: all.tokens - ofLegs.tokens, cost: all.cost - ofLegs.cost },
       past: {
         runId: started?.runId ?? "",
         traceparent: started?.traceparent,
         works: this.#works,
         underWay,
         lists: this.#lists,
-        tokens: tokens + this.#tokens,
-        cost: cost + this.#cost,
-        milliseconds: milliseconds + Math.max(0, this.#lastAt - (started?.at ?? 0)),
+        ...all,
+        milliseconds: Math.max(0, this.#lastAt - (started?.at ?? 0)),
       },
     };
   }
@@ -150,19 +170,39 @@ export class EarlierRun {
     const key = workKey(work);
     const open = this.#open.get(key);
     this.#open.delete(key);
-    if (outcome.kind === "canceled") this.#wasStopped = true;
     if (open === undefined) return;
     const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
-    if (!takesAll && !hasAnswered(outcome)) {
-      this.#underWay.push(underWayOf(open, outcome));
+    if (this.#takes === "begun" || (!takesAll && !hasAnswered(outcome))) {
+      this.#underWay.set(keyOf(work), underWayOf(open, outcome));
       return;
     }
     const isNo = outcome.kind === "failed" && this.#conditions.has(work.workId);
     if (outcome.kind === "canceled" || !(takesAll || isNo || outcome.kind !== "failed")) return;
-    const { modelId, given, steps } = open;
-    const past = { workId: work.workId, items: itemsIn(work), modelId, outcome, report };
-    this.#works.push({ ...past, given, steps, output: output ?? report ?? "" });
+    const { given } = open;
+    const past = { workId: work.workId, items: itemsIn(work), outcome, report };
+    const done = { ...past, given, output: output ?? report ?? "" };
+    this.#works.push(done);
+    if (outcome.kind === "crashed" || (outcome.kind === "failed" && !isNo))
+      this.#failed.set(keyOf(work), done);
   }
+
+  /** What was not done for good has been begun once more, by a run that was resumed. */
+  #startAnew(key: string): void {
+    this.#underWay.delete(key);
+    const failed = this.#failed.get(key);
+    if (failed === undefined) return;
+    this.#failed.delete(key);
+    this.#works.splice(this.#works.indexOf(failed), 1);
+  }
+}
+
+function keyOf(work: WorkRef): string {
+  return JSON.stringify([work.workId, ...itemsIn(work)]);
+}
+
+function addSpent(sum: { tokens: number; cost: number }, used: ModelUsed): void {
+  sum.tokens += used.inputTokens + used.outputTokens;
+  sum.cost += used.cost ?? 0;
 }
 
 function hasAnswered(outcome: WorkOutcome): boolean {
@@ -232,12 +272,15 @@ export async function readEarlierJob(
   const reading = readJournalIn(store.read(name));
   for await (const events of reading.events)
     for (const event of events) earlier = earlier.add(event);
-  return { ...earlier.job, condition: reading.condition() };
+  const { job } = earlier;
+  const source = { name, store, job, after: 0, takes: () => true };
+  const events = { count: job.events.all, read: () => pastEvents([source]) };
+  return { ...job, past: { ...job.past, events }, condition: reading.condition() };
 }
 
 export interface ReadingOfJob {
-  /** Works that are done (the default), or all that have ended, however they did. */
-  readonly takes?: "done" | "ended";
+  /** Default: `done`. */
+  readonly takes?: Takes;
   /** Default: files. */
   readonly store?: JournalSource | undefined;
 }

@@ -182,6 +182,7 @@ function createViewFile(
   return {
     name: title,
     essential: true,
+    takesPast: true,
     abandon: () => file.abandon(),
     report: (_event, shared) => void (view = shared),
     async close() {

@@ -1,6 +1,6 @@
 import { crashStatus, helpsInRehearsals } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { RunEventBody, RunOutcome } from "../events/event.ts";
+import type { EmittedEvent, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Reporter } from "../events/sink.ts";
 import { Expectations } from "../rehearsal/expectations.ts";
@@ -42,7 +42,9 @@ export function createVerdict(
   return {
     reporter,
     /** The event as it is reported: the end of the run contains the verdict. */
-    judged(event: RunEventBody): RunEventBody {
+    judged(event: EmittedEvent): EmittedEvent {
+      // The script plays only what happens now.
+      if (event.past === true) return event;
       model.observe(event);
       const plain = withoutAdvice(event);
       if (plain.type !== "run.ended") return plain;
@@ -58,7 +60,7 @@ export function createVerdict(
 }
 
 /** Advice about a model server is useless if a script plays it. */
-export function withoutAdvice(event: RunEventBody): RunEventBody {
+export function withoutAdvice(event: EmittedEvent): EmittedEvent {
   switch (event.type) {
     case "decision":
       return { ...event, decision: plainDecision(event.decision) };

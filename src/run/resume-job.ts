@@ -15,8 +15,10 @@ import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./
 import {
   type EarlierJob,
   interruptedCommand,
+  type ReadJob,
   readEarlierJob,
   type Started,
+  type Takes,
   unusable,
 } from "./past-run.ts";
 import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
@@ -50,6 +52,8 @@ interface ResumeOptions {
   readonly params?: Params | undefined;
   readonly write?: WriteName | undefined;
   readonly rehearses: boolean;
+  /** Nothing is left to do. */
+  readonly isDone?: boolean;
 }
 
 /** Throws `UsageError` if the job can't continue from there, or can't be split. */
@@ -64,7 +68,12 @@ export async function continueJob(
   const userInput = all.userInput ?? script?.userInput;
   const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
-    const merged = await mergeJournals(journals, { onMissing, rehearses, store });
+    const merged = await mergeJournals(resume === undefined ? journals : [...journals, resume], {
+      onMissing,
+      rehearses,
+      store,
+      tasks: job.entry.tasks,
+    });
     const refuse: Refuse = (reason) => new UsageError(`Can't merge: ${reason}`);
     const resumed = resumeJob(merged, job, options, refuse);
     return {
@@ -85,12 +94,19 @@ export async function continueJob(
     );
   }
   const refuse = refusing(all);
-  const earlier = await readEarlierJob(resume, { store }).catch((error: unknown) => {
-    throw refuse(`${fileErrorMessage(error)}.`);
-  });
+  const read = (takes?: Takes): Promise<ReadJob> =>
+    readEarlierJob(resume, { store, takes }).catch((error: unknown) => {
+      throw refuse(`${fileErrorMessage(error)}.`);
+    });
+  let earlier = await read();
   const problem = unusable(earlier, rehearses);
   if (problem !== undefined) throw refuse(problem);
-  const resumed = resumeJob(earlier, job, options, refuse);
+  if (earlier.started === undefined && shard === undefined)
+    return { ...planned, warnings: [`${resume} is empty: the job starts from its beginning.`] };
+  const isDone = hasSucceeded(earlier, all);
+  // Its variables are in its steps.
+  if (isDone && job.whole !== undefined) earlier = await read("begun");
+  const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
     return { resumed, fanOut: shardOf(work, earlier, shard, refuse) };
   const { part, origin } = earlier.started ?? {};
@@ -106,6 +122,14 @@ export async function continueJob(
       `it belongs to another leg (${origin.leg}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
     );
   return { resumed, ...planned };
+}
+
+/** Whether the part of the job that is to be done has already ended well. */
+function hasSucceeded({ outcome, started }: ReadJob, { plan, shard }: ContinueOptions): boolean {
+  const asked = plan === true ? "plan" : shard && "shard";
+  const { part } = started ?? {};
+  const isSame = part?.kind === asked || (part?.kind === "merge" && asked === undefined);
+  return outcome?.kind === "succeeded" && isSame;
 }
 
 const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Set() };
@@ -128,7 +152,7 @@ export interface ResumedJob {
 }
 
 type Refuse = (reason: string) => UsageError;
-type Earlier = Omit<EarlierJob, "outcome" | "wasStopped">;
+type Earlier = Omit<EarlierJob, "outcome" | "wasStopped" | "events" | "planned">;
 
 export function refusing({
   resume,
@@ -144,20 +168,22 @@ function resumeJob(
   refuse: Refuse,
 ): ResumedJob {
   const { started, past, begun } = earlier;
-  const { userInput, inputs = {}, params = {}, write = asFlag } = options;
+  const { userInput, inputs = {}, params = {}, write = asFlag, isDone = false } = options;
   if (started === undefined) throw refuse("it does not contain the start of a run.");
   if (started.jobName !== jobName)
     throw refuse(`it is of the job ${quoted(started.jobName)}, not of ${quoted(jobName)}.`);
   if (started.fingerprints === undefined)
     throw refuse(`it is not the journal of a job, or agent-jobs ${started.version} wrote it.`);
   checkSame(begun, started.fingerprints, jobFingerprints(entry, jobName, flows), options, refuse);
-  checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
-  checkUnderWay(earlier, started, options, refuse);
+  if (!isDone) {
+    checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
+    checkUnderWay(earlier, started, options, refuse);
+  }
   const { work } = started;
   const isFlow = whole !== undefined && work.kind === "Flow";
   const texts = new Texts(write, refuse);
   return {
-    past,
+    past: isDone ? { ...past, isDone } : past,
     isOver: begun.size > 0 && past.underWay.length === 0,
     conversation: started.conversation,
     userInput: texts.same("user input", "user-input", started.userInput, userInput),

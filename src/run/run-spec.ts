@@ -153,6 +153,7 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     dialogues,
     memory,
     traceparent: trace?.traceparent,
+    links: trace?.links,
     past: run.past,
     fanOut: run.fanOut,
     toolSource: tools,

@@ -4,18 +4,23 @@ import { basename } from "node:path";
 import {
   fanOf,
   memberOf,
-  shardMembers,
+  shardsOf,
   weightsOf,
   type FanOut,
   type FoundFan,
   type Shard,
 } from "../engine/fan-out.ts";
 import type { PastItems, PastRun, PastWork } from "../engine/past.ts";
-import type { Work } from "../entry/model.ts";
+import type { PreparedEntry, Work } from "../entry/model.ts";
 import { journalFiles } from "../journal/file.ts";
 import type { JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
+import { legName } from "../events/plan.ts";
+import { defined } from "../text/guards.ts";
+import { plural } from "../text/numbers.ts";
+import { afterFanOut, type AfterFanOut } from "./after-fan-out.ts";
 import { UsageError } from "./options.ts";
+import { pastEvents, type EventSource } from "./past-events.ts";
 import { readEarlierJob, unusable, type EarlierJob } from "./past-run.ts";
 
 /** GitHub's limit for the legs of a matrix. */
@@ -46,7 +51,7 @@ export async function matrixOf(
 ): Promise<{ readonly include: readonly { readonly shard: string }[] }> {
   const { started, past } = await readEarlierJob(journal, { store });
   const members = started === undefined ? undefined : membersOf(started.work, past);
-  const count = Math.max(1, Math.min(shards, members?.length ?? 0));
+  const count = legsOf(shards, members?.length ?? 0);
   return {
     include: Array.from({ length: count }, (_, index) => ({ shard: `${index + 1}/${count}` })),
   };
@@ -56,10 +61,6 @@ function itemsOf({ workIds }: FoundFan, lists: PastRun["lists"]): readonly strin
   const own = ({ workId, outerItems }: PastItems): boolean =>
     workIds.has(workId) && outerItems.length === 0;
   return lists.find(own)?.items ?? [];
-}
-
-function nameOf({ index, count }: Shard): string {
-  return `${index}/${count}`;
 }
 
 /** The part of a run that goes on from the journal of a plan, or of an interrupted run of the same shard. */
@@ -75,25 +76,47 @@ export function shardOf(
     throw refuse("the job has no Each and no Par at its top, so it can't be split.");
   const isSame = part?.kind === "shard" && part.index === shard.index && part.count === shard.count;
   if (part?.kind !== "plan" && !isSame)
-    throw refuse(`it is not the journal of a plan, nor of shard ${nameOf(shard)}.`);
+    throw refuse(`it is not the journal of a plan, nor of shard ${legName(shard)}.`);
   if (part.kind === "plan" && outcome?.kind !== "succeeded")
     throw refuse("its plan has not succeeded.");
+  if (part.kind === "plan") checkCount(part.shards, weights.length, shard, refuse);
   const plan = part.kind === "plan" ? (started?.runId ?? "") : part.plan;
-  return {
-    kind: "part",
-    part: { ...shard, kind: "shard", plan },
-    members: shardMembers(weights, shard),
-  };
+  const members = [...shardsOf(weights, shard.count).entries()].flatMap(([member, index]) =>
+    index === shard.index ? [member] : [],
+  );
+  return { kind: "part", part: { ...shard, kind: "shard", plan }, members: new Set(members) };
+}
+
+/** A plan of more shards than members has a matrix of as many as it has members. */
+function checkCount(
+  planned: number | undefined,
+  members: number,
+  { count }: Shard,
+  refuse: (reason: string) => Error,
+): void {
+  if (planned === undefined || count === planned || count === legsOf(planned, members)) return;
+  throw refuse(
+    `its plan has ${plural(legsOf(planned, members), "shard")}, not ${count}. Take one of those that the plan has printed, or plan anew.`,
+  );
+}
+
+function legsOf(shards: number, members: number): number {
+  return Math.max(1, Math.min(shards, members));
 }
 
 type Part = FanOut["part"];
 
 interface Leg extends EarlierJob {
+  readonly name: string;
+  /** For people. */
   readonly file: string;
   readonly digest: string;
 }
 
-export interface MergedJob extends Omit<EarlierJob, "outcome" | "wasStopped"> {
+export interface MergedJob extends Omit<
+  EarlierJob,
+  "outcome" | "wasStopped" | "events" | "planned"
+> {
   readonly fanOut: (work: Work<number>) => FanOut;
   readonly warnings: readonly string[];
 }
@@ -103,11 +126,13 @@ export interface MergeOptions {
   readonly onMissing: "fail" | "continue";
   readonly rehearses: boolean;
   readonly store?: JournalSource | undefined;
+  /** Those of the entry, which show what may see the results of a leg. Default: anything may. */
+  readonly tasks?: PreparedEntry["tasks"];
 }
 
 export async function mergeJournals(
   paths: readonly string[],
-  { onMissing, rehearses, store }: MergeOptions,
+  { onMissing, rehearses, store = journalFiles, tasks }: MergeOptions,
 ): Promise<MergedJob> {
   const refuse = (reason: string): UsageError => new UsageError(`Can't merge: ${reason}`);
   const warnings: string[] = [];
@@ -129,12 +154,17 @@ export async function mergeJournals(
   if (plan.outcome?.kind !== "succeeded") throw refuse(`the plan ${plan.file} has not succeeded.`);
   const planId = plan.started?.runId ?? "";
   const legs = new Map<number, Leg>();
+  let before: Leg | undefined;
   let count = 0;
   for (const leg of latest) {
     if (leg === plan) continue;
     const part = leg.started?.part;
     if (part?.kind === "merge") {
-      warnings.push(`${leg.file} is left out: it is of a merge.`);
+      if (leg.started?.resumed?.runId !== planId)
+        warnings.push(`${leg.file} is left out: it is of another plan.`);
+      else if (before !== undefined)
+        throw refuse(`${before.file} and ${leg.file} are different merges of this plan.`);
+      else before = leg;
       continue;
     }
     if (part?.kind !== "shard") throw refuse(`${leg.file} is not the journal of a shard.`);
@@ -147,15 +177,17 @@ export async function mergeJournals(
     ({ count } = part);
     const twin = legs.get(part.index);
     if (twin !== undefined)
-      throw refuse(`${twin.file} and ${leg.file} are different runs of shard ${nameOf(part)}.`);
+      throw refuse(`${twin.file} and ${leg.file} are different runs of shard ${legName(part)}.`);
     legs.set(part.index, leg);
   }
   if (count === 0) throw refuse("there is no journal of a shard of this plan.");
+  const all = [...legs].toSorted(([a], [b]) => a - b).map(([, leg]) => leg);
+  const after = before && (await afterFanOut(plan, all, before, { store, ...defined({ tasks }) }));
   return {
     started: plan.started,
-    begun: new Set([plan, ...legs.values()].flatMap(({ begun }) => [...begun])),
+    begun: new Set([plan, ...all, ...(before ? [before] : [])].flatMap(({ begun }) => [...begun])),
     isIncomplete: false,
-    past: together(plan, [...legs.values()]),
+    past: together(plan, all, after, store),
     warnings,
     fanOut: (work) => mergedFanOut(work, plan.past, legs, count, onMissing),
   };
@@ -178,7 +210,7 @@ function isLater({ started: one }: Leg, { started: other }: Leg): boolean {
 }
 
 function placeOf(part: Part): string {
-  return part.kind === "shard" ? nameOf(part) : part.kind;
+  return part.kind === "shard" ? legName(part) : part.kind;
 }
 
 async function readLeg(
@@ -198,36 +230,62 @@ async function readLeg(
     const job = await readEarlierJob(path, { takes: "ended", store: { read: hashed } });
     const problem = unusable(job, rehearses);
     if (problem !== undefined) throw refuse(`${file}: ${problem}`);
-    return { ...job, file, digest: hash.digest("hex") };
+    const leg = { name: path, file, digest: hash.digest("hex") };
+    // Of what comes after a fan-out, only what is done is taken over.
+    if (job.started?.part?.kind !== "merge") return { ...job, ...leg };
+    return { ...(await readEarlierJob(path, { store })), ...leg };
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${file}: ${fileErrorMessage(error)}.`);
   }
 }
 
-function together(plan: Leg, legs: readonly Leg[]): PastRun {
+function together(
+  plan: Leg,
+  legs: readonly Leg[],
+  after: AfterFanOut | undefined,
+  store: JournalSource,
+): PastRun {
   const { past, started } = plan;
   const planned = new Set(past.works.map(keyOf));
   const listed = past.lists.length;
   const own = legs.map((leg) => ({
     works: leg.past.works.filter((work) => !planned.has(keyOf(work))),
-    // A shard has taken over the lists of the plan, which come first.
+    // A shard has the lists of the plan, which come first.
     lists: leg.past.lists.slice(listed),
-    tokens: leg.past.tokens - past.tokens,
-    cost: leg.past.cost - past.cost,
+    tokens: leg.past.tokens - leg.planned.tokens,
+    cost: leg.past.cost - leg.planned.cost,
     milliseconds: leg.past.milliseconds - past.milliseconds,
   }));
   const sum = (of: "tokens" | "cost"): number =>
-    past[of] + own.reduce((total, leg) => total + Math.max(0, leg[of]), 0);
+    past[of] + own.reduce((total, leg) => total + leg[of], after?.[of] ?? 0);
+  const sourceOf = (leg: Leg): EventSource => ({
+    ...leg,
+    job: leg,
+    store,
+    after: 0,
+    takes: (event) => event.leg !== undefined,
+    turns: leg.started?.part?.kind === "shard" ? legName(leg.started.part) : undefined,
+  });
+  const sources = [{ ...sourceOf(plan), takes: () => true }, ...legs.map(sourceOf)];
+  const count = legs.reduce((total, { events }) => total + events.ofLegs, plan.events.all);
   return {
     runId: started?.runId ?? "",
     traceparent: started?.traceparent,
-    works: [...past.works, ...own.flatMap(({ works }) => works)],
+    legSpans: legs.flatMap((leg) => leg.started?.traceparent ?? []),
+    works: [...past.works, ...own.flatMap(({ works }) => works), ...(after?.works ?? [])],
     underWay: [],
-    lists: [...past.lists, ...own.flatMap(({ lists }) => lists)],
+    lists: [...past.lists, ...own.flatMap(({ lists }) => lists), ...(after?.lists ?? [])],
+    events: {
+      count: count + (after?.count ?? 0),
+      read: () => pastEvents([...sources, ...(after === undefined ? [] : [after.source()])]),
+    },
     tokens: sum("tokens"),
     cost: sum("cost"),
     // They ran side by side.
-    milliseconds: past.milliseconds + Math.max(0, ...own.map((leg) => leg.milliseconds)),
+    milliseconds:
+      past.milliseconds +
+      Math.max(0, ...own.map((leg) => leg.milliseconds)) +
+      (after?.milliseconds ?? 0),
   };
 }
 
@@ -242,10 +300,7 @@ function mergedFanOut(
   count: number,
   onMissing: "fail" | "continue",
 ): FanOut {
-  const weights = membersOf(work, plan) ?? [];
-  const shardsOf = new Map<number, number>();
-  for (let index = 1; index <= count; index += 1)
-    for (const member of shardMembers(weights, { index, count })) shardsOf.set(member, index);
+  const shards = shardsOf(membersOf(work, plan) ?? [], count);
   const stateOf = (shard: number): "missing" | "unfinished" | "finished" => {
     const leg = legs.get(shard);
     if (leg === undefined) return "missing";
@@ -256,13 +311,20 @@ function mergedFanOut(
   };
   return {
     kind: "merged",
-    part: { kind: "merge", shards: count },
+    part: {
+      kind: "merge",
+      shards: count,
+      legs: [...legs].map(([index, { started }]) => ({
+        leg: legName({ index, count }),
+        runId: started?.runId ?? "",
+      })),
+    },
     gap(member) {
-      const shard = shardsOf.get(member) ?? 0;
+      const shard = shards[member] ?? 0;
       const state = stateOf(shard);
       return {
         goesOn: onMissing === "continue" && state !== "finished",
-        reason: `shard ${nameOf({ index: shard, count })} ${state === "missing" ? "is missing" : "did not finish"}`,
+        reason: `shard ${legName({ index: shard, count })} ${state === "missing" ? "is missing" : "did not finish"}`,
       };
     },
   };
@@ -273,10 +335,10 @@ export function inOrder(work: Work<number>, past: PastRun): PastRun {
   const found = fanOf(work);
   if (found === undefined) return past;
   const { fan, workIds } = found;
-  const all = itemsOf(found, past.lists);
+  const indexes = new Map(itemsOf(found, past.lists).map((text, index) => [text, index]));
   const place = ({ workId, items: [text = ""] }: PastWork): number => {
     if (!workIds.has(workId)) return -1;
-    const item = { text, index: all.indexOf(text) };
+    const item = { text, index: indexes.get(text) ?? 0 };
     return memberOf(fan, workId, { items: [item] });
   };
   return { ...past, works: past.works.toSorted((a, b) => place(a) - place(b)) };

@@ -1,6 +1,6 @@
 import type { EffectResult, FlowChart } from "../events/flow.ts";
 import { closeSync, readdirSync, readSync } from "node:fs";
-import type { RunEvent, WorkRef } from "../events/event.ts";
+import type { RunEvent, RunStamp, WorkRef } from "../events/event.ts";
 import { plannedWorks, workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
@@ -12,7 +12,7 @@ import { stepPage, stepPageName } from "../reports/step-page.ts";
 import { OutputFolder } from "../platform/output-folder.ts";
 
 interface Begun {
-  readonly event: StepStarted;
+  readonly event: StepStarted & Pick<RunStamp, "past">;
   readonly at: number;
 }
 
@@ -36,7 +36,7 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
   const write = (
     work: WorkRef,
     start: Begun | undefined,
-    ended: StepEnded | undefined,
+    ended: (StepEnded & Pick<RunStamp, "past">) | undefined,
     at: number,
   ): void => {
     const step = start?.event ?? ended;
@@ -50,7 +50,9 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
     const name = stepPageName(step.step, step.activity);
     const outputs = new Map<number, string>();
     // A journal of an earlier run may name any file.
-    const isOwn = start?.event.restored !== true && ended?.restored !== true;
+    const isOwn = [start?.event, ended].every(
+      (one) => one?.restored !== true && one?.past !== true,
+    );
     for (const [script, source] of isOwn ? cutOutputs(ended?.effects ?? []) : []) {
       const copy = `${name}.output-${script + 1}.txt`;
       // Opened now: the folder of the run may be gone before everything is copied.
@@ -71,7 +73,7 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
       file: file?.file ?? step.file,
       outputs,
     });
-    folder.create(`${name}.md`, page);
+    folder.write(`${name}.md`, page);
   };
   const endAll = (key: string, work: WorkRef, at: number): void => {
     const open = begun.get(key);
@@ -82,6 +84,7 @@ export function createStepHistory(path: string, redactor: Pick<Redactor, "stream
   return {
     name: "step history",
     essential: true,
+    takesPast: true,
     report(event: RunEvent) {
       switch (event.type) {
         case "run.started":

@@ -1,3 +1,4 @@
+import type { PastRun } from "../engine/past.ts";
 import { newRunId } from "../events/sink.ts";
 import type { Environment } from "../platform/environment.ts";
 import { readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
@@ -23,23 +24,30 @@ export interface RunTrace {
   readonly runId: string;
   readonly parent: ParentContext | undefined;
   readonly traceparent: string;
+  /** The spans of the earlier runs that it continues. */
+  readonly links: readonly string[] | undefined;
   /** The context of the span of a tool call. */
   readonly traceparentOf: (sessionId: string, toolCallId: string) => string;
 }
 
-/** `continued`: the context of the run on another machine that this one continues. */
+/** A part of a job belongs to the trace of its plan. A merge is linked to its shards, a resumed run to the earlier one. */
 export function startTrace(
   { sampling }: TelemetryTarget,
   environment: Environment,
-  continued?: string,
+  past: Pick<PastRun, "traceparent" | "legSpans"> | undefined,
+  isPart: boolean,
 ): RunTrace {
   const runId = newRunId();
+  const { traceparent: earlier, legSpans } = past ?? {};
+  const continued = isPart ? earlier : undefined;
+  const links = legSpans ?? (isPart || earlier === undefined ? undefined : [earlier]);
   const parent = parseTraceparent(environment["TRACEPARENT"]) ?? parseTraceparent(continued);
   const context = { parent, sampling };
   return {
     runId,
     parent,
     traceparent: traceparentOf(runId, context),
+    links,
     traceparentOf: (sessionId, toolCallId) =>
       traceparentOf(runId, context, callPlace(sessionId, toolCallId)),
   };

@@ -269,10 +269,8 @@ function startWorkflow(
   const bound = bindParameters(workflow, withUserInput(params, userInput));
   if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
   const { variables, warnings } = bound;
-  if (resumed?.isOver === true) {
-    const status = resumed.past.works.length > 0 ? "SUCCESS" : "FAILED";
-    throw refuse(`The run has ended: ${status}. There is nothing to resume.`);
-  }
+  if (resumed?.isOver === true)
+    throw refuse("The run has ended: FAILED. There is nothing to resume.");
   const [underWay] = resumed?.past.underWay ?? [];
   if (underWay !== undefined) {
     const environment = allowedForPrograms(entry, options);

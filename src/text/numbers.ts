@@ -18,6 +18,12 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** `a, b and 3 more` */
+export function firstOf(names: readonly string[], most: number): string {
+  const left = names.length - most;
+  return `${names.slice(0, most).join(", ")}${left > 0 ? ` and ${left} more` : ""}`;
+}
+
 /** `0.4 s`. */
 export function secondsText(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;

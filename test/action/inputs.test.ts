@@ -83,6 +83,8 @@ describe("the inputs", () => {
     }
     const named = valid({ model: "own", "provider-base-url": "" });
     assert.deepEqual([named.models, named.provider], [{ "*": "own" }, undefined]);
+    const key = readInputs("run", { INPUT_ENTRY: "e.yml", AGENT_JOBS_PROVIDER_API_KEY: "k" });
+    assert.deepEqual([key.problems, key.inputs.provider], [[], undefined]);
     const alone = readInputs("run", { INPUT_ENTRY: "e.yml", AGENT_JOBS_PROVIDER_TYPE: "azur" });
     assert.match(alone.problems.join(), /^`AGENT_JOBS_PROVIDER_TYPE` must be one of openai/);
   });
@@ -177,6 +179,11 @@ describe("the inputs", () => {
     assert.deepEqual(problems({}, "rehearse"), []);
     assert.deepEqual(problems({ entry: "e.yml", prompt: "Go" }), [
       "Only one of `entry`, `prompt` and `prompt-file` can be used.",
+    ]);
+    const keys = { "provider-api-key": "k", "provider-token-command": "true" };
+    const server = { "provider-base-url": "https://models.example/v1" };
+    assert.deepEqual(problems({ entry: "e.yml", ...server, ...keys }), [
+      "`provider-api-key` and `provider-token-command` can't be used together.",
     ]);
   });
 

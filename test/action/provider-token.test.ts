@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { modelServer } from "../rig/model-server.ts";
-import { assertNothingRan, named, playStep, tryEvent } from "./rig.ts";
+import { named, playStep } from "./rig.ts";
 
 const command =
   'test -n "$ACTIONS_ID_TOKEN_REQUEST_URL" && printf %s-%s exchanged token-0123456789';
@@ -29,26 +29,5 @@ describe("a step with `provider-token-command`", () => {
     const withoutMask = step.raw.replace(`::add-mask::${key}`, "");
     for (const text of [withoutMask, step.summary, await workspace.read("out/journal.jsonl")])
       assert.ok(!text.includes(key), text.slice(0, 1000));
-  });
-
-  it("fails with the reason if the command fails", async (t) => {
-    const given = { "provider-api-key": "", "provider-token-command": "echo no >&2; exit 1" };
-    const { result, modelRequests } = await tryEvent(t, "workflow-dispatch", { given });
-    assert.equal(modelRequests, 0);
-    assert.equal(result.code, 1);
-    assert.match(
-      result.outputs["reason"] ?? "",
-      /There is no key for the model server: `provider-token-command` failed: bash: no\./,
-    );
-  });
-
-  it("takes no second key", async (t) => {
-    const given = { "provider-token-command": command };
-    const tried = await tryEvent(t, "workflow-dispatch", { given });
-    assertNothingRan(tried, "failure");
-    assert.match(
-      tried.result.outputs["reason"] ?? "",
-      /`provider-api-key` and `provider-token-command` can't be used together\./,
-    );
   });
 });

@@ -95,8 +95,14 @@ describe("a further attempt with `resume: auto`", () => {
     assert.match(prompt, /^Second, after:[^]*It is fine\./);
     assert.match(second.summary, /It is fine/);
 
+    const third = await step(2, zipped({ "out.jsonl": await journal() }));
+    assert.equal(third.outputs["result"], "success", third.raw);
+    assert.match(third.log, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
+    assert.deepEqual(prompts(), []);
+
     const unusable: readonly (readonly [Buffer | undefined, RegExp])[] = [
       [undefined, /no earlier attempt uploaded a journal/],
+      [zipped({ "a.jsonl": Buffer.alloc(0) }), /is empty: the job starts from its beginning/],
       [Buffer.from("PK no"), /Can't read the journal of the earlier attempt: /],
       [
         zipped({ "a.jsonl": Buffer.from(String(left).replace('"seq":3', '"seq":9')) }),

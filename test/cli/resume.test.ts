@@ -102,12 +102,13 @@ async function seen(
 ): Promise<Seen> {
   const { events, problems } = parseJournal(await workspace.read(journal));
   assert.deepEqual(problems, []);
+  const own = events.filter(({ past }) => past !== true);
   return {
     code,
-    path: events.flatMap((event) =>
+    path: own.flatMap((event) =>
       event.type === "step.ended" ? [`${event.step} ${event.activity} → ${event.to ?? "end"}`] : [],
     ),
-    result: events.flatMap((event) => (event.type === "work.ended" ? [event.report ?? ""] : []))[0],
+    result: own.flatMap((event) => (event.type === "work.ended" ? [event.report ?? ""] : []))[0],
     effects: await workspace.read("effects.log"),
     requests: server.requests.map(({ messages }) =>
       messages
@@ -128,6 +129,13 @@ describe("agent-jobs run --resume", () => {
     assert.equal(expected.code, 0);
     assert.ok(expected.path.length >= 20, expected.path.join("\n"));
     assert.equal(expected.requests.length, 7);
+    // Nothing is left to do, so no model is needed.
+    const over = await runCli(["run", "flow.wf.md", "--resume", "whole.jsonl"], {
+      cwd: whole.workspace.path,
+    });
+    assert.equal(over.code, 0, over.stderr);
+    assert.match(over.stdout, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
+    assert.equal(whole.server.requests.length, 7);
 
     const killed = await setup(t);
     for (const at of share([4, 1, 6], 1)) {
@@ -211,6 +219,9 @@ describe("plan, run --shard and merge", () => {
     assert.deepEqual([plan?.parentSpanId, others.length], ["", 3]);
     for (const { traceId, parentSpanId } of others)
       assert.deepEqual([traceId, parentSpanId], [plan?.traceId, plan?.spanId]);
+    // The merge is linked to its shards, in the order of its journals or not.
+    const [first, second, merge] = others;
+    assert.deepEqual(new Set(merge?.links), new Set([first?.spanId, second?.spanId]));
     // Only another rehearsal continues a rehearsal.
     await workspace.write("r.yml", "entry: jobs.json\njob: main\nsessions: []\n");
     const rehearsed = await cli(

@@ -124,23 +124,6 @@ describe("the check run of a job", () => {
     assert.ok((check?.summary.length ?? 0) <= 65_535);
   });
 
-  it("of hostile texts is harmless", async (t) => {
-    const repository = await start(t);
-    const message = "::error::x\u001b[31m @octocat closes #1 hunter2 https://evil.example";
-    const reason = `${message}\n##[error]y`;
-    const hostile = { ...finding("one", 2), title: message, message };
-    await delivered(repository, {
-      outputs,
-      findings: [hostile],
-      verdict: { verdict: "reject", reason },
-    });
-    const [check] = repository.checks.all;
-    const [annotation] = check?.annotations ?? [];
-    for (const text of [check?.title, annotation?.["title"], annotation?.["message"]]) {
-      assert.doesNotMatch(String(text), /hunter2|\p{Cc}|@octocat|#1|:\/\//u);
-    }
-  });
-
   for (const [event, isAbout] of [
     ["push", true],
     ["merge_group", true],

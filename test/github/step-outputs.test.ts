@@ -42,6 +42,7 @@ test("what has no room in the outputs is told, with the place that has it", () =
     workId: 0,
     taskId: "plan",
     items: [],
+    place: [],
     findings: [],
     refused: [],
     proposals: [],

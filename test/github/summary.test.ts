@@ -171,7 +171,7 @@ test("a run that is too large is cut by importance: decisions of failed works ar
   for (const id of [0, 1, 2]) {
     says(page, new RegExp(`<code>task-${id}</code> ✗ failed, 47 decisions`));
   }
-  says(page, /\*\*Omitted or shortened:\*\* .*decisions: <b>#\d+<.*, \d+ more\. /);
+  says(page, /\*\*Omitted or shortened:\*\* .*decisions: <b>#\d+<.* and \d+ more\. /);
   says(page, /The journal with every event: <code>j.jsonl<\/code>\./);
   assert.equal(hidden(page), "");
 });

@@ -120,13 +120,6 @@ describe("who may start an agent", () => {
     }
   });
 
-  it("a comment of a stranger starts nothing, whatever association it claims", async () => {
-    const { decision, asked } = await decide("issue-comment-stranger", { permission: "read" });
-    assert.equal(decision.kind, "refused");
-    assert.match(decision.reason, /stranger, who has no write access .*\(permission: read\)/);
-    assert.deepEqual(asked, ["permission of stranger"]);
-  });
-
   it("the actor of workflow_run is the one of the run before it", async () => {
     const { decision, asked } = await decide("workflow-run-stranger", { permission: "read" });
     assert.equal(decision.kind, "refused");
@@ -188,21 +181,11 @@ describe("a fork's pull request", () => {
     );
   });
 
-  const withSecrets: readonly (readonly [string, Situation])[] = [
-    ["pull-request-target", {}],
-    ["issue-comment-maintainer", { commented: true }],
-    ["issue-comment-maintainer", { commented: new Error("GitHub answered 500") }],
-    ["workflow-run-fork", {}],
-  ];
-  for (const [fixture, situation] of withSecrets) {
-    const about =
-      situation.commented instanceof Error ? "what nobody knows to be no fork" : "a fork";
-    it(`${fixture} about ${about}: refused with another commit checked out`, async () => {
-      const { decision } = await decide(fixture, { ...situation, checkedOut: ["c".repeat(40)] });
-      assert.equal(decision.kind, "refused");
-      assert.match(decision.reason, /runs with secrets.*may contain the fork's files/s);
-    });
-  }
+  it("that runs with secrets is refused with another commit checked out, which may be the fork's", async () => {
+    const { decision } = await decide("pull-request-target", { checkedOut: ["c".repeat(40)] });
+    assert.equal(decision.kind, "refused");
+    assert.match(decision.reason, /runs with secrets.*may contain the fork's files/s);
+  });
 
   it("is what a comment is about whose pull request is not said", async () => {
     const comment = { sender: { login: "maintainer", type: "User" } };
@@ -261,5 +244,127 @@ describe("a bot", () => {
     });
     assert.equal(decision.kind, "refused");
     assert.deepEqual(asked, ["permission of stranger"]);
+  });
+});
+
+const stranger = "issue-comment-stranger";
+const other = "c".repeat(40);
+
+/** Unless it says otherwise, nobody may write. */
+async function refusal(fixture: string, situation: Situation = {}) {
+  const { decision } = await decide(fixture, { permission: {}, ...situation });
+  return decision.kind === "refused" ? decision : assert.fail(decision.reason);
+}
+
+describe("a refusal", () => {
+  it("names the list and a new start, and to a person `*` with its page", async () => {
+    const { reason } = await refusal("issue-comment-bot");
+    assert.match(reason, /`allowed-users`.*“Re-run jobs”/);
+    assert.doesNotMatch(reason, /"\*"/);
+    assert.match(
+      (await refusal(stranger)).reason,
+      /\(permission: none\).*`allowed-users`.*“Re-run jobs”.*`allowed-users: "\*"`.*\/docs\/security\.md#who-may-start-an-agent/,
+    );
+  });
+
+  it("names the token if GitHub does not tell, and a later time if nobody answers", async () => {
+    for (const [down, help] of [
+      [
+        "GitHub answered 403 (x), 2 times",
+        /`env: \{ GITHUB_TOKEN: "\$\{\{ github\.token \}\}" \}`/,
+      ],
+      [
+        "GitHub answered 502 (x), 3 times",
+        /Try again later, or let a user with write access re-run/,
+      ],
+    ] as const) {
+      const { reason, unattended } = await refusal("pull-request", { permission: new Error(down) });
+      assert.match(reason, help);
+      assert.doesNotMatch(reason, /"\*"/);
+      assert.equal(unattended, false);
+    }
+  });
+
+  it("names everybody who is missing at once", async () => {
+    const bots = await refusal("pull-request-bot", { actor: "renovate[bot]" });
+    assert.match(bots.reason, /the bot dependabot\[bot\], .*the bot renovate\[bot\], which/);
+    const { reason, unattended } = await refusal(stranger, { actor: "other" });
+    assert.match(reason, /stranger, who .* by other, who /);
+    assert.equal(reason.match(/Add them to/g)?.length, 1);
+    assert.equal(unattended, false);
+    const both = await refusal("pull-request-bot", { actor: "stranger" });
+    assert.match(both.reason, /the bot dependabot\[bot\].*stranger, who has no write access/);
+    assert.equal(both.unattended, true);
+  });
+
+  it("of a stranger waits for an answer if it is a comment, and comes by itself if not", async () => {
+    for (const [fixture, isUnattended, ...names] of [
+      [stranger, false, "issue_comment", "commit_comment", "discussion_comment"],
+      [stranger, true, "watch", "fork", "discussion", "label"],
+      ["pull-request-review-stranger", true, "pull_request_review", "pull_request_review_comment"],
+      ["workflow-run-stranger", true, "workflow_run"],
+    ] as const)
+      for (const name of names)
+        assert.equal((await refusal(fixture, { name })).unattended, isUnattended, name);
+  });
+
+  it("is lifted for people in `allowed-users`, whatever they may write", async () => {
+    const { decision } = await decide(stranger, { permission: {}, allowed: ["Stranger"] });
+    assert.equal(decision.kind, "trusted");
+    assert.match(decision.reason, /^stranger is in `allowed-users`$/);
+    for (const one of ["strange", "stranger2", "stranger[bot]", "helper"])
+      for (const fixture of [stranger, "issue-comment-bot"])
+        await refusal(fixture, { allowed: [one] });
+  });
+});
+
+describe("a run that is started again", () => {
+  const again = { triggeringActor: "maintainer", attempt: "2" };
+  const permission = { maintainer: "write" };
+
+  for (const fixture of [
+    stranger,
+    "pull-request-bot",
+    "issue-comment-bot",
+    "workflow-run-stranger",
+  ])
+    it(`by a maintainer, and nobody else, is trusted: ${fixture}`, async () => {
+      const { decision } = await decide(fixture, { ...again, permission });
+      assert.equal(decision.kind, "trusted", decision.reason);
+      assert.match(decision.reason, /^maintainer has write access and re-ran the job/);
+      await refusal(fixture, again);
+      await refusal(fixture, { ...again, attempt: "1", permission });
+      await refusal(fixture, { ...again, permission: new Error("down") });
+      const bot = { ...again, triggeringActor: "helper2[bot]" };
+      await refusal(fixture, { ...bot, permission: { "helper2[bot]": "admin" } });
+    });
+
+  it("makes nobody's fork believed", async () => {
+    const fork = { ...again, permission, commented: true, checkedOut: [other] };
+    assert.equal(await kindOf("pull-request-fork", fork), "skipped");
+    for (const fixture of ["pull-request-target", "workflow-run-fork", stranger]) {
+      const text = JSON.stringify((await readFixture(fixture)).payload);
+      const payload = JSON.parse(text.replace('"issue":{', '"issue":{"pull_request":{},'));
+      const { reason } = await refusal(fixture, { ...fork, actor: "stranger", payload });
+      assert.match(reason, /it may contain the fork's files/);
+    }
+  });
+
+  it("by the repository's own schedule is trusted, also if its author has left", async () => {
+    const scheduled = async (fixture: string): Promise<unknown> => {
+      const text = JSON.stringify((await readFixture(fixture)).payload);
+      return JSON.parse(text.replace('"event":"pull_request"', '"event":"schedule"'));
+    };
+    const payload = await scheduled("workflow-run-stranger");
+    for (const left of [{}, new Error("404")]) {
+      const { decision } = await decide("workflow-run-stranger", { permission: left, payload });
+      assert.equal(decision.kind, "trusted");
+      assert.match(decision.reason, /started by the repository's schedule/);
+    }
+    // A fork's schedule is nothing that the repository has started.
+    const ofFork = { permission, payload: await scheduled("workflow-run-fork") };
+    const { decision } = await decide("workflow-run-fork", ofFork);
+    assert.ok(decision.kind === "trusted" && decision.baseRef === eventSha);
+    await refusal("workflow-run-fork", { ...ofFork, permission: {} });
   });
 });

@@ -209,6 +209,7 @@ function sarifOf(found: readonly Finding[], view: RunView = createRunView()): Lo
     taskId: "review",
     iteration: 1,
     items: [],
+    place: [],
     refused: [],
     proposals: [],
     resolved: [],

@@ -29,7 +29,8 @@ describe("a JobHost with otlp", () => {
     await host.close();
     const root = collector.span("invoke_workflow main");
     assert.deepEqual([root.traceId, root.parentSpanId], [parent.traceId, parent.spanId]);
-    assert.deepEqual(collector.pathOf(collector.span("work before")), [root.name, "work before"]);
+    const command = collector.span("command before");
+    assert.deepEqual(collector.pathOf(command), [root.name, command.name]);
     assert.ok(collector.points.some(({ metric }) => metric === "agent_jobs.runs"));
   });
 

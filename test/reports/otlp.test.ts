@@ -128,31 +128,28 @@ describe("a run with --otlp", () => {
     assert.deepEqual([...new Set(spans.map(({ traceId }) => traceId))], [root.traceId]);
     assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
     const paths = [...new Set(spans.map((span) => collector.pathOf(span).join(" > ")))].toSorted();
-    const above = "invoke_workflow job > work first > invoke_agent first";
-    const turn = `${above} > attempt prompt > turn prompt`;
-    const activity = "invoke_workflow job > work flow.wf.md > activity";
+    const above = "invoke_workflow job > invoke_agent first";
+    const turn = `${above} > turn prompt`;
+    const activity = "invoke_workflow job > invoke_workflow flow.wf.md > activity";
     assert.deepEqual(
       paths,
       [
         "invoke_workflow job",
-        "invoke_workflow job > work first",
         above,
-        `${above} > attempt prompt`,
         turn,
         `${turn} > chat worker`,
         `${turn} > execute_tool all/get-env`,
         `${turn} > execute_tool bash`,
         `${turn} > execute_tool job_report`,
         `${turn} > execute_tool look`,
-        "invoke_workflow job > work flow.wf.md",
+        "invoke_workflow job > invoke_workflow flow.wf.md",
         `${activity} EXECUTE_NOTE`,
         `${activity} START`,
         `${activity} SUCCESS`,
         `${activity} PROMPT_ASK`,
-        `${activity} PROMPT_ASK > attempt prompt`,
-        `${activity} PROMPT_ASK > attempt prompt > turn prompt`,
-        `${activity} PROMPT_ASK > attempt prompt > turn prompt > chat driver`,
-        "invoke_workflow job > work note",
+        `${activity} PROMPT_ASK > turn prompt`,
+        `${activity} PROMPT_ASK > turn prompt > chat driver`,
+        "invoke_workflow job > command note",
       ].toSorted(),
     );
     for (const span of spans) {
@@ -162,9 +159,9 @@ describe("a run with --otlp", () => {
       assert.ok(parent === undefined || parent.end >= span.end, span.name);
     }
 
-    const attempts = spans.filter(({ name }) => name === "attempt prompt").slice(0, 3);
+    const turns = spans.filter(({ name }) => name === "turn prompt").slice(0, 3);
     assert.deepEqual(
-      attempts.map(({ attributes }) => [
+      turns.map(({ attributes }) => [
         attributes["agent_jobs.retry"],
         attributes["agent_jobs.attempt"],
       ]),
@@ -221,7 +218,10 @@ describe("a run with --otlp", () => {
     for (const name of ["agent_jobs.model_calls", "gen_ai.usage.input_tokens"])
       assert.ok(Number(ofTask[name]) > 0 && Number(ofTask[name]) < Number(root.attributes[name]));
     assert.equal(collector.resource["service.name"], "agent-jobs");
-    assert.deepEqual([...collector.schemas], ["https://opentelemetry.io/schemas/1.41.0"]);
+    assert.deepEqual(
+      [...collector.schemas],
+      ["https://opentelemetry.io/schemas/1.45.0", undefined],
+    );
 
     const decided = collector.span("invoke_agent first").events;
     const names = decided.map(({ name }) => name);
@@ -251,12 +251,42 @@ describe("a run with --otlp", () => {
     ))
       assert.equal(of["server.address"], "127.0.0.1");
     assert.ok(points.some(({ metric }) => metric.endsWith("time_to_first_chunk")));
-    const duration = points.find(({ metric }) => metric === "agent_jobs.run.duration");
-    assert.ok(Math.abs((duration?.value ?? 0) * 1000 - (root.end - root.start)) < 1);
-    const tokens = points.filter(({ metric }) => metric === "gen_ai.client.token.usage");
-    assert.deepEqual(
-      new Set(tokens.map(({ attributes: of }) => of["gen_ai.token.type"])),
-      new Set(["input", "output"]),
+    // Agents, workflows and tools are measured as their spans are.
+    const sum = (metric: string, of: Readonly<Record<string, string>> = {}): number =>
+      points
+        .filter((one) => one.metric === metric)
+        .filter((one) => Object.entries(of).every(([key, text]) => one.attributes[key] === text))
+        .reduce((total, { value }) => total + value, 0);
+    for (const name of ["job", "first", "flow.wf.md"]) {
+      const span = spans.find(({ attributes: of }) => of["gen_ai.agent.name"] === name);
+      assert.ok(span !== undefined);
+      const measured = sum("gen_ai.invoke_agent.duration", {
+        "gen_ai.agent.name": name,
+        "gen_ai.operation.name": String(span.attributes["gen_ai.operation.name"]),
+        "agent_jobs.outcome": "succeeded",
+      });
+      assert.ok(Math.abs(measured * 1000 - (span.end - span.start)) < 1, name);
+    }
+    const toolSpan = collector.span("execute_tool look");
+    const ofTool = { "gen_ai.tool.name": "look", "gen_ai.agent.name": "first" };
+    const measured = sum("gen_ai.execute_tool.duration", ofTool);
+    assert.ok(Math.abs(measured * 1000 - (toolSpan.end - toolSpan.start)) < 1);
+    const agent = collector.span("invoke_agent first").attributes;
+    const counts = { inference_calls: "model_calls", tool_calls: "tool_calls" };
+    for (const [metric, name] of Object.entries(counts))
+      assert.equal(sum(`gen_ai.invoke_agent.${metric}`), agent[`agent_jobs.${name}`], metric);
+    for (const type of ["input_tokens", "output_tokens"])
+      for (const family of ["usage", "operation"])
+        assert.equal(
+          sum(`gen_ai.client.inference.${family}.${type}`),
+          root.attributes[`gen_ai.usage.${type}`],
+          `${family} ${type}`,
+        );
+    // What the conventions have replaced is gone.
+    const sent = text([spans, points]);
+    assert.doesNotMatch(
+      sent,
+      /workflow\.name|token\.(?:type|usage)|client\.operation|run\.duration/,
     );
 
     // The programs of the run are below its span.
@@ -295,7 +325,7 @@ describe("a run with --otlp", () => {
       assert.ok(span.end - span.start >= 250, `${span.end - span.start} ms`);
       const failed = collector.points.filter(
         ({ metric, attributes }) =>
-          metric === "gen_ai.client.operation.duration" && attributes["error.type"] === "400",
+          metric === "gen_ai.client.inference.duration" && attributes["error.type"] === "400",
       );
       assert.equal(failed.length, 1);
       assert.ok((failed[0]?.value ?? 0) >= 0.25);

@@ -9,7 +9,7 @@ import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import { decisionText } from "../../src/events/decision.ts";
-import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
+import type { EmittedEvent, RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
@@ -48,7 +48,7 @@ export interface Setup extends Partial<Pick<RunSpec, OfRun>> {
   /** Instead of the fake sessions. */
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
-  readonly onEvent?: (event: RunEventBody, clock: FakeClock) => void;
+  readonly onEvent?: (event: EmittedEvent, clock: FakeClock) => void;
   readonly awaited?: () => string | undefined;
   readonly onWork?: EnginePorts["onWork"];
   /** Run this as `startTask` would, instead of a job. */
@@ -57,7 +57,7 @@ export interface Setup extends Partial<Pick<RunSpec, OfRun>> {
 
 export interface Played {
   readonly outcome: RunOutcome;
-  readonly events: readonly RunEventBody[];
+  readonly events: readonly EmittedEvent[];
   readonly sessions: FakeSessions;
   /** `[CATEGORY] text` of every decision. */
   readonly decisions: readonly string[];
@@ -88,7 +88,7 @@ export async function play(setup: Setup): Promise<Played> {
   } = setup;
   const clock = new FakeClock();
   const sessions = new FakeSessions(clock, act, refuse);
-  const events: RunEventBody[] = [];
+  const events: EmittedEvent[] = [];
   const taskId = Object.keys(tasks)[0] ?? "";
   const usual: Work = { kind: "Ref", taskId, modelOverride: { category: "work" } };
   const entry = validateEntry(

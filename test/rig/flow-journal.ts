@@ -2,34 +2,26 @@
 import { defined } from "../../src/text/guards.ts";
 import type { Script, ScriptRun } from "../../src/events/flow.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
-import type { PastRun, UnderWay } from "../../src/engine/past.ts";
-import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
-import { runJob } from "../../src/engine/run-job.ts";
+import type { PastRun } from "../../src/engine/past.ts";
 import type { SessionFactory } from "../../src/engine/ports.ts";
 import type { Limits } from "../../src/entry/model.ts";
-import { validateEntry } from "../../src/entry/prepare.ts";
 import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
-import { createSink, type Reporter } from "../../src/events/sink.ts";
+import { createSink, type Sink } from "../../src/events/sink.ts";
 import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
 import { createJournalReporter } from "../../src/journal/write.ts";
 import { type EarlierJob, EarlierRun, interruptedCommand } from "../../src/run/past-run.ts";
-import { flowChartOf } from "../../src/workflow/describe.ts";
 import type { Workflow } from "../../src/workflow/model.ts";
 import type { Answers } from "../../src/workflow/kinds/ask.ts";
-import { beginRun, restoreRun, type Restored } from "../../src/workflow/run/restore.ts";
-import { runFlow, type FlowResult } from "../../src/workflow/run/run-flow.ts";
+import type { FlowResult } from "../../src/workflow/run/run-flow.ts";
 import type { Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
-import { openGate } from "./engine.ts";
+import { play } from "./engine.ts";
 import { sessionCrash } from "./crashes.ts";
-import { FakeClock } from "./fake-clock.ts";
-import { neverDue } from "./flow.ts";
-import { identity } from "./plan.ts";
+import { begunLeaf, leafSpec } from "./flow.ts";
 
 export interface FlowSetup {
   readonly workflow: Workflow;
   readonly variables?: Readonly<Record<string, string>>;
-  readonly environment?: Readonly<Record<string, string>>;
   readonly limits?: Limits;
   readonly userInput?: string;
   readonly secrets?: readonly string[];
@@ -40,9 +32,6 @@ export interface FlowSetup {
   readonly person?: (question: string) => string | undefined;
   readonly shell?: (script: Script, state: ShellState) => Shell;
   readonly past?: PastRun | undefined;
-  readonly signal?: AbortSignal;
-  /** Beside a journal in memory. */
-  readonly reporters?: readonly Reporter[];
 }
 
 export interface Shell {
@@ -63,8 +52,7 @@ export interface FlowPlayed {
 
 export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
   const { workflow, variables = {}, secrets = [], past, person } = setup;
-  const { model = () => "", shell = (): Shell => ({}), reporters = [] } = setup;
-  const clock = new FakeClock();
+  const { model = () => "", shell = (): Shell => ({}), userInput = "" } = setup;
   const asked: string[] = [];
   const journal: string[] = [];
   const marks: number[] = [];
@@ -76,12 +64,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
     },
     close(): void {},
   };
-  const sink = createSink({
-    runId: "run",
-    clock,
-    redactor: createRedactor(secrets),
-    reporters: [createJournalReporter(file, () => 0), ...reporters],
-  });
+  let sink: Sink | undefined;
   let opened = 0;
   const sessions: SessionFactory = {
     async open({ history = [], systemPrompt, modelId }) {
@@ -128,82 +111,50 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
     close: async () => {},
   };
   let result: FlowResult | undefined;
-  const limits = resolveLimits(setup.limits);
   const name = "flow.wf.md";
-  const entry = validateEntry({ models: { driving: "m" }, tasks: {}, jobs: {} }, "");
-  const flow = {
-    modelId: "m",
-    permissions: "read-only" as const,
-    chart: flowChartOf(workflow),
-    params: variables,
-    run: (context: Parameters<typeof runFlow>[1]) => {
-      const begun = restored(setup, context.past);
-      if (begun.kind === "refused") throw new Error(begun.reason);
+  const flow = leafSpec(workflow, () => ({
+    ...ofLeaf(setup),
+    answers: setup.answers ?? {},
+    scripts(begun) {
       state = begun.shell ?? fresh;
-      return runFlow(
-        {
-          workflow,
-          modelId: "m",
-          permissions: "read-only",
-          limits,
-          answers: setup.answers ?? {},
-          scripts,
-          ask:
-            person &&
-            (async ({ question }) => {
-              asked.push(`ask ${question}`);
-              const text = person(question);
-              return text === undefined
-                ? { kind: "unanswered", reason: "Nobody answers." }
-                : { kind: "answered", text };
-            }),
-          read: () => ({ kind: "failed", reason: "There are no files." }),
-          begun,
-          onResult: (end) => (result = end),
-          // A turn of the event loop would be idle time for the clock.
-          yielder: neverDue,
-        },
-        context,
-      );
+      return scripts;
     },
-  };
-  const work = { kind: "Flow", workIdInJob: 0, file: name } as const;
-  const running = runJob(
-    {
-      ...identity,
-      entry: { ...entry, jobs: { [name]: { requireUserInput: false, work } } },
-      jobName: name,
-      userInput: setup.userInput ?? "",
-      workingDirectory: "/",
-      limits,
-      permissionsOf: () => "read-only",
-      flows: { [name]: flow },
-      ...defined({ past }),
+    ask:
+      person &&
+      (async ({ question }) => {
+        asked.push(`ask ${question}`);
+        const text = person(question);
+        return text === undefined
+          ? { kind: "unanswered", reason: "Nobody answers." }
+          : { kind: "answered", text };
+      }),
+    read: () => ({ kind: "failed", reason: "There are no files." }),
+    onResult: (end) => (result = end),
+  }));
+  const { outcome } = await play({
+    tasks: {},
+    work: { kind: "Flow", file: name },
+    flows: { [name]: { ...flow, params: variables } },
+    factory: sessions,
+    play: () => ({}),
+    userInput,
+    ...defined({ limits: setup.limits, past }),
+    onEvent(event, clock) {
+      sink ??= createSink({
+        runId: "run",
+        clock,
+        redactor: createRedactor(secrets),
+        reporters: [createJournalReporter(file, () => 0)],
+      });
+      sink.emit(event);
     },
-    {
-      sessions,
-      clock,
-      gate: openGate,
-      rateLimit: new LocalRateLimit(clock),
-      random: () => 0,
-      emit: (event) => sink.emit(event),
-    },
-    setup.signal,
-  );
-  const outcome = await clock.runUntil(running);
-  await sink.close();
+  });
+  await sink?.close();
   return { outcome, result, asked, journal, marks };
 }
 
-function restored(
-  { workflow, variables = {}, environment = {}, limits, userInput = "" }: FlowSetup,
-  underWay: UnderWay | undefined,
-): Restored {
-  const options = { environment, limits: resolveLimits(limits), tags: ["sh", "bash"] };
-  const start = { variables, userInput };
-  return underWay === undefined
-    ? { kind: "restored", ...beginRun(workflow, options, start) }
-    : restoreRun(workflow, options, start, underWay);
+function ofLeaf({ workflow, variables = {}, limits }: FlowSetup) {
+  return { workflow, variables, environment: {}, limits: resolveLimits(limits) };
 }
 
 /** The steps that `--resume` takes from a journal. */
@@ -212,7 +163,7 @@ export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): Foun
   for (const event of events) earlier = earlier.add(event);
   const { past, isIncomplete } = earlier.job;
   const [underWay] = past.underWay;
-  const found = restored(setup, underWay);
+  const found = begunLeaf(ofLeaf(setup), setup.userInput ?? "", underWay);
   return {
     past,
     isIncomplete,

@@ -1,7 +1,7 @@
 /** Workflows as leaves of a job on the real engine, with fake sessions, a fake shell and a fake clock. */
 import type { Script } from "../../src/events/flow.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../../src/engine/flow.ts";
-import { partLimits, resolveLimits } from "../../src/engine/limits.ts";
+import { partLimits, resolveLimits, type ResolvedLimits } from "../../src/engine/limits.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import type { Limits } from "../../src/entry/model.ts";
@@ -9,7 +9,8 @@ import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.t
 import type { Answers, Asker } from "../../src/workflow/kinds/ask.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import { bindParameters } from "../../src/workflow/parameters.ts";
-import { beginRun } from "../../src/workflow/run/restore.ts";
+import type { Workflow } from "../../src/workflow/model.ts";
+import { beginRun, restoreRun, type Begun } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run/run-flow.ts";
 import type { ExecuteOptions, Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
 import { prompts as usualPrompts } from "../workflow/run/machine-rig.ts";
@@ -87,6 +88,45 @@ export function exited(exitCode: number, output = ""): Executed {
   return { kind: "executed", runs: [{ ...ofCode("x"), output, exitCode }] };
 }
 
+export interface Leaf extends Pick<FlowRun, "read" | "answers" | "ask" | "onResult"> {
+  readonly workflow: Workflow;
+  readonly limits: ResolvedLimits;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly scripts: (begun: Begun) => Scripts;
+}
+
+/** The steps of `past` are done again first, as far as they would be the same. */
+export function begunLeaf(
+  { workflow, limits, environment, variables }: Omit<Leaf, "scripts" | "read" | "answers">,
+  userInput: string,
+  past: FlowContext["past"],
+) {
+  const options = { environment, limits, tags: ["sh", "shell", "bash"] };
+  const start = { variables, userInput };
+  return past === undefined
+    ? ({ kind: "restored", ...beginRun(workflow, options, start) } as const)
+    : restoreRun(workflow, options, start, past);
+}
+
+/** A workflow as a leaf of a job. */
+export function leafSpec(
+  workflow: Workflow,
+  leafOf: (context: FlowContext) => Omit<Leaf, "workflow">,
+): FlowSpec {
+  const run = (context: FlowContext): Promise<FlowEnd> => {
+    const leaf = { ...leafOf(context), workflow };
+    const begun = begunLeaf(leaf, context.userInput, context.past);
+    if (begun.kind === "refused") throw new Error(begun.reason);
+    const scripts = leaf.scripts(begun);
+    return runFlow(
+      { ...leaf, modelId: "m", permissions: "workspace", begun, scripts, yielder: neverDue },
+      context,
+    );
+  };
+  return { modelId: "m", permissions: "workspace", chart: flowChartOf(workflow), run };
+}
+
 /** Runs `work`, by default a workflow with this flowchart; each file of `files` can be a leaf, too. */
 export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promise<FlowPlayed> {
   const { prompts = usualPrompts, frontMatter, shell = () => "", environment = {} } = setup;
@@ -108,39 +148,28 @@ export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promis
       throw new Error(loaded.diagnostics.map((one) => one.reason).join("\n"));
     const { workflow } = loaded;
     const limits = partLimits(entryLimits, setup.ownLimits, name);
-    const run = async (context: FlowContext): Promise<FlowEnd> => {
-      const { userInput, ports } = context;
-      const given = { ...context.params, USER_INPUT: userInput };
-      const bound = bindParameters(workflow, given);
+    const spec = leafSpec(workflow, ({ params, userInput, ports }) => {
+      const bound = bindParameters(workflow, { ...params, USER_INPUT: userInput });
       if (bound.kind === "incomplete") throw new Error("a parameter has no value");
-      const start = { variables: bound.variables, userInput };
       const fake = new FakeScripts(shell, ports.clock);
       scripts.push(fake);
-      const read: FlowRun["read"] = (path, from) => {
-        const found = files.read(path, from);
-        return found.kind === "found"
-          ? { kind: "read", text: String(found.content) }
-          : { kind: "failed", reason: found.reason };
-      };
-      end = await runFlow(
-        {
-          workflow,
-          modelId: "m",
-          permissions: "workspace",
-          limits,
-          begun: beginRun(workflow, { environment, limits, tags: fake.tags }, start),
-          answers: setup.answers ?? {},
-          ask: setup.ask,
-          scripts: fake,
-          read,
-          onResult: (one) => (result = one),
-          yielder: neverDue,
+      return {
+        limits,
+        environment,
+        variables: bound.variables,
+        answers: setup.answers ?? {},
+        ask: setup.ask,
+        scripts: () => fake,
+        read(path, from) {
+          const found = files.read(path, from);
+          return found.kind === "found"
+            ? { kind: "read", text: String(found.content) }
+            : { kind: "failed", reason: found.reason };
         },
-        context,
-      );
-      return end;
-    };
-    return { modelId: "m", permissions: "workspace", chart: flowChartOf(workflow), run };
+        onResult: (one) => (result = one),
+      };
+    });
+    return { ...spec, run: async (context) => (end = await spec.run(context)) };
   };
   const played = await play({
     tasks: {},

@@ -21,6 +21,8 @@ export interface ReceivedSpan {
   readonly end: number;
   readonly attributes: Attributes;
   readonly events: readonly ReceivedEvent[];
+  /** The ids of the spans that it is linked to. */
+  readonly links: readonly string[];
   /** Undefined: no error. */
   readonly error: string | undefined;
 }
@@ -140,6 +142,7 @@ interface SentSpan {
     readonly timeUnixNano: string;
     readonly attributes: readonly SentAttribute[];
   }[];
+  readonly links: readonly { readonly spanId: string }[];
   readonly status?: { readonly code: string; readonly message: string };
 }
 interface SentTraces {
@@ -209,6 +212,7 @@ function received(span: SentSpan): ReceivedSpan {
       at: time(timeUnixNano),
       attributes: attributesOf(attributes),
     })),
+    links: span.links.map(({ spanId }) => hex(spanId)),
     error: status?.code === "STATUS_CODE_ERROR" ? (status.message ?? "") : undefined,
   };
 }

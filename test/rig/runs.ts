@@ -1,10 +1,11 @@
 /** Runs of random trees whose journals other runs go on from. */
 import type { FanOut } from "../../src/engine/fan-out.ts";
 import { defined } from "../../src/text/guards.ts";
-import type { PastRun } from "../../src/engine/past.ts";
+import type { PastEvent, PastRun } from "../../src/engine/past.ts";
 import type { Limits, Task, Work } from "../../src/entry/model.ts";
 import { commandName } from "../../src/entry/work.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
+import { legName } from "../../src/events/plan.ts";
 import { JOURNAL_FORMAT, journalLine } from "../../src/journal/read.ts";
 import { commands, names } from "./commands.ts";
 import { play, type Played } from "./engine.ts";
@@ -40,9 +41,19 @@ export interface Options {
 export async function run(
   work: Work,
   seed: number,
-  { past, fanOut, sides = 50, id = "r", limits }: Options = {},
+  { past: given, fanOut, sides = 50, id = "r", limits }: Options = {},
 ): Promise<Run> {
   const runs = new Map<string, number[]>();
+  const past = given && (await inMemory(given));
+  // What has to be done again is as if it had not begun.
+  for (const { workId, items } of past?.works ?? []) {
+    const key = keyOf(workId, items);
+    runs.set(key, [...(runs.get(key) ?? []), 0]);
+  }
+  const part = fanOut?.part;
+  const leg = part?.kind === "shard" ? { leg: legName(part) } : {};
+  const header = journalLine(0, { type: "journal", at: 0, format: JOURNAL_FORMAT });
+  const lines = [header];
   const prompts = new Map<string, string>();
   const played = await play({
     tasks,
@@ -66,18 +77,26 @@ export async function run(
     workspace: commands(({ command, variables }) =>
       ofCommand(seed, commandName(command), variables["AGENT_JOBS_ITEM"]),
     ),
-    onEvent(event) {
-      if (event.type !== "work.started") return;
+    onEvent(event, clock) {
+      const stamp = { at: clock.now(), runId: id, ...(event.past === true ? {} : leg) };
+      lines.push(journalLine(lines.length, { ...stamp, ...event }));
+      if (event.type !== "work.started" || event.past === true) return;
       const key = keyOf(event.work.workId, itemsIn(event.work));
       runs.set(key, [...(runs.get(key) ?? []), event.work.iteration]);
     },
   });
-  const header = journalLine(0, { type: "journal", at: 0, format: JOURNAL_FORMAT });
-  const lines = played.events.map((event, index) =>
-    journalLine(index + 1, { at: 1_000 + index, runId: id, ...event }),
-  );
-  const journal = [header, ...lines].join("");
-  return { ...played, prompts, journal };
+  return { ...played, prompts, journal: lines.join("") };
+}
+
+/** A fake clock doesn't wait for files. */
+async function inMemory(past: PastRun): Promise<PastRun> {
+  if (past.events === undefined) return past;
+  const all: PastEvent[] = [];
+  for await (const one of past.events.read()) all.push(one);
+  async function* read(): AsyncIterable<PastEvent> {
+    yield* all;
+  }
+  return { ...past, events: { ...past.events, read } };
 }
 
 /** Works that are done for good, each with its items and its number. */

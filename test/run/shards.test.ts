@@ -11,7 +11,8 @@ import { readEarlierJob } from "../../src/run/past-run.ts";
 import { UsageError } from "../../src/run/options.ts";
 import { inOrder, mergeJournals, shardOf } from "../../src/run/shards.ts";
 import { ref } from "../rig/engine.ts";
-import { works } from "../rig/random-works.ts";
+import { itemsIn, keyOf, works } from "../rig/random-works.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
 import { defined } from "../../src/text/guards.ts";
 import { done, run, type Options, type Run } from "../rig/runs.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
@@ -76,6 +77,22 @@ async function shareAll(
   return { ...(shared ?? assert.fail("the plan failed")), workspace };
 }
 
+/** By step and items: how often it ran, and its sessions, turns, tool calls, model calls and tokens. */
+function counts(events: readonly RunEventBody[]): object {
+  const all = new Map<string, number>();
+  for (const event of events) {
+    if (event.type === "run.started" || !("work" in event) || event.work === null) continue;
+    const used = event.type === "activity" && event.activity.kind === "model.used";
+    const what = event.type === "activity" ? event.activity.kind : event.type;
+    const key = `${keyOf(event.work.workId, itemsIn(event.work))} ${what}`;
+    all.set(key, (all.get(key) ?? 0) + 1);
+    if (!used) continue;
+    const tokens = event.activity.inputTokens + event.activity.outputTokens;
+    all.set("tokens", (all.get("tokens") ?? 0) + tokens);
+  }
+  return Object.fromEntries([...all].toSorted(([a], [b]) => a.localeCompare(b)));
+}
+
 const byItems = (parallel: boolean, ...after: Work[]): Work => ({
   kind: "Seq",
   works: [
@@ -119,14 +136,13 @@ describe("a job that is shared by several machines", () => {
           if (whole.outcome.kind !== "succeeded") return;
           assert.deepEqual(done(merged.events).toSorted(), done(whole.events).toSorted());
           const [begun] = merged.events;
-          const restored = merged.events.filter(
-            (one) => one.type === "work.started" && one.restored === true,
-          );
-          assert.equal(begun?.type === "run.started" && begun.resumed?.works, restored.length);
+          const past = merged.events.filter((one) => one.past === true);
+          assert.equal(begun?.type === "run.started" && begun.resumed?.events, past.length);
+          assert.deepEqual(counts(merged.events), counts(whole.events), "the cost of one machine");
           const ofFan = fanOf(assignWorkId(simplifyWork(work)))?.workIds;
           for (const one of merged.events)
             if (one.type === "work.started" && ofFan?.has(one.work.workId) === true)
-              assert.equal(one.restored, true, "nothing of the fan-out runs again");
+              assert.equal(one.past, true, "nothing of the fan-out runs again");
         },
       ),
       rounds(300, 12),
@@ -199,7 +215,7 @@ describe("a job that is shared by several machines", () => {
     };
     const resumes = await later("leg-1.jsonl", (started) => ({
       ...started,
-      resumed: { runId: "leg-1", works: 1, tokens: 0, cost: 0, milliseconds: 0 },
+      resumed: { runId: "leg-1", works: 1, tokens: 0, cost: 0, milliseconds: 0, events: 0 },
     }));
     for (const names of [
       [...files, resumes],
@@ -228,10 +244,11 @@ describe("a job that is shared by several machines", () => {
     // It stands beside the others when a merge is tried again.
     const merge = await later("leg-1.jsonl", (started) => ({
       ...started,
-      part: { kind: "merge", shards: 2 },
+      part: { kind: "merge", shards: 2, legs: [] },
+      resumed: { runId: "older", works: 1, tokens: 0, cost: 0, milliseconds: 0, events: 0 },
     }));
     assert.deepEqual(await warningsOf([...files, merge]), [
-      "later-leg-1.jsonl is left out: it is of a merge.",
+      "later-leg-1.jsonl is left out: it is of another plan.",
     ]);
   });
 

@@ -186,25 +186,6 @@ describe("a snippet of the document", () => {
       ],
     });
   });
-
-  it("CHECK has these operations, with a space before and after", () => {
-    for (const [expression, yes, no] of [
-      ["RESULT == 'a'", "a", "b"],
-      ["RESULT eq 'a'", "a", "b"],
-      ["RESULT != 'a'", "b", "a"],
-      ["RESULT ne 'a'", "b", "a"],
-      ["RESULT CONTAINS 'a'", "cat", "dog"],
-      ["RESULT MATCHES '^[a-c]+$'", "abc", "abd"],
-      ["RESULT gt 9", "10", "9"],
-      ["RESULT ge 9", "9", "8"],
-      ["RESULT lt 10", "9", "10"],
-      ["RESULT le 10", "10", "11"],
-    ] as const) {
-      const of = (result: string): string =>
-        run("flowchart TD", `START --> ASK_A --> CHECK_A{${expression}}`, [result]).done.status;
-      assert.deepEqual([of(yes), of(no)], ["SUCCESS", "FAILED"], expression);
-    }
-  });
 });
 
 describe("the sample “Check toolchain”", () => {
@@ -286,16 +267,6 @@ describe("the sample “Check toolchain”", () => {
     const { done, path } = play([command, "?", "CONTINUE", command, "cloned", "SUCCESS"]);
     assert.equal(path, `${begin} ${round} CHECK_RESULT_FAILED PROMPT_IMPROVE ${round} SUCCESS`);
     assert.equal(done.status, "SUCCESS");
-  });
-
-  it("ends after three rounds", () => {
-    const once = [command, "?", "CONTINUE"];
-    const { done } = play([...once, ...once, ...once, command]);
-    assert.equal(done.status, "FAILED");
-    assert.match(
-      done.failure?.reason ?? "",
-      /^Exceeded limits\.activityHits of activity "EXECUTE_OUTPUT" of \S+ \(3 runs/,
-    );
   });
 });
 

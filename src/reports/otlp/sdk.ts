@@ -49,40 +49,47 @@ interface SdkOptions extends TelemetryOptions {
 /** The number of spans that wait to be sent; further ones are dropped. */
 const MAX_WAITING = 16_384;
 const METRICS_EVERY_MS = 60_000;
-/** The conventions that the names of spans, metrics and attributes are from. */
-const schemaUrl = "https://opentelemetry.io/schemas/1.41.0";
+/** The conventions of service, pipeline and change; the GenAI conventions 0.1.0 have published no schema. */
+const schemaUrl = "https://opentelemetry.io/schemas/1.45.0";
 
-const seconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
-const powers = (of: (power: number) => number): number[] =>
-  Array.from({ length: 14 }, (_, power) => of(power));
+/** Buckets, each `factor` times as wide as the one before it. */
+const powers = (first: number, factor: number, length = 14): number[] =>
+  Array.from({ length }, (_, power) => Number((first * factor ** power).toPrecision(12)));
+const seconds = powers(0.01, 2);
+const tokens = powers(1, 4);
+const usage = (what: string): readonly [string, string] => ["{token}", `${what} of model calls`];
 
 /** Unit, description, and the buckets of a histogram; others are counters. */
 const metrics: Readonly<Record<string, readonly [string, string, number[]?]>> = {
   "agent_jobs.runs": ["{run}", "Runs that have ended"],
-  "agent_jobs.run.duration": ["s", "Duration of runs", seconds],
   "agent_jobs.retries": ["{retry}", "Retries, by cause: unmet criteria, or the crash of a session"],
   "agent_jobs.usage.cost": ["{credit}", "AI credits of GitHub Copilot (0.01 USD each)"],
-  "gen_ai.client.token.usage": [
-    "{token}",
-    "Input and output tokens of model calls",
-    powers((power) => 4 ** power),
+  "gen_ai.invoke_agent.duration": ["s", "Duration of agents and workflows", powers(0.1, 2, 13)],
+  "gen_ai.invoke_agent.inference_calls": [
+    "{inference_call}",
+    "Model calls of an agent",
+    powers(1, 2, 8),
   ],
-  "gen_ai.client.operation.duration": [
-    "s",
-    "Duration of model calls",
-    powers((power) => 2 ** power / 100),
-  ],
-  "gen_ai.client.operation.time_to_first_chunk": [
+  "gen_ai.invoke_agent.tool_calls": ["{tool_call}", "Tool calls of an agent", powers(1, 2, 8)],
+  "gen_ai.execute_tool.duration": ["s", "Duration of tool calls", seconds],
+  "gen_ai.client.inference.duration": ["s", "Duration of model calls", seconds],
+  "gen_ai.client.inference.time_to_first_chunk": [
     "s",
     "Time to the first token of model calls",
-    powers((power) => 2 ** power / 1000),
+    powers(0.001, 2),
   ],
+  "gen_ai.client.inference.usage.input_tokens": usage("Input tokens"),
+  "gen_ai.client.inference.usage.output_tokens": usage("Output tokens"),
+  "gen_ai.client.inference.usage.cache_read.input_tokens": usage("Input tokens from a cache"),
+  "gen_ai.client.inference.usage.reasoning.output_tokens": usage("Output tokens for reasoning"),
+  "gen_ai.client.inference.operation.input_tokens": [...usage("Input tokens"), tokens],
+  "gen_ai.client.inference.operation.output_tokens": [...usage("Output tokens"), tokens],
 };
 
 export function createSdk(options: SdkOptions): Instruments & { close(): Promise<void> } {
   const { version, environment, onFailure, signal, traces, metrics: points } = options;
   setMaxListeners(0, signal);
-  const scope = { name: "agent-jobs", version, schemaUrl };
+  const scope = { name: "agent-jobs", version };
   const resource = defaultResource()
     .merge(
       resourceFromAttributes(
@@ -138,7 +145,7 @@ export function createSdk(options: SdkOptions): Instruments & { close(): Promise
             }),
           ],
   });
-  const meter = metering.getMeter(scope.name, version, { schemaUrl });
+  const meter = metering.getMeter(scope.name, version);
   const recorders = new Map(
     Object.entries(metrics).map(([name, [unit, description, buckets]]) => {
       const histogram =

@@ -15,7 +15,13 @@ import {
   withoutDetail,
   type Decision,
 } from "../../events/decision.ts";
-import { ROOT, spanIdOf, traceIdOf, type TraceContext } from "./trace-context.ts";
+import {
+  ROOT,
+  spanIdOf,
+  traceIdOf,
+  type ParentContext,
+  type TraceContext,
+} from "./trace-context.ts";
 
 export type EndedSpan = Omit<ReadableSpan, "resource" | "instrumentationScope">;
 
@@ -41,11 +47,23 @@ export interface TracedRun {
   readonly calls: Set<string>;
 }
 
+/** What is measured when a span ends. */
+export interface Measured {
+  /** A histogram of durations. */
+  readonly duration: string;
+  readonly attributes: Attributes;
+  /** Histograms of numbers, and the attributes of the span that hold them. */
+  readonly counts: Readonly<Record<string, string>>;
+}
+
 export interface SpanHead {
   readonly name: string;
   readonly startedAt: number;
   readonly attributes?: Attributes;
   readonly kind?: SpanKind;
+  readonly measured?: Measured;
+  /** Spans of other traces, or of other processes, that it continues. */
+  readonly links?: readonly ParentContext[];
   /** Its id is made from it. Default: its number among the children of its parent. */
   readonly place?: string;
   /** It ends then, or with its last event or child, whenever that is known. */
@@ -133,21 +151,18 @@ export class Span {
   end(at: number, { attributes = {}, error, reason = "" }: SpanEnd = {}): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    const { name, kind = SpanKind.INTERNAL, startedAt, endsAt } = this.#head;
+    const { name, kind = SpanKind.INTERNAL, startedAt, endsAt, measured, links = [] } = this.#head;
     const parent = this.#parent;
     const { options, sdk } = this.#run;
-    const remote = options.parent && {
-      ...options.parent,
-      traceFlags: TraceFlags.SAMPLED,
-      isRemote: true,
-    };
     const endedAt = Math.max(endsAt === undefined ? at : 0, this.#latest);
     this.set({ ...attributes, "error.type": error });
+    if (measured !== undefined) this.#measure(measured, endedAt);
     sdk.export({
       name,
       kind,
       spanContext: () => this.#context,
-      parentSpanContext: parent === undefined ? remote : parent.#context,
+      parentSpanContext:
+        parent === undefined ? options.parent && remoteOf(options.parent) : parent.#context,
       startTime: time(startedAt),
       endTime: time(endedAt),
       duration: time(endedAt - startedAt),
@@ -158,7 +173,7 @@ export class Span {
           ? { code: SpanStatusCode.UNSET }
           : { code: SpanStatusCode.ERROR, message: options.content ? shortened(reason) : "" },
       ended: true,
-      links: [],
+      links: links.map((context) => ({ context: remoteOf(context) })),
       droppedAttributesCount: 0,
       droppedEventsCount: 0,
       droppedLinksCount: 0,
@@ -169,11 +184,25 @@ export class Span {
     for (const child of this.#open) parent.#open.add(child);
   }
 
+  #measure({ duration, counts, attributes }: Measured, endedAt: number): void {
+    const { measure } = this.#run.sdk;
+    const { "agent_jobs.outcome": outcome, "error.type": error } = this.#attributes;
+    const how = { ...(outcome && { "agent_jobs.outcome": outcome }) };
+    const ended = { ...attributes, ...how, ...(error && { "error.type": error }) };
+    measure(duration, (endedAt - this.startedAt) / 1000, ended);
+    for (const [metric, name] of Object.entries(counts))
+      measure(metric, Number(this.#attributes[name] ?? 0), attributes);
+  }
+
   /** Ends it after what is under way below it. */
   endAll(at: number, end?: SpanEnd): void {
     for (const child of [...this.#open].toReversed()) child.endAll(at);
     this.end(at, end);
   }
+}
+
+function remoteOf({ traceId, spanId }: ParentContext): SpanContext {
+  return { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
 }
 
 function time(milliseconds: number): HrTime {

@@ -1,6 +1,6 @@
 /**
- * The trace of one run: run > work > task > attempt > turn > model calls and tool calls. A workflow has its activities
- * instead of the task. Each span is handed over when it has ended, children before their parents.
+ * The trace of one run: run > agent > turn > model calls and tool calls. A workflow has its activities between itself
+ * and the turns. Each span is handed over when it has ended, children before their parents.
  */
 import type { Attributes } from "@opentelemetry/api";
 import type { ActionWaiting } from "../../events/action.ts";
@@ -15,13 +15,16 @@ import {
   Span,
   type Instruments,
   type SpanEnd,
+  type SpanHead,
   type TracedRun,
   type TraceOptions,
 } from "./span.ts";
-import { toolAttributes, TurnSpans, usageOf } from "./turn-spans.ts";
+import { parseTraceparent } from "./trace-context.ts";
+import { toolAttributes, toolDuration, TurnSpans, usageOf } from "./turn-spans.ts";
 
 /** The spans of one iteration of a work. */
 interface WorkSpans {
+  /** An agent, a workflow or a command. A workflow that is the whole job has the span of the run. */
   readonly span: Span;
   /** Its own task, and those that run on behalf of its actions. */
   readonly tasks: Map<string, TaskSpans>;
@@ -32,10 +35,8 @@ interface WorkSpans {
 }
 
 interface TaskSpans {
-  /** The span of the work, for a workflow or a command. */
   readonly span: Span;
   readonly turns: Map<string, TurnSpans>;
-  attempt?: { readonly key: string; readonly span: Span } | undefined;
   crash: string;
 }
 
@@ -50,12 +51,14 @@ export class Trace {
     const started = first.type === "run.started" ? first : undefined;
     this.#run = { runId: first.runId, options, sdk, calls: new Set() };
     this.#jobName = started?.jobName ?? "";
+    const head = agentHead("invoke_workflow", this.#jobName);
     this.#root = new Span(this.#run, {
-      name: `invoke_workflow ${this.#jobName}`.trim(),
+      name: head.name.trim(),
       startedAt: first.at,
+      links: started?.links?.flatMap((link) => parseTraceparent(link) ?? []),
+      measured: head.measured,
       attributes: {
-        "gen_ai.operation.name": "invoke_workflow",
-        "gen_ai.workflow.name": started?.jobName,
+        ...head.attributes,
         "agent_jobs.run.id": first.runId,
         "agent_jobs.version": started?.version,
         "agent_jobs.rehearsed": started?.rehearsed,
@@ -88,13 +91,11 @@ export class Trace {
         const attributes = { "agent_jobs.outcome": outcome.kind };
         const isFailure = outcome.kind === "failed";
         this.end(at, { attributes, ...(isFailure && { error: "failed", reason: outcome.reason }) });
-        const { sdk } = this.#run;
         const of = { "agent_jobs.job.name": this.#jobName, ...attributes };
-        sdk.measure("agent_jobs.runs", 1, of);
-        return sdk.measure("agent_jobs.run.duration", (at - this.#root.startedAt) / 1000, of);
+        return this.#run.sdk.measure("agent_jobs.runs", 1, of);
       }
       case "work.started":
-        if (isOwn(event.work, view)) this.#taskOf(event.work, at, view, event.modelId);
+        if (isOwn(event.work, view)) this.#taskOf(event.work, at, view);
         return;
       case "work.ended": {
         const key = workKey(event.work);
@@ -102,8 +103,9 @@ export class Trace {
         if (work === undefined || !isOwn(event.work, view)) return;
         this.#works.delete(key);
         const end = endOf(event, view);
-        for (const { span } of [...work.tasks.values()].toReversed()) span.endAll(at, end);
-        return work.span.endAll(at, end);
+        const spans = [work.span, ...[...work.tasks.values()].map(({ span }) => span)];
+        for (const span of spans.toReversed()) if (span !== this.#root) span.endAll(at, end);
+        return;
       }
       case "session.started":
         if (this.#works.has(workKey(event.work))) this.#taskOf(event.work, at, view);
@@ -120,19 +122,17 @@ export class Trace {
         const { work, turnId, activity } = event;
         const task = this.#taskIn(work);
         if (activity.kind === "model.used")
-          for (const span of new Set([this.#root, task?.span]))
-            span?.add({ "agent_jobs.model_calls": 1, ...usageOf(activity) });
+          for (const span of new Set([this.#root, task?.span])) span?.add(usageOf(activity));
+        if (activity.kind === "tool.started") task?.span.add({ "agent_jobs.tool_calls": 1 });
         return task?.turns.get(turnId)?.apply(activity, at);
       }
       case "step.started":
         return this.#startStep(event, at, view);
       case "step.ended": {
-        const { steps, tasks } = this.#works.get(workKey(event.work)) ?? {};
+        const { steps } = this.#works.get(workKey(event.work)) ?? {};
         const span = steps?.get(event.step);
-        if (span === undefined) return;
         steps?.delete(event.step);
-        for (const task of tasks?.values() ?? []) endAttempt(task);
-        return span.end(at, event.succeeded ? {} : { error: "failed", reason: event.reason });
+        return span?.end(at, event.succeeded ? {} : { error: "failed", reason: event.reason });
       }
       case "action":
         return this.#applyAction(event, at);
@@ -146,17 +146,21 @@ export class Trace {
     const known = this.#works.get(key);
     if (known !== undefined) return known;
     const { workId, iteration, item, itemIndex } = ref;
-    const { taskId = ref.taskId, condition } = view.works.get(workId) ?? {};
-    const span = this.#root.open({
-      name: `work ${taskId}`,
-      startedAt: at,
-      attributes: {
-        "agent_jobs.work.id": workId,
-        "agent_jobs.work.iteration": iteration,
-        "agent_jobs.item.index": itemIndex,
-        "agent_jobs.condition": condition === true ? true : undefined,
-        ...contentOf(this.#run, { "agent_jobs.item": item }),
-      },
+    const { taskId = ref.taskId, condition, flow, modelId = "" } = view.works.get(workId) ?? {};
+    const head =
+      flow !== undefined
+        ? agentHead("invoke_workflow", taskId)
+        : modelId === ""
+          ? { name: `command ${taskId}` }
+          : agentHead("invoke_agent", taskId, modelId);
+    const isWholeJob = flow !== undefined && taskId === this.#jobName;
+    const span = isWholeJob ? this.#root : this.#root.open({ ...head, startedAt: at });
+    span.set({
+      "agent_jobs.work.id": workId,
+      "agent_jobs.work.iteration": iteration,
+      "agent_jobs.item.index": itemIndex,
+      "agent_jobs.condition": condition === true ? true : undefined,
+      ...contentOf(this.#run, { "agent_jobs.item": item }),
     });
     const work = { span, tasks: new Map(), steps: new Map(), actions: new Map() };
     this.#works.set(key, work);
@@ -167,28 +171,19 @@ export class Trace {
     return this.#works.get(workKey(ref))?.tasks.get(ref.taskId);
   }
 
-  #taskOf(ref: WorkRef, at: number, view: RunView, modelId?: string): TaskSpans {
+  #taskOf(ref: WorkRef, at: number, view: RunView): TaskSpans {
     const work = this.#workOf(ref, at, view);
     const { taskId } = ref;
     const known = work.tasks.get(taskId);
     if (known !== undefined) return known;
-    const { flow, modelId: ofWork = "" } = view.works.get(ref.workId) ?? {};
     const delegating = [...work.actions.values()].findLast(
       ({ head, span }) => head.kind === "delegate" && span !== undefined,
     );
-    const parent = (isOwn(ref, view) ? undefined : delegating?.span) ?? work.span;
-    const hasNoTask = isOwn(ref, view) && (flow !== undefined || ofWork === "");
-    const span = hasNoTask
+    const span = isOwn(ref, view)
       ? work.span
-      : parent.open({
-          name: `invoke_agent ${taskId}`,
+      : (delegating?.span ?? work.span).open({
+          ...agentHead("invoke_agent", taskId),
           startedAt: at,
-          attributes: {
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.provider.name": this.#run.options.provider,
-            "gen_ai.agent.name": taskId,
-            "gen_ai.request.model": modelId,
-          },
         });
     const task = { span, turns: new Map(), crash: "_OTHER" };
     work.tasks.set(taskId, task);
@@ -198,23 +193,13 @@ export class Trace {
   #startTurn(event: TurnStarted, startedAt: number, view: RunView): void {
     const { work: ref, turnId, sessionId, modelId, purpose, retry, attempt } = event;
     const task = this.#taskOf(ref, startedAt, view);
-    const parent = this.#innermost(ref) ?? task.span;
-    const attributes = {
-      "agent_jobs.purpose": purpose,
-      "agent_jobs.retry": retry,
-      "agent_jobs.attempt": attempt,
-    };
-    const key = `${parent.place} ${purpose} ${retry} ${attempt}`;
-    if (task.attempt?.key !== key) {
-      endAttempt(task);
-      const head = { name: `attempt ${purpose}`, startedAt, attributes, endsAt: startedAt };
-      task.attempt = { key, span: parent.open(head) };
-    }
-    const span = task.attempt.span.open({
+    const span = (this.#innermost(ref) ?? task.span).open({
       name: `turn ${purpose}`,
       startedAt,
       attributes: {
-        ...attributes,
+        "agent_jobs.purpose": purpose,
+        "agent_jobs.retry": retry,
+        "agent_jobs.attempt": attempt,
         "agent_jobs.outcome": "canceled",
         "gen_ai.conversation.id": sessionId,
         "gen_ai.request.model": modelId,
@@ -258,10 +243,12 @@ export class Trace {
     const action = actions.get(key);
     if (action === undefined) return;
     const { group = "" } = action.head;
-    const above = actions.get(keyOf(group))?.span ?? task.attempt?.span ?? task.span;
+    const above = actions.get(keyOf(group))?.span ?? this.#innermost(ref) ?? task.span;
     const span = (action.span ??= above.open({
       name: `${action.head.kind === "tool" ? "execute_tool" : `action ${action.head.kind}`} ${action.head.action}`,
       startedAt: at,
+      measured:
+        action.head.kind === "tool" ? toolDuration(action.head.action, ref.taskId) : undefined,
       attributes: actionAttributes(action.head),
     }));
     if (type === "action.started")
@@ -318,12 +305,6 @@ function isOwn(ref: WorkRef, view: RunView): boolean {
   return work === undefined || delegateIn(work, ref) === undefined;
 }
 
-/** An attempt ends with its last turn. */
-function endAttempt(task: TaskSpans): void {
-  task.attempt?.span.end(0);
-  task.attempt = undefined;
-}
-
 /** A condition that does not hold is an answer, not an error. */
 function endOf(
   { work, outcome }: Extract<RunEvent, { type: "work.ended" }>,
@@ -338,6 +319,29 @@ function endOf(
     ? { attributes, error: "failed", reason }
     : { attributes };
 }
+
+function agentHead(
+  operation: "invoke_agent" | "invoke_workflow",
+  name: string,
+  model?: string,
+): Pick<SpanHead, "name" | "attributes" | "measured"> {
+  const attributes = {
+    "gen_ai.operation.name": operation,
+    "gen_ai.agent.name": name,
+    ...(model && { "gen_ai.request.model": model }),
+  };
+  const counts = operation === "invoke_agent" ? callsOfAgent : {};
+  return {
+    name: `${operation} ${name}`,
+    attributes,
+    measured: { duration: "gen_ai.invoke_agent.duration", counts, attributes },
+  };
+}
+
+const callsOfAgent = {
+  "gen_ai.invoke_agent.inference_calls": "agent_jobs.model_calls",
+  "gen_ai.invoke_agent.tool_calls": "agent_jobs.tool_calls",
+};
 
 function actionAttributes(head: ActionWaiting): Attributes {
   return {

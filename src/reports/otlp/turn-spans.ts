@@ -9,7 +9,14 @@ import {
   type SessionActivity,
   type ToolEnded,
 } from "../../events/session-activity.ts";
-import { contentOf, shortened, type Span, type SpanEnd, type TracedRun } from "./span.ts";
+import {
+  contentOf,
+  shortened,
+  type Measured,
+  type Span,
+  type SpanEnd,
+  type TracedRun,
+} from "./span.ts";
 import { callPlace } from "./trace-context.ts";
 
 const MAX_NAME = 100;
@@ -51,7 +58,6 @@ export class TurnSpans {
         const error = String(statusCode ?? "_OTHER");
         // The runtime may ask again.
         if (this.#asked !== undefined && !subAgent) this.#asked = at;
-        this.#measureDuration(durationMs, { ...call, "error.type": error });
         return this.#openChat(call, at - durationMs).end(at, { error, reason: message });
       }
       case "tool.started": {
@@ -82,6 +88,7 @@ export class TurnSpans {
       startedAt: Math.max(this.#span.startedAt, startedAt),
       endsAt,
       kind: SpanKind.CLIENT,
+      measured: { duration: "gen_ai.client.inference.duration", counts: {}, attributes },
       attributes: { ...attributes, "gen_ai.conversation.id": this.#turn.sessionId },
     });
   }
@@ -103,33 +110,33 @@ export class TurnSpans {
 
   #startCall(used: ModelUsed, at: number): void {
     this.#endCall();
-    const { modelId, inputTokens, outputTokens, cost, firstTokenMs, responseId, subAgent } = used;
+    const { modelId, cost, firstTokenMs, responseId, subAgent } = used;
     const call = { ...this.#ofCall(modelId, subAgent), "gen_ai.response.model": modelId };
     const span = this.#openChat(call, at - used.durationMs, at);
     this.#call = { span, used };
     // The messages are only those that this call adds: the whole conversation would be in every span.
     const isNew = !subAgent && this.#input.length > 0;
     span.set({
-      ...usageOf(used),
+      ...tokensOf(used),
+      ...partsOf(used),
+      ...costOf(used),
       "gen_ai.response.id": responseId && truncate(responseId, MAX_NAME, "…"),
       "gen_ai.response.time_to_first_chunk": firstTokenMs && firstTokenMs / 1000,
       ...(this.#run.options.content &&
         isNew && { "gen_ai.input.messages": JSON.stringify(this.#input.splice(0)) }),
     });
     const { measure } = this.#run.sdk;
-    for (const [type, tokens] of Object.entries({ input: inputTokens, output: outputTokens }))
-      measure("gen_ai.client.token.usage", tokens, { ...call, "gen_ai.token.type": type });
-    this.#measureDuration(used.durationMs, {
-      ...call,
-      ...(used.finish === "error" && { "error.type": used.finish }),
-    });
+    for (const [name, tokens] of Object.entries({ ...tokensOf(used), ...partsOf(used) }))
+      measure(`gen_ai.client.inference.${name.replace("gen_ai.", "")}`, tokens, {
+        ...call,
+        // The runtime doesn't say how many of them are text.
+        "gen_ai.token.modality": "unknown",
+      });
+    for (const [name, tokens] of Object.entries(tokensOf(used)))
+      measure(`gen_ai.client.inference.${name.replace("gen_ai.usage", "operation")}`, tokens, call);
     if (firstTokenMs !== undefined)
-      measure("gen_ai.client.operation.time_to_first_chunk", firstTokenMs / 1000, call);
+      measure("gen_ai.client.inference.time_to_first_chunk", firstTokenMs / 1000, call);
     if (cost !== undefined && cost > 0) measure("agent_jobs.usage.cost", cost, call);
-  }
-
-  #measureDuration(durationMs: number, call: Attributes): void {
-    this.#run.sdk.measure("gen_ai.client.operation.duration", durationMs / 1000, call);
   }
 
   #endCall(reply?: ModelReplied): void {
@@ -139,7 +146,7 @@ export class TurnSpans {
     const finish = used.finish ?? (reply && (reply.toolCalls.length > 0 ? "tool_call" : "stop"));
     if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
     if (this.#run.options.content && !used.subAgent && reply !== undefined)
-      span.set({ "gen_ai.output.messages": JSON.stringify([answerOf(reply, finish)]) });
+      span.set({ "gen_ai.output.messages": JSON.stringify([answerOf(reply)]) });
     span.end(0, { error: finish === "error" ? finish : undefined });
   }
 
@@ -152,6 +159,7 @@ export class TurnSpans {
       place: calls.has(place) ? undefined : place,
       name: `execute_tool ${name}`,
       startedAt: at,
+      measured: toolDuration(name, this.#turn.work.taskId),
       attributes: {
         ...toolAttributes(name),
         "gen_ai.tool.call.id": id,
@@ -183,25 +191,37 @@ export class TurnSpans {
   }
 }
 
-/** Returns the usage of a model call as attributes of spans. */
-export function usageOf(used: ModelUsed): Readonly<Record<string, number>> {
+type Usage = Readonly<Record<string, number>>;
+
+/** What agents and runs sum up. */
+export function usageOf(used: ModelUsed): Usage {
+  return { "agent_jobs.model_calls": 1, ...tokensOf(used), ...costOf(used) };
+}
+
+function tokensOf({ inputTokens, outputTokens }: ModelUsed): Usage {
+  return { "gen_ai.usage.input_tokens": inputTokens, "gen_ai.usage.output_tokens": outputTokens };
+}
+
+/** Parts of the tokens. */
+function partsOf({ cacheReadTokens, reasoningTokens }: ModelUsed): Usage {
   return {
-    "gen_ai.usage.input_tokens": used.inputTokens,
-    "gen_ai.usage.output_tokens": used.outputTokens,
-    "gen_ai.usage.cache_read.input_tokens": used.cacheReadTokens,
-    "gen_ai.usage.reasoning.output_tokens": used.reasoningTokens,
-    ...(used.cost !== undefined && { "agent_jobs.usage.cost": used.cost }),
+    "gen_ai.usage.cache_read.input_tokens": cacheReadTokens,
+    "gen_ai.usage.reasoning.output_tokens": reasoningTokens,
   };
 }
 
-function answerOf({ text, toolCalls }: ModelReplied, finish = ""): object {
+function costOf({ cost }: ModelUsed): Usage {
+  return cost === undefined ? {} : { "agent_jobs.usage.cost": cost };
+}
+
+function answerOf({ text, toolCalls }: ModelReplied): object {
   const calls = toolCalls.map(({ id, name, arguments: args }) => {
     const json = JSON.stringify(args) ?? "";
     const short = shortened(json);
     return { type: "tool_call", name, arguments: short === json ? args : short, id };
   });
   const parts = [...(text === "" ? [] : [textPart(text)]), ...calls];
-  return { role: "assistant", parts, finish_reason: finish };
+  return { role: "assistant", parts };
 }
 
 function textPart(text: string): object {
@@ -209,9 +229,14 @@ function textPart(text: string): object {
 }
 
 export function toolAttributes(name: string): Attributes {
-  return {
-    "gen_ai.operation.name": "execute_tool",
-    "gen_ai.tool.name": name,
-    "gen_ai.tool.type": "function",
-  };
+  return { "gen_ai.operation.name": "execute_tool", ...namesOf(name) };
+}
+
+export function toolDuration(name: string, agent: string): Measured {
+  const attributes = { ...namesOf(name), "gen_ai.agent.name": agent };
+  return { duration: "gen_ai.execute_tool.duration", counts: {}, attributes };
+}
+
+function namesOf(tool: string): Attributes {
+  return { "gen_ai.tool.name": tool, "gen_ai.tool.type": "function" };
 }

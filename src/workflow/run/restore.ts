@@ -90,9 +90,11 @@ export function restoreRun(
     return refused(
       `Step ${next?.step} (${next?.activity}) would now be different. The workflow, a parameter, a limit or a variable of the environment has changed.`,
     );
-  if (outcome !== undefined && failed === undefined && effect.kind === "done")
-    return refused(`The run has ended: ${effect.status}. There is nothing to resume.`);
   const shell = ended.findLast((event) => event.shell !== undefined)?.shell;
+  if (outcome !== undefined && failed === undefined && effect.kind === "done")
+    return effect.status === "FAILED"
+      ? refused("The run has ended: FAILED. There is nothing to resume.")
+      : { kind: "restored", machine, events, effect, shell, answered };
   const incomplete = ended.find((one) => stepCharacters(one) !== (one.characters ?? 0));
   if (incomplete === undefined || (isComplete && isWhole(JSON.stringify(shell ?? ""))))
     return { kind: "restored", machine, events, effect, shell, answered };
