@@ -31,7 +31,7 @@ await flows.add({
   children: plan.shards.map((shard) => ({
     name: "shard",
     queueName: QUEUE,
-    data: { id, shard },
+    data: { id, shards: [shard] },
     // The merge says which shards are missing.
     opts: {
       ...opts,

@@ -19,17 +19,18 @@ async function hostOf(id) {
   return opened;
 }
 
-async function run({ name, data: { id, shard, shards = [] } }, _token, canceled) {
+async function run({ name, data: { id, shards } }, _token, canceled) {
   const { host, journalStore } = await hostOf(id);
-  const plan = journals.plan(id);
-  const isMerge = name === "merge";
-  const journal = isMerge ? journals.merged(id) : journals.shard(id, shard);
-  const part = isMerge
-    ? { merge: [plan, ...shards.map((one) => journals.shard(id, one))] }
-    : { shard, resume: (await journalStore.has(journal)) ? journal : plan };
+  const [plan, ...own] = [journals.plan(id), ...shards.map((shard) => journals.shard(id, shard))];
+  const begun = [plan];
+  for (const journal of own) if (await journalStore.has(journal)) begun.push(journal);
+  const part =
+    name === "merge"
+      ? { merge: begun, journal: journals.merged(id) }
+      : { shard: shards[0], resume: begun.at(-1), journal: own[0] };
   lost = new AbortController();
   const signal = canceled ? AbortSignal.any([lost.signal, canceled]) : lost.signal;
-  const { outcome, incomplete } = await host.runJob(JOB, { ...part, journal, signal });
+  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal });
   // BullMQ tries it again. Any other end is a result, which the merge shows.
   if (outcome.kind === "canceled") throw new Error(outcome.reason);
   if (incomplete.length > 0) throw new Error(incomplete.join(" "));

@@ -27,6 +27,7 @@ const { values } = parseArgs({
   },
 });
 const [items, workers, tokens] = [values.items, values.workers, values.tokens].map(Number);
+const shards = String(values.shards);
 const lines = Array.from({ length: items }, (_, index) => `item-${index + 1}`).join("\n");
 const ID = "demo";
 
@@ -82,8 +83,7 @@ async function play() {
   const [seconds, total] = [secondsSince(start), model.tokens];
 
   // The queue doesn't know any more that this shard was done. Its journal does.
-  const shard = `1/${values.shards}`;
-  await queue.add("shard", { id: ID, shard }, { jobId: "again" });
+  await queue.add("shard", { id: ID, shards: [`1/${shards}`] }, { jobId: "again" });
   while (!(await hasEnded(queue, "again"))) await sleep(50);
 
   const { host, journalStore } = await openHost(redis, ID, () => {});
@@ -121,13 +121,13 @@ function resultIn(journal) {
   const { events } = parseJournal(journal);
   const view = createRunView();
   for (const event of events) if (event.runId === events.at(-1).runId) applyEvent(view, event);
-  const reports = [...view.given.values()].map((one) => [one.taskId, ...one.items, one.report]);
   const works = [...view.works.values()].map(({ taskId, status }) => [taskId, status]);
-  return { status: view.status, works, reports: reports.sort(), summarized: model.summarized };
+  const reports = [...view.given].map(([task, { report }]) => [task, report]);
+  return { status: view.status, works, reports: new Map(reports), summarized: model.summarized };
 }
 
 async function produce() {
-  const producer = startNode("produce.mjs", ID, values.shards);
+  const producer = startNode("produce.mjs", ID, shards);
   producer.stdin.end(lines);
   const [code] = await once(producer, "exit");
   if (code !== 0) throw new Error(`The producer failed:\n${lastLines()}`);
