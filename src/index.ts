@@ -14,6 +14,7 @@ export type { Reporter } from "./events/sink.ts";
 export { applyEvent, createRunView, type RunView, type WorkView } from "./events/view.ts";
 export type { JournalProblem } from "./journal/read.ts";
 export { parseJournal, type ParsedJournal } from "./journal/read.ts";
+export type { JournalStore } from "./journal/store.ts";
 export { createJournal, type JournalOptions } from "./journal/write.ts";
 export {
   startSession,

@@ -1,15 +1,5 @@
 /** The inputs of the actions: rows of the table of options, and rows of the same form. */
-import {
-  choice,
-  count,
-  flag,
-  limits,
-  logins,
-  paths,
-  shard,
-  text,
-  word,
-} from "../run/option-kinds.ts";
+import { choice, count, flag, limits, logins, paths, text, word } from "../run/option-kinds.ts";
 import { kebab, optionsOn, optionTable, type Option } from "../run/option-table.ts";
 
 export type Rows = Readonly<Record<string, Option>>;
@@ -32,10 +22,7 @@ const runInputs = {
     kind: limits,
     help: "`limits` as in an entry, as YAML or JSON, such as `{ jobMinutes: 20 }`. They override those of the entry.",
   },
-  shard: {
-    kind: shard,
-    help: "The part of the job to run, such as `1/3`. `resume` must name the journal of the plan.",
-  },
+  shard: optionTable.shard,
   onCommand: {
     kind: word,
     help: "On `issue_comment`: runs only for this command, such as `/review`. The rest of its line is `$user-input`; without one, `user-input` or “(none)”. The comment gets 👀, which needs `issues: write` or `pull-requests: write`.",
@@ -89,11 +76,7 @@ const sisterInputs = {
     help: "The journals of the plan and its shards, or folders with `*.jsonl` files, one per line.",
     risk: "they decide what counts as done.",
   },
-  onMissing: {
-    kind: choice(["fail", "continue"]),
-    help: "If a shard is missing or unfinished: `fail`, or `continue` without its items.",
-    preset: "fail",
-  },
+  onMissing: optionTable.onMissing,
   journal: {
     kind: text,
     help: "The journal to deliver, or a folder with it.",

@@ -1,5 +1,5 @@
 /** Shows a job on GitHub while it runs. However the step ends, and also if it is killed, GitHub doesn't show it as running. */
-import { loadEntry } from "../entry/load-entry.ts";
+import { loadEntry } from "../entry/prepare.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import type { Conclusion } from "../github/check-port.ts";

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
-import { loadEntry } from "../entry/load-entry.ts";
+import { loadEntry } from "../entry/prepare.ts";
 import { promptText, variablePattern } from "../entry/prompt.ts";
 import { leafWorks } from "../entry/work.ts";
 import { readSmallFile } from "../platform/reading.ts";

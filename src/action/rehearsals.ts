@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { reasonsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
-import { inline } from "../text/escape.ts";
+import { inline } from "../text/harmless-text.ts";
 import { readRehearsal } from "../run/entry-files.ts";
 import type { RunSignals } from "../run/execute.ts";
 import { OwnFile } from "../platform/own-file.ts";

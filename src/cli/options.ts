@@ -89,12 +89,7 @@ export const options = {
     promptFile,
     outputs,
     ...run,
-    shard: row(
-      "--shard <n/count>",
-      "With `--resume` of a plan: runs one of several parts, such as 1/3.",
-      shard,
-      { group: optionTable.resume.group, page: "scale.md#share-a-job-among-machines" },
-    ),
+    shard: optionTable.shard,
   },
   plan: {
     ...run,
@@ -105,12 +100,7 @@ export const options = {
     entry: row("--entry <file>", "The entry file.", text, {
       without: { cli: "that of the journals" },
     }),
-    onMissing: row(
-      "--on-missing <what>",
-      "Whether the run fails if a shard is missing.",
-      choice(["fail", "continue"]),
-      { without: { cli: "fail" } },
-    ),
+    onMissing: optionTable.onMissing,
   },
   validate: {
     ...access,

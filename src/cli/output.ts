@@ -3,9 +3,14 @@ import { redactedValue } from "../redaction/redacted-value.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { BoundedOutput, type OutputStream } from "../reports/terminal/bounded-output.ts";
-import { breakOldMarker, withoutCommands } from "../text/escape.ts";
+import {
+  breakOldMarker,
+  withoutCommands,
+  harmless,
+  unsafeCharacters,
+  unicodeEscape,
+} from "../text/harmless-text.ts";
 import type { TerminalStream } from "../reports/terminal/terminal-reporter.ts";
-import { harmless, unsafeCharacters, unicodeEscape } from "../text/harmless-text.ts";
 import { knownSecrets } from "../run/secrets.ts";
 
 export interface Looks {

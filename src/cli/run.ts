@@ -164,10 +164,9 @@ export async function plan(
   io: Io,
 ): Promise<ExitCode> {
   const { journal } = recordPaths(given, false);
-  const { checkShards, matrixOf } = await import("../run/shards.ts");
+  const { checkShards, matrixOf, missingJournal } = await import("../run/shards.ts");
   checkShards(shards, "--shards");
-  if (journal === undefined)
-    throw new UsageError("--journal or --output-dir is required: the shards resume from it.");
+  if (journal === undefined) throw missingJournal("--journal or --output-dir");
   const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
   if (code !== exitCode.success) return code;
   io.output.print(JSON.stringify(await matrixOf(journal, shards)));

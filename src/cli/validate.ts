@@ -6,7 +6,7 @@ import {
   diagnosticMessage,
   type Diagnostic,
 } from "../document/diagnostic.ts";
-import { annotation } from "../text/escape.ts";
+import { annotation } from "../text/harmless-text.ts";
 import { filesOfRepository, findEntry, noneFound } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";

@@ -3,7 +3,7 @@
  * `#/$defs/…` only, and the cases of a union exclude each other: by a constant in a field (`discriminator`), by which
  * field is there, or by type. A test compares what is accepted here with what ajv accepts.
  */
-import { codePathOf, resolve } from "./code-path.ts";
+import { codePathOf, resolve } from "./text-position.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import {
   type Diagnostic,
@@ -12,9 +12,9 @@ import {
   type Place,
   type Problem,
   toDiagnostics,
+  suggest,
 } from "./diagnostic.ts";
 import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";
-import { suggest } from "./suggest.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 

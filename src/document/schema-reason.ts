@@ -1,8 +1,7 @@
 import type { ErrorObject } from "ajv";
-import { resolve } from "./code-path.ts";
+import { resolve } from "./text-position.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import type { Path } from "./diagnostic.ts";
-import { didYouMean, suggest, suggestion } from "./suggest.ts";
+import { type Path, didYouMean, suggest, suggestion } from "./diagnostic.ts";
 
 /** A keyword that a value does not fit, as ajv reports it. */
 export type Fault = Pick<ErrorObject, "keyword" | "params" | "schema" | "parentSchema" | "data"> & {

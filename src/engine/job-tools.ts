@@ -8,7 +8,7 @@ import {
   type ProposalsOutput,
 } from "../entry/outputs.ts";
 import { handedInOnce } from "./criteria.ts";
-import { hasReply, previousFindingOf, type PreviousFinding } from "../events/conversation.ts";
+import { hasReply, previousFindingOf, type PreviousFinding } from "../events/output-shapes.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
 import { noteEntry, type PlannedMemory } from "../events/memory.ts";
 import { listOf, type Given } from "./job-data.ts";

@@ -1,6 +1,6 @@
 import { defined } from "../text/guards.ts";
 import { defaultLimits, type Limits, type Prices } from "../entry/model.ts";
-import { creditsOf } from "../entry/prices.ts";
+import { creditsOf } from "../entry/limits.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";

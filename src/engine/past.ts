@@ -1,7 +1,12 @@
 /** The finished steps of an earlier run. A run that resumes it takes them over and goes through the control flow again. */
-import type { EmittedEvent, EventOf, WorkOutcome } from "../events/event.ts";
+import type {
+  EmittedEvent,
+  EventOf,
+  WorkOutcome,
+  StepEnded,
+  StepStarted,
+} from "../events/event.ts";
 import { MASK } from "../redaction/text-stream.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
 
 export type GivenEvent = EventOf<
   | "report.given"

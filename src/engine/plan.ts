@@ -25,9 +25,8 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
-import type { Conversation, PreviousFinding } from "../events/conversation.ts";
+import type { Conversation, PreviousFinding, Origin } from "../events/output-shapes.ts";
 import type { PlannedMemory } from "../events/memory.ts";
-import type { Origin } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { FlowSpec } from "./flow.ts";

@@ -12,7 +12,7 @@ import { runTask, type AvailabilityInput } from "./run-task.ts";
 import type { Scope } from "./scope.ts";
 import { reasonOf, type LastErrors } from "./outcome.ts";
 import { Variables } from "./variables.ts";
-import { verdictTools } from "./verdict-tools.ts";
+import { verdictTools } from "./criteria.ts";
 
 export interface TaskInput {
   readonly modelId: string;

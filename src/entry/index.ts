@@ -27,4 +27,4 @@ export { validateEntry } from "./prepare.ts";
 export { assignWorkId, simplifyWork } from "./work.ts";
 export { generateChartNodes, type ChartGraph } from "./chart.ts";
 export { renderMermaid } from "./mermaid.ts";
-export { loadEntry, type LoadedEntry } from "./load-entry.ts";
+export { loadEntry, type LoadedEntry } from "./prepare.ts";

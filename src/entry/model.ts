@@ -1,5 +1,5 @@
 /** The entry: what a user declares. Source of the rules: `docs/entry-format.md`. */
-import type { Limits } from "./limits.ts";
+import type { Limits, Prices } from "./limits.ts";
 import type {
   Availability,
   Criteria,
@@ -12,7 +12,6 @@ import type {
 } from "./entry-schema.ts";
 import type { Outputs } from "./outputs.ts";
 import type { Permissions } from "./permissions.ts";
-import type { Prices } from "./prices.ts";
 import type {
   McpServer,
   MonumentDeclaration,
@@ -27,7 +26,7 @@ export * from "./limits.ts";
 export type * from "./entry-schema.ts";
 export type { Outputs } from "./outputs.ts";
 export * from "./permissions.ts";
-export type { ModelPrice, Prices } from "./prices.ts";
+export type { ModelPrice, Prices } from "./limits.ts";
 export * from "./tool-declarations.ts";
 export * from "./works.ts";
 

@@ -8,6 +8,8 @@ import {
   type Problem,
   toDiagnostics,
   valueAt,
+  type Locate,
+  type Position,
 } from "../document/diagnostic.ts";
 import type {
   DeclaredTools,
@@ -23,7 +25,7 @@ import type {
   Task,
   ToolDeclaration,
 } from "./model.ts";
-import { defined, isRecord, isText } from "../text/guards.ts";
+import { defined, isRecord, isText, isList } from "../text/guards.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
 import { plainCopy } from "../document/plain.ts";
 import {
@@ -35,6 +37,7 @@ import {
 import { PromptExpander } from "./prompt.ts";
 import { declarationWarnings, entryWarnings, type WarningChecks } from "./warnings.ts";
 import { assignWorkId, mapEach, longWork, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
+import { formatOfFile, readDocument } from "../document/read-document.ts";
 
 export interface FlowLeaf {
   readonly path: Path;
@@ -271,4 +274,55 @@ function mapValues<A, B>(
   const changed: Record<string, B> = Object.create(null);
   for (const [key, value] of Object.entries(map)) changed[key] = change(value);
   return changed;
+}
+
+/** A prepared entry with the place of everything in it, or all that is wrong with the file. */
+export type LoadedEntry =
+  | {
+      readonly kind: "loaded";
+      readonly entry: PreparedEntry;
+      /** The name that the caller passed. */
+      readonly file: string;
+      /** The position of the value at a path such as `["jobs", "review", "work"]`. */
+      readonly locate: Locate;
+      readonly locateTask: (taskName: string) => Position;
+      /** Valid, but probably not intended. */
+      readonly warnings: readonly Diagnostic[];
+      readonly leaves: readonly FlowLeaf[];
+    }
+  | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+/** The text of an entry file, prepared, or every problem at its line and column. */
+export function loadEntry(
+  text: string | Uint8Array,
+  file: string,
+  options: Pick<PrepareOptions, "checks" | "readPrompt"> = {},
+): LoadedEntry {
+  const format = formatOfFile(file);
+  if (format === undefined) {
+    const reason = "The name of an entry file must end in .json, .yml or .yaml.";
+    return { kind: "rejected", diagnostics: [{ file, codePath: "", reason }] };
+  }
+  const document = readDocument(text, { file, format });
+  if (document.kind === "rejected") return document;
+
+  const { value, locate } = document;
+  if (isRehearsal(value)) {
+    const reason = "This is a rehearsal, not an entry.";
+    const hint = `run it with agent-jobs rehearse, or pass it with --rehearse ${file}`;
+    return { kind: "rejected", diagnostics: [{ file, codePath: "", reason, hint }] };
+  }
+  const prepared = preparePlain(value, { ...options, file, locate });
+  if (prepared.kind === "rejected") return prepared;
+  const locateTask = (taskName: string): Position => locate(["tasks", taskName]);
+  return { ...prepared, kind: "loaded", file, locate, locateTask };
+}
+
+function isRehearsal(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    typeof value["entry"] === "string" &&
+    isList(value["sessions"]) &&
+    !("models" in value || "tasks" in value || "jobs" in value)
+  );
 }

@@ -1,7 +1,6 @@
 import { defined, isList, isRecord } from "../text/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { type Path, type Problem, valueAt } from "../document/diagnostic.ts";
-import { suggestion } from "../document/suggest.ts";
+import { type Path, type Problem, valueAt, suggestion } from "../document/diagnostic.ts";
 import { entrySchema } from "./entry-schema.ts";
 import type { Entry, Job } from "./model.ts";
 

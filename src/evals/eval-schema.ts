@@ -1,6 +1,6 @@
 import type { SchemaType } from "../document/describe.ts";
 import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
-import { filled, map, text, whole } from "../rehearsal/format/schema-parts.ts";
+import { filled, map, text, whole } from "../rehearsal/format/fields.ts";
 
 const ofRehearsal = rehearsalSchema.properties;
 

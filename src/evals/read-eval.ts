@@ -5,10 +5,10 @@ import {
   DiagnosticsError,
   type Locate,
   type Path,
+  suggestion,
 } from "../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { suggestion } from "../document/suggest.ts";
 import type { Work } from "../entry/model.ts";
 import { assignWorkId } from "../entry/work.ts";
 import { buildScript } from "../rehearsal/format/load-script.ts";

@@ -1,6 +1,6 @@
 import { costText, costWords, plural } from "../text/numbers.ts";
 import { junitXml, type TestCase } from "../outputs/junit.ts";
-import { inline } from "../text/escape.ts";
+import { inline } from "../text/harmless-text.ts";
 import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
 import type { Comparison, EvalSummary, MeasuredCase, Total } from "./summary.ts";
 

@@ -1,6 +1,11 @@
 /** The checks that failed on GitHub, as a prompt has them. Anybody whose code ran in them may have written their names and logs. */
-import { breakOldMarker, withoutCommands } from "../text/escape.ts";
-import { fenced, harmlessCode, oneLine } from "../text/harmless-text.ts";
+import {
+  breakOldMarker,
+  withoutCommands,
+  fenced,
+  harmlessCode,
+  oneLine,
+} from "../text/harmless-text.ts";
 import { wholeCharacters } from "../text/truncate.ts";
 
 export interface FailedCheck {

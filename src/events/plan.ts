@@ -8,9 +8,8 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
-import { conversation } from "./conversation.ts";
+import { conversation, origin, outputs } from "./output-shapes.ts";
 import { flowChart, type FlowChart } from "./flow.ts";
-import { origin, outputs } from "./output-shapes.ts";
 import * as is from "../document/describe.ts";
 import type { ObjectOf, Described, Tagged, TypeOf } from "../document/describe.ts";
 import { plural } from "../text/numbers.ts";

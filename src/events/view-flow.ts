@@ -2,7 +2,7 @@
 import type { FlowChart, FlowNode } from "./flow.ts";
 import { defined, isRecord } from "../text/guards.ts";
 import { truncateMiddle } from "../text/truncate.ts";
-import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
+import type { StepEnded, StepPrinted, StepStarted } from "./event.ts";
 
 export interface FlowView {
   /** Comes from the plan; undefined in a torn journal. */

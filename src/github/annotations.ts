@@ -1,5 +1,5 @@
 /** Chooses the annotations of a step: of each level the most important ones, because GitHub shows ten per level and step. */
-import { harmless } from "../text/harmless-text.ts";
+import { harmless, breakOldMarker, logLine } from "../text/harmless-text.ts";
 import { plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, diagnosticMessage, type Diagnostic } from "../document/diagnostic.ts";
@@ -19,7 +19,6 @@ import { mayHaveCheck } from "./check-port.ts";
 import { asksForDelivery } from "./deliver.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { judgementOf, verdictLine } from "../outputs/verdict.ts";
-import { breakOldMarker, logLine } from "../text/escape.ts";
 import { resultText } from "./layout.ts";
 import { sayLine, type GithubCore } from "./step-log.ts";
 

@@ -3,9 +3,9 @@ import {
   ConversationUnknown,
   type Conversation,
   type PreviousFinding,
-} from "../events/conversation.ts";
+  type Origin,
+} from "../events/output-shapes.ts";
 import { severities } from "../entry/outputs.ts";
-import type { Origin } from "../events/output-shapes.ts";
 import { cleanEventText } from "../text/event-text.ts";
 import { defined } from "../text/guards.ts";
 import { plural } from "../text/numbers.ts";

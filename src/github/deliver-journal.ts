@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
-import { loadEntry, type LoadedEntry } from "../entry/load-entry.ts";
+import { loadEntry, type LoadedEntry } from "../entry/prepare.ts";
 import { outputsOf, type Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { viewsOf, type RunView } from "../events/view.ts";

@@ -1,6 +1,5 @@
 import type { Delivery } from "./delivery.ts";
-import { oneLine } from "../text/harmless-text.ts";
-import { fenced, inline } from "../text/escape.ts";
+import { oneLine, fenced, inline } from "../text/harmless-text.ts";
 import type { Section } from "./layout.ts";
 
 const words: Readonly<Record<Delivery["status"], readonly [sign: string, word: string]>> = {

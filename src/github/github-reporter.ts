@@ -6,7 +6,7 @@ import { applyEvent, createRunView } from "../events/view.ts";
 import type { Clock } from "../platform/clock.ts";
 import { Heartbeat } from "../reports/doing.ts";
 import { lastLine } from "../reports/result-lines.ts";
-import { logLine } from "../text/escape.ts";
+import { logLine } from "../text/harmless-text.ts";
 import { annotate, chooseAnnotations, type AnnotationOptions } from "./annotations.ts";
 import type { Delivery } from "./delivery.ts";
 import { resultText } from "./layout.ts";

@@ -9,7 +9,7 @@ import {
   plural,
 } from "../text/numbers.ts";
 import { nodeStatus } from "../reports/flow-chart.ts";
-import { code } from "../text/escape.ts";
+import { code } from "../text/harmless-text.ts";
 
 export { amountText, costWords, durationText, unbroken };
 

@@ -10,7 +10,7 @@ import { elapsedMs } from "../events/view-works.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { startTimer, within, type Release } from "../platform/waiting.ts";
 import type { Clock } from "../platform/clock.ts";
-import { code, inline, sentence } from "../text/escape.ts";
+import { code, inline, sentence } from "../text/harmless-text.ts";
 import { plural } from "../text/numbers.ts";
 import {
   checkNeeds,

@@ -3,10 +3,16 @@
  * would make something of, nothing can end a fence of ours, and no line is a marker of ours. A word in which GitHub would
  * find a mention, a reference or an address becomes code. It takes linear time for any text and never throws.
  */
-import { harmless, harmlessCode, oneLine, fenced, fenceOf } from "../text/harmless-text.ts";
+import {
+  harmless,
+  harmlessCode,
+  oneLine,
+  fenced,
+  fenceOf,
+  literal,
+} from "../text/harmless-text.ts";
 import { truncate } from "../text/truncate.ts";
 import MarkdownIt, { type Token } from "markdown-it";
-import { literal } from "../text/escape.ts";
 import { urlOf } from "../text/guards.ts";
 
 export interface SafeMarkdownOptions {

@@ -11,9 +11,8 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import { isDrawable } from "../reports/flow-chart.ts";
-import { harmless, oneLine } from "../text/harmless-text.ts";
+import { harmless, oneLine, code, fenced, inline } from "../text/harmless-text.ts";
 import { clockText, firstOf, plural } from "../text/numbers.ts";
-import { code, fenced, inline } from "../text/escape.ts";
 import {
   amountText,
   durationText,

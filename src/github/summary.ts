@@ -2,7 +2,7 @@
  * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
-import { harmless } from "../text/harmless-text.ts";
+import { harmless, code, fenced, inline, sentence } from "../text/harmless-text.ts";
 import { firstOf, plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
@@ -25,7 +25,6 @@ import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
-import { code, fenced, inline, sentence } from "../text/escape.ts";
 import {
   amountText,
   chartDetail,

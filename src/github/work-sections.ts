@@ -16,9 +16,8 @@ import {
 import { rejectedText, statusWord } from "../reports/event-lines.ts";
 import { flowPathChart } from "../reports/flow-chart.ts";
 import { stepParts, stepSubject } from "../reports/step-text.ts";
-import { harmless } from "../text/harmless-text.ts";
+import { harmless, code, fenced, inline } from "../text/harmless-text.ts";
 import { plural } from "../text/numbers.ts";
-import { code, fenced, inline } from "../text/escape.ts";
 import {
   durationText,
   fold,

@@ -1,7 +1,7 @@
 /** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
 import { schemaCheck } from "../document/schema-check.ts";
 import { overridingLimits } from "../entry/limits.ts";
-import { didYouMean, suggest } from "../document/suggest.ts";
+import { didYouMean, suggest } from "../document/diagnostic.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -13,11 +13,12 @@ import type { Asker } from "../workflow/kinds/ask.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import { filled, must, type Check } from "../run/option-kinds.ts";
 import { optionsOn, optionTable, type Edge, type Option } from "../run/option-table.ts";
-import type { Answers, Models } from "../run/options.ts";
+import { type Answers, type Models } from "../run/options.ts";
 import { addressProblem, type ModelAccess, type ProviderOptions } from "../run/options-provider.ts";
 import { telemetryReporter } from "../run/telemetry.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
+import type { JournalStore } from "../journal/store.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";
 import { processEnvironment } from "../platform/environment.ts";
 
@@ -67,6 +68,10 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   readonly uncommitted?: boolean;
   /** The folder in which each job writes its journal. Default: none. */
   readonly journals?: string;
+  /**
+   * Where the runs that are given a `journal` keep it, and where `resume`, `merge` and the like find theirs. Default: files.
+   */
+  readonly journalStore?: JournalStore;
   /**
    * The folder for feeds of `live` that have become too long for the memory. Files in it are removed when their feed
    * is forgotten. Default: none, so the oldest responses are dropped.
@@ -121,6 +126,7 @@ const hostFields: Checks = {
   ),
   rehearsal: must("be a rehearsal", (value) => isRecord(value) && isList(value["rules"])),
   journals: filled.check,
+  journalStore: must("have the functions append and read", has("append", "read")),
   feedsFolder: filled.check,
   ask: must("be a function", (value) => typeof value === "function"),
   executors: must(
@@ -151,9 +157,10 @@ const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
 const signal = must("be an AbortSignal", (value) => value instanceof AbortSignal);
 
 /** The options of a workflow that are not those of a host. */
-export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
-  /** The file in which the run writes its journal. Default: none. */
-  readonly journal?: string;
+export interface WorkflowOwnOptions extends Pick<
+  RunJobOptions,
+  "userInput" | "params" | "workingDirectory" | "signal" | "journal" | "rerun"
+> {
   /** The folder in which each step becomes a Markdown file. Default: none. */
   readonly history?: string;
   /**
@@ -161,13 +168,19 @@ export interface WorkflowOwnOptions extends Omit<RunJobOptions, "inputs"> {
    * parameters and its user input. Default: none, so the workflow starts at its beginning.
    */
   readonly resume?: string;
-  /** With `resume`: reruns commands that were interrupted. Default: rejects. */
-  readonly rerun?: boolean;
 }
 
 const fieldsOf = {
   JobHost: hostFields,
-  runJob: { ...checksOn("job"), signal },
+  runJob: {
+    ...checksOn("job"),
+    plan: must("be an object with shards", (value) => isRecord(value) && "shards" in value),
+    merge: must(
+      "be a list of journals",
+      (value) => isList(value) && value.length > 0 && value.every(isText),
+    ),
+    signal,
+  },
   runWorkflow: { ...checksOn("workflow"), signal },
 };
 

@@ -1,6 +1,6 @@
 /** Starts jobs, tasks and sessions of the installed entry on a host. The entry changes only while nothing runs. */
 import { noModelOfHost } from "../sessions/sessions.ts";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
@@ -14,9 +14,6 @@ import {
 import { subjectOfJob } from "../run/job-change.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter } from "../events/sink.ts";
-import { createJournal } from "../journal/write.ts";
-import { plainName } from "../platform/output-folder.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import {
   allowChanges,
   permissionScopes,
@@ -25,7 +22,10 @@ import {
   mayChangeFiles,
   permissionsOfTask,
 } from "../run/callers.ts";
-import { beginJob, type RunOptions, type SettledEntry, settleEntry } from "../run/prepare.ts";
+import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
+import type { JobStartOptions } from "./job-start.ts";
+import { journalsIn } from "../journal/store.ts";
+import type { ResumedJob } from "../run/resume-job.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";
 import { runSpec } from "../run/run-spec.ts";
 import { withoutAdvice } from "../run/rehearsal-verdict.ts";
@@ -41,6 +41,7 @@ import type { Feed } from "./feed.ts";
 import { type FlowReading, asksModels } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
+import { openJournalIn, openRunJournal, withJournal, type RunJournal } from "./run-journal.ts";
 import { asOption, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { warnIncomplete } from "./job-callbacks.ts";
@@ -55,15 +56,6 @@ export interface Watch {
   readonly folds: readonly Reporter[];
   /** Makes the feed of a session of the run. */
   readonly openFeed: (sessionId: string) => Feed;
-}
-
-export interface JobStartOptions extends Pick<
-  RunOptions,
-  "params" | "inputs" | "asker" | "resume" | "rerun" | "onResult"
-> {
-  readonly jobName: string;
-  readonly userInput: string;
-  readonly workingDirectory: string;
 }
 
 export interface TaskStartOptions extends Pick<
@@ -86,6 +78,8 @@ export class HostedRuns {
   readonly #missingModel: string | undefined;
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
+  /** Files that no file tool writes to. */
+  readonly kept: string[];
   readonly #removing = new Set<Promise<void>>();
   /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
   readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
@@ -106,15 +100,16 @@ export class HostedRuns {
     const isReachable = transport !== undefined || options.provider !== undefined;
     this.#missingModel =
       isReachable || isCopilotToken(gitHubToken) ? undefined : noModelOfHost(gitHubToken);
+    this.kept = [...recordFiles(records, environment), journals, feedsFolder].filter(
+      (path) => path !== undefined,
+    );
     this.host = new Host({
       ...options,
       clock,
       environment,
       gitHubToken,
       transport,
-      kept: [...recordFiles(records, environment), journals, feedsFolder].filter(
-        (path) => path !== undefined,
-      ),
+      kept: this.kept,
       onReporterFailure: warnIncomplete,
     });
     this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
@@ -195,27 +190,33 @@ export class HostedRuns {
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
+    const { rehearsal: script, journalStore } = this.options;
     const installed = this.#ensureInstalled();
     const { settled } = installed;
     const { entry, permissions, flows } = settled;
     if (installed.whole === undefined) refuseParams(params);
-    const { rehearsal: script } = this.options;
-    const inputs = inputsOf(entry, { ...script?.inputs, ...start.inputs }, asOption);
     const rehearses = script !== undefined;
     const { environment } = this.host;
-    const options = { ...start, environment, script, rehearses, write: asOption };
+    const store = journalStore && journalsIn(journalStore);
+    const options = { ...start, environment, script, rehearses, write: asOption, store };
     const begun = await beginJob(installed, settled, jobName, options);
-    const { whole, past, userInput = start.userInput } = begun;
+    const { whole, past, fanOut, resumed, userInput = "" } = begun;
+    const given = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
+    const inputs = inputsOf(entry, given, asOption);
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     // Throws for a workflow without a model.
     asksModels(entry, jobName, flows, whole?.params);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
-    const place = await this.#place(entry.jobs[jobName]?.work, start.workingDirectory, changes);
-    const asked = { userInput, inputs, whole, past, ask };
-    const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
-    const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
-    return this.#run(spec, { ...watch, folder: place.folder, play });
+    const journal = await openRunJournal(start, this);
+    return withJournal(journal, async () => {
+      const { work } = entry.jobs[jobName] ?? {};
+      const place = await this.#place(work, start.workingDirectory, changes, resumed);
+      const asked = { userInput, inputs, whole, past, fanOut, ask };
+      const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
+      const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
+      return this.#run(spec, { ...watch, folder: place.folder, play, journal });
+    });
   }
 
   /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
@@ -262,7 +263,12 @@ export class HostedRuns {
   }
 
   /** Where a run works, and its change. `changes`: tools may change the folder. Undefined: it is that of a session. */
-  async #place(work: Work<number> | undefined, named: string, changes: boolean | undefined) {
+  async #place(
+    work: Work<number> | undefined,
+    named: string,
+    changes: boolean | undefined,
+    resumed?: ResumedJob,
+  ) {
     const { options, installed: entry } = this;
     const made =
       changes === undefined ? undefined : await this.#rehearsal?.folder(resolve(named), changes);
@@ -270,6 +276,7 @@ export class HostedRuns {
     const subject = await subjectOfJob({
       entry,
       work,
+      resumed: resumed?.conversation,
       place: { path, remove: async () => made?.remove() },
       environment: this.host.environment,
       sandbox: gitSandbox(entry, this.#permissions),
@@ -277,7 +284,14 @@ export class HostedRuns {
       options,
       write: asOption,
     });
-    return { workingDirectory: path, ...subject, folder: subject.change ?? made };
+    const folder = subject.change ?? made;
+    try {
+      resumed?.checkSubject(subject.change?.head, subject.instructions?.planned.files);
+    } catch (error) {
+      this.#remove(folder);
+      throw error;
+    }
+    return { workingDirectory: path, ...subject, folder };
   }
 
   /** Rejects if it can't be opened, or if the host is closed. */
@@ -333,10 +347,11 @@ export class HostedRuns {
   }
 
   #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {
-    const { folds, folder, play } = owned;
+    const { folds, folder, play, journal: own } = owned;
     const runId = newRunId();
     const end = (): void => {
       play?.end();
+      own?.release();
       this.#remove(folder);
     };
     let run: HostRun;
@@ -344,7 +359,7 @@ export class HostedRuns {
       this.host.ensureOpen();
       const { journals } = this.options;
       const journal =
-        "jobName" in spec && journals !== undefined
+        "jobName" in spec && journals !== undefined && (own?.reporters ?? []).length === 0
           ? openJournalIn(journals, spec.jobName, runId, this.clock.now())
           : undefined;
       run = this.host.run(spec, {
@@ -354,6 +369,7 @@ export class HostedRuns {
           // First: the callbacks of the others may ask for what it keeps.
           this.feeds.reporter((id) => this.host.findSession(id), owned.openFeed),
           ...folds,
+          ...(own?.reporters ?? []),
           ...[journal, play?.reporter].filter((reporter) => reporter !== undefined),
         ],
       });
@@ -367,7 +383,7 @@ export class HostedRuns {
     return run;
   }
 
-  #remove(folder: Removable | undefined): void {
+  #remove(folder: Owned["folder"]): void {
     if (folder === undefined) return;
     const removing = folder
       .remove()
@@ -377,22 +393,8 @@ export class HostedRuns {
   }
 }
 
-type Removable = Pick<WorkFolder, "remove">;
-
 interface Owned extends Watch {
-  readonly folder: Removable | undefined;
+  readonly folder: Pick<WorkFolder, "remove"> | undefined;
   readonly play: Play | undefined;
-}
-
-/** A journal that can't be written ends no run: it is reported as incomplete. */
-function openJournalIn(folder: string, jobName: string, runId: string, now: number): Reporter {
-  const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
-  try {
-    return createJournal(join(folder, `${plainName(jobName, 40)}-${start}-${runId}.jsonl`));
-  } catch (error) {
-    const report = (): never => {
-      throw new Error(errorMessage(error), { cause: error });
-    };
-    return { name: "journal", essential: true, report };
-  }
+  readonly journal?: RunJournal;
 }

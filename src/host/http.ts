@@ -152,7 +152,10 @@ export async function readBody(incoming: IncomingMessage): Promise<string | Resp
 }
 
 /** The directory in the first line and then the user input, or a JSON object. No absolute path begins like one. */
-export function readStart(body: string): Required<Omit<RunJobOptions, "signal">> | Response {
+export function readStart(
+  body: string,
+):
+  Required<Pick<RunJobOptions, "userInput" | "workingDirectory" | "params" | "inputs">> | Response {
   if (!body.startsWith("{")) {
     const { first: workingDirectory, rest: userInput } = firstLine(body);
     return { workingDirectory, userInput, params: {}, inputs: {} };

@@ -194,6 +194,28 @@ export interface RunJobOptions {
   readonly params?: Readonly<Record<string, string>>;
   /** Where the agents work. Default: the current directory. */
   readonly workingDirectory?: string;
+  /** The file for the journal of this run, or its name in `journalStore`. Default: the `journals` of the host. */
+  readonly journal?: string;
+  /**
+   * The journal of an earlier run of this job, which is continued: what has ended with an answer isn't run again. With
+   * `shard`: the journal of the plan, or of an interrupted run of the same shard.
+   */
+  readonly resume?: string;
+  /** With `resume`: tasks that had not started may have changed. Default: rejects. */
+  readonly resumeAnyway?: boolean;
+  /** With `resume`: reruns commands that were interrupted. Default: rejects. */
+  readonly rerun?: boolean;
+  /**
+   * Runs only what comes before the job's first `Each` or `Par` at its top, and lists the items. `shards`: how many
+   * parts are wanted, from 1 to 256; the result names those that there are. Needs `journal`.
+   */
+  readonly plan?: { readonly shards: number };
+  /** With `resume`: runs only one part of several, such as `1/3`. */
+  readonly shard?: string;
+  /** The journals of a plan and of its shards, in any order: runs what comes after them, and has the result of the whole job. */
+  readonly merge?: readonly string[];
+  /** With `merge`: whether the job fails if a shard is missing or unfinished. Default: `fail`. */
+  readonly onMissing?: "fail" | "continue";
   /** Cancels the job; the promise is then fulfilled with the outcome `canceled`. */
   readonly signal?: AbortSignal;
 }
@@ -210,6 +232,8 @@ export interface JobResult {
   readonly view: RunView;
   /** Which records of the job are incomplete, such as its journal, and why. */
   readonly incomplete: readonly string[];
+  /** Of a plan that has succeeded: what to pass as `shard`, one after the other. Never more than there are items. */
+  readonly shards?: readonly string[];
 }
 
 /** Waits for the end of the run. */

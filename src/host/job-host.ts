@@ -11,7 +11,8 @@ import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
 import { checkOptions, withTelemetry, type JobHostOptions } from "./host-options.ts";
 import type { HostRun } from "../run/host.ts";
-import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
+import { HostedRuns } from "./hosted-runs.ts";
+import { startOf, type JobStartOptions } from "./job-start.ts";
 import {
   jobReporter,
   jobStatus,
@@ -89,17 +90,20 @@ export class JobHost {
 
   /**
    * Starts a job of the installed entry; the promise resolves at the start, and the callback reports the rest.
-   * Rejects if there is no such job, or if it requires user input and there is none.
+   * Rejects if there is no such job, if it requires user input and there is none, or if it can't continue like this.
    */
   async startJob(
     jobName: string,
     userInput: string,
     workingDirectory: string,
     callback: ICopilotJobCallback,
+    options: Omit<RunJobOptions, "userInput" | "workingDirectory" | "signal"> = {},
   ): Promise<ICopilotJob> {
     let stopped = false;
     const reporter = jobReporter(callback, () => stopped);
-    const run = await this.#startJob({ jobName, userInput, workingDirectory }, reporter);
+    const asked = userInput === "" && options.resume !== undefined ? undefined : userInput;
+    const start = await startOf(jobName, { ...options, userInput: asked, workingDirectory });
+    const run = await this.#startJob(start, reporter);
     const { runId, view } = run;
     const unused = unusedUserInput(this.#runs.installed, jobName, userInput);
     return {
@@ -123,11 +127,15 @@ export class JobHost {
    * rejects, and with a `TypeError` for invalid options: a job that fails or is canceled is a result too.
    */
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
-    checkOptions("runJob", options);
-    const { userInput = "", workingDirectory = ".", params = {}, inputs = {}, signal } = options;
-    const start = { jobName, userInput, workingDirectory, params, inputs };
-    const run = await this.#startJob(start);
-    return jobResult(run).finally(onAbort(signal, () => run.cancel(STOPPED)));
+    const { signal } = options;
+    const run = await this.#startJob(await startOf(jobName, options));
+    const result = await jobResult(run).finally(onAbort(signal, () => run.cancel(STOPPED)));
+    const { plan, journal } = options;
+    const isPlanned = result.outcome.kind === "succeeded" && result.incomplete.length === 0;
+    if (plan === undefined || journal === undefined || !isPlanned) return result;
+    const { matrixOf } = await import("../run/shards.ts");
+    const { include } = await matrixOf(journal, plan.shards, this.#runs.options.journalStore);
+    return { ...result, shards: include.map(({ shard }) => shard) };
   }
 
   async #startJob(start: JobStartOptions, ...folds: Reporter[]): Promise<HostRun> {

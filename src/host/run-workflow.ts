@@ -48,14 +48,15 @@ export async function runWorkflow(
   workflow: Workflow,
   options: RunWorkflowOptions = {},
 ): Promise<WorkflowResult> {
-  const { userInput = "", params, workingDirectory = ".", signal, ...others } = options;
+  const { userInput, params, workingDirectory = ".", signal, ...others } = options;
   const { journal, history, resume, rerun, ...hostOptions } = others;
-  const records = { journal, history };
+  const records = { history };
   checkOptions("JobHost", hostOptions);
-  const own = { userInput, params, workingDirectory, signal, ...records, resume, rerun };
+  const own = { userInput, params, workingDirectory, signal, journal, history, resume, rerun };
   checkOptions("runWorkflow", own);
   const jobName = basename(workflow.file);
-  checkRecords([workflow.file, resume], records);
+  const isFile = hostOptions.journalStore === undefined;
+  checkRecords([workflow.file], isFile ? { journal, history } : records);
   const runs = new HostedRuns(withTelemetry(hostOptions), records);
   try {
     const flow = flowOf(workflow, filesAround(workflow.file).files, []);
@@ -65,7 +66,16 @@ export async function runWorkflow(
     let end: FlowResult | undefined;
     const files = await openRecords(records, runs.host);
     const onResult = (result: FlowResult): void => void (end = result);
-    const start = { jobName, userInput, workingDirectory, params, resume, rerun, onResult };
+    const start = {
+      jobName,
+      userInput,
+      workingDirectory,
+      params,
+      journal,
+      resume,
+      rerun,
+      onResult,
+    };
     const run = await closeOnError(files, () => runs.startJob(start, { folds: files, openFeed }));
     const release = onAbort(signal, () => run.cancel("stopped by the caller"));
     const { reporterFailures, outcome } = await run.ended.finally(release);

@@ -39,6 +39,8 @@ export interface JournalReading {
   /** The events of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
   condition(): JournalCondition;
+  /** The number of the line that would follow. */
+  nextSeq(): number;
 }
 
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
@@ -118,6 +120,7 @@ export function readJournalIn(
         ? { problems, moreProblems, isJournal }
         : { problems: [notAJournal], moreProblems: 0, isJournal };
     },
+    nextSeq: () => reader.nextSeq,
   };
 }
 

@@ -10,10 +10,24 @@ export interface JournalStore {
   /** Adds the lines at the end of a journal, which the first call creates. Resolves when they are safe. */
   append(name: string, text: string): Promise<void>;
   /**
-   * From the beginning, in pieces of any size, of which a string holds whole characters. Yields nothing, or rejects, if
-   * there is no such journal.
+   * From the beginning, in pieces of any size, of which a string holds whole characters. Yields nothing if there is
+   * no such journal, and rejects if it can't be read.
    */
   read(name: string): AsyncIterable<string | Uint8Array>;
 }
 
 export type JournalSource = Pick<JournalStore, "read">;
+
+/** Rejects for a journal that isn't there: the name may be wrong, so nothing may start anew because of it. */
+export function journalsIn(store: JournalStore): JournalSource {
+  return {
+    async *read(name) {
+      let isEmpty = true;
+      for await (const part of store.read(name)) {
+        isEmpty &&= part.length === 0;
+        yield part;
+      }
+      if (isEmpty) throw new Error("there is no such journal");
+    },
+  };
+}

@@ -17,6 +17,12 @@ export interface JournalOptions {
   readonly now?: () => number;
 }
 
+export class JournalEnd extends Error {
+  constructor(lines: number, why: string, cause?: unknown) {
+    super(`The journal ends after ${lines} lines: ${why}`, { cause });
+  }
+}
+
 /** Where lines go; `write` may write less than it was given. */
 export interface JournalFile {
   write(bytes: Uint8Array, offset: number): number;
@@ -84,8 +90,8 @@ export function createJournalReporter(
       for (let offset = 0; offset < bytes.length;) offset += file.write(bytes, offset);
       written = seq;
     } catch (error) {
-      const why = errorMessage(error);
-      failure = new Error(`The journal ends after ${written} lines: ${why}`, { cause: error });
+      failure =
+        error instanceof JournalEnd ? error : new JournalEnd(written, errorMessage(error), error);
     }
   };
   let isReported = false;

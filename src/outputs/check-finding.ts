@@ -3,8 +3,7 @@ import { plural } from "../text/numbers.ts";
 import { createHash } from "node:crypto";
 import { defined, isRecord } from "../text/guards.ts";
 import { severities } from "../entry/outputs.ts";
-import { previousFindingOf, type PreviousFinding } from "../events/conversation.ts";
-import type { Finding } from "../events/output-shapes.ts";
+import { previousFindingOf, type PreviousFinding, type Finding } from "../events/output-shapes.ts";
 import { Refused, asChecked, optionalText, requiredText, type Given } from "./refusal.ts";
 
 export type ReadLines = (path: string) => Promise<SeenFile | undefined>;

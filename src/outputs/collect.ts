@@ -1,12 +1,13 @@
 import { defaultOutputs, severities, type Outputs, type Severity } from "../entry/outputs.ts";
-import { hasReply, isDismissed } from "../events/conversation.ts";
-import type {
-  Finding,
-  GivenReply,
-  Proposal,
-  RefusedOutput,
-  ResolvedFinding,
-  Verdict,
+import {
+  hasReply,
+  isDismissed,
+  type Finding,
+  type GivenReply,
+  type Proposal,
+  type RefusedOutput,
+  type ResolvedFinding,
+  type Verdict,
 } from "../events/output-shapes.ts";
 import { givenInOrder, type GivenView, type RunView } from "../events/view.ts";
 

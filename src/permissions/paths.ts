@@ -12,6 +12,26 @@ export interface PathContext {
   readonly linkTarget: (path: string) => string | undefined;
 }
 
+/** A context for one judgement, which comes to the same paths many times: the system is asked about each once. */
+export function askingOnce<Context extends PathContext>(context: Context): Context {
+  const { realpath, isThere, linkTarget } = context;
+  return {
+    ...context,
+    realpath: remembered(realpath),
+    isThere: remembered(isThere),
+    linkTarget: remembered(linkTarget),
+  };
+}
+
+export function remembered<T>(ask: (path: string) => T): (path: string) => T {
+  const known = new Map<string, { readonly answer: T }>();
+  return (path) => {
+    const before = known.get(path) ?? { answer: ask(path) };
+    known.set(path, before);
+    return before.answer;
+  };
+}
+
 /** In bytes: no system takes longer ones. */
 export const longestPath = 4_096;
 /** The system walks from the root for each part, so that the time grows with the square of their number. */

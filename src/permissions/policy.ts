@@ -1,9 +1,10 @@
 /** A pure policy over requests: denies by default, and a denial wins. For users: `docs/permissions.md`. */
 import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";
-import { shellRefusal } from "./commands.ts";
+import { shellRefusal, urlDenied, urlMatches } from "./commands.ts";
 import {
   type PathContext,
+  askingOnce,
   globDenies,
   globMatches,
   isUnder,
@@ -13,7 +14,6 @@ import {
   realLocations,
 } from "./paths.ts";
 import { type RuleSet, type Split, ruleSet, toolVerdict } from "./rules.ts";
-import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "../platform/private-files.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 
@@ -48,8 +48,9 @@ export function decidePermission(
     case "read":
     case "write": {
       const deep = request.kind === "read" && request.deep;
+      const files = askingOnce(context);
       for (const path of request.paths) {
-        const reason = fileReason(request.kind, rules, path, context, deep);
+        const reason = fileReason(request.kind, rules, path, files, deep);
         if (reason !== undefined) return decision(request.kind, path, reason);
       }
       return allowed;

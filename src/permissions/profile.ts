@@ -6,9 +6,17 @@ import { dirname, isAbsolute, join, sep } from "node:path";
 import { partsMatch, readGlob, type Part } from "../entry/glob.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SandboxNetwork, SandboxProfile } from "../sandbox/mounts.ts";
-import { fixedStart, globDenies, globMatches, isUnder, realLocation } from "./paths.ts";
+import {
+  askingOnce,
+  fixedStart,
+  globDenies,
+  globMatches,
+  isUnder,
+  realLocation,
+  remembered,
+} from "./paths.ts";
 import { placeReason, type PermissionContext } from "./policy.ts";
-import { hostOf } from "./urls.ts";
+import { hostOf } from "./commands.ts";
 import { mayReadPrivateFiles, ruleSet, type RuleSet } from "./rules.ts";
 
 interface ProfileContext extends PermissionContext {
@@ -36,14 +44,7 @@ export async function sandboxProfile(
   files: ProfileContext,
 ): Promise<SandboxProfile> {
   const rules = ruleSet(permissions);
-  // Each folder is asked for many times.
-  const context: ProfileContext = {
-    ...files,
-    realpath: remembered(files.realpath),
-    isThere: remembered(files.isThere),
-    linkTarget: remembered(files.linkTarget),
-    entries: remembered(files.entries),
-  };
+  const context = { ...askingOnce(files), entries: remembered(files.entries) };
   const root = realLocation(context.workingDirectory, context) ?? context.workingDirectory;
   const { everything, read, write } = rules;
   if (root === sep && !everything)
@@ -229,15 +230,6 @@ function elsewhere(
         .filter((path) => !granted.some((one) => isUnder(one, path)));
     });
   });
-}
-
-function remembered<T>(ask: (path: string) => T): (path: string) => T {
-  const known = new Map<string, { readonly answer: T }>();
-  return (path) => {
-    const before = known.get(path) ?? { answer: ask(path) };
-    known.set(path, before);
-    return before.answer;
-  };
 }
 
 function isThere(path: string, context: ProfileContext): boolean {

@@ -1,4 +1,4 @@
-import { suggestion } from "../document/suggest.ts";
+import { suggestion } from "../document/diagnostic.ts";
 import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
 import type { CallContext, Relic, Tool, ToolOutcome } from "../tools/tool.ts";
 import { truncateUnredacted } from "../text/truncate.ts";

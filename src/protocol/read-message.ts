@@ -1,6 +1,6 @@
 /** Size and nesting are checked before anything recurses. Objects of a document have no prototype, nor `__proto__`. */
 import { isList, isRecord } from "../text/guards.ts";
-import { readJson } from "../document/json.ts";
+import { readJson } from "../document/read-document.ts";
 import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/diagnostic.ts";
 import { schemaCheck } from "../document/schema-check.ts";

@@ -13,12 +13,11 @@ import {
   writtenName,
   type FoundActivity,
 } from "./format/activity-name.ts";
-import type { RunResult, WorkResult } from "./format/schema-parts.ts";
+import type { RunResult, WorkResult } from "./format/fields.ts";
 import { PRINTED, type Expectation, type ExpectedWork, type Placed } from "./format/script.ts";
 import { fillIn, mismatch, placesOf, quote, type Places } from "./format/text-condition.ts";
 import { listFailures, ListedExpectations, type Fill, type Found } from "./listed-expectations.ts";
-import { asFound, SeenOutputs, shown } from "./seen-outputs.ts";
-import { WorkTallies, type WorkTally } from "./work-tallies.ts";
+import { asFound, SeenOutputs, shown, WorkTallies, type WorkTally } from "./seen-outputs.ts";
 
 export class Expectations {
   readonly #expect: Expectation;

@@ -11,10 +11,16 @@ import {
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
 import { defaultBounds } from "../events/exceeded-limit.ts";
-import type { RunEvent, RunStarted, WorkRef, WorkStarted } from "../events/event.ts";
+import type {
+  RunEvent,
+  RunStarted,
+  WorkRef,
+  WorkStarted,
+  StepEnded,
+  StepStarted,
+} from "../events/event.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
 import {
   actionOf,
   delegateIn,
@@ -303,9 +309,7 @@ function stepName({ step, activity, hit }: StepStarted | StepView): string {
 const MAX_PROBLEMS = 3;
 const MAX_THOUGHTS = 20;
 
-type KnownAction = OpenAction | ActionView | undefined;
-
-function actionLines(event: ActionEvent, known: KnownAction): readonly Line[] {
+function actionLines(event: ActionEvent, known?: OpenAction | ActionView): readonly Line[] {
   switch (event.type) {
     case "actions.accepted": {
       const { iteration, thoughts, actions, stop, response = "" } = event;

@@ -1,5 +1,5 @@
 /** Facts about the runs of many journals together. */
-import { isDismissed } from "../events/conversation.ts";
+import { isDismissed } from "../events/output-shapes.ts";
 import { isFailure, wasRetried, type RunView } from "../events/view.ts";
 import type { FoundRun } from "./from-journals.ts";
 import { summaryOf, type RunSummary } from "./run-summary.ts";

@@ -2,7 +2,7 @@
 import { secondsText } from "../text/numbers.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { junitXml, type TestCase, type TestSuite } from "../outputs/junit.ts";
-import { annotation } from "../text/escape.ts";
+import { annotation } from "../text/harmless-text.ts";
 
 interface RunReport {
   readonly jobName: string;

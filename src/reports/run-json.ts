@@ -155,7 +155,8 @@ export function jobReport(
     return chosen.length === 0 ? undefined : chosen.map(headed).join("\n\n");
   }
   const works = [...view.works.values()].filter(({ report }) => report !== undefined);
-  const last = works.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))[0];
+  // Of those that ended at once, because a run has taken them over, the later one.
+  const last = works.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0)).at(-1);
   if (last === undefined) return undefined;
   const ofItems = given.filter(({ workId, items }) => workId === last.workId && items.length > 0);
   if (ofItems.length > 0) return ofItems.map(headed).join("\n\n");

@@ -1,10 +1,9 @@
 /** A step of a workflow as a Markdown page: what was asked, the outcome, and where the workflow went on. */
 import { secondsText } from "../text/numbers.ts";
 import type { FlowNode } from "../events/flow.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
+import type { StepEnded, StepStarted } from "../events/event.ts";
 import { stepParts } from "./step-text.ts";
-import { fenced, inline } from "../text/escape.ts";
-import { harmless } from "../text/harmless-text.ts";
+import { fenced, inline, harmless } from "../text/harmless-text.ts";
 
 export interface StepRecord {
   readonly started: StepStarted | undefined;

@@ -1,6 +1,6 @@
 /** The inputs and outputs of a step of a workflow, as titled texts. */
 import { effectParts, inputParts, type StepInput, type StepPart } from "../events/flow.ts";
-import type { StepEnded } from "../events/step.ts";
+import type { StepEnded } from "../events/event.ts";
 
 export interface StepContents extends Pick<StepEnded, "effects" | "result" | "variables"> {
   readonly input?: StepInput | undefined;

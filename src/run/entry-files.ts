@@ -1,12 +1,15 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { type Diagnostic, DiagnosticsError, toDiagnostics } from "../document/diagnostic.ts";
+import {
+  type Diagnostic,
+  DiagnosticsError,
+  toDiagnostics,
+  suggestion,
+} from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
-import { suggestion } from "../document/suggest.ts";
-import { type LoadedEntry, loadEntry as loadFrom } from "../entry/load-entry.ts";
+import { type LoadedEntry, loadEntry as loadFrom, prepareEntry } from "../entry/prepare.ts";
 import type { Entry, LeafWork, Model, PreparedEntry } from "../entry/model.ts";
 import { entryCheck } from "../entry/problems.ts";
-import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";

@@ -1,6 +1,5 @@
 /** Whether the options of a run fit its entry. */
-import type { Diagnostic } from "../document/diagnostic.ts";
-import { suggestion } from "../document/suggest.ts";
+import { type Diagnostic, suggestion } from "../document/diagnostic.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { type FlowReading, leavesOfJob } from "./flows.ts";

@@ -4,7 +4,7 @@ import type { FlowSpec } from "../engine/flow.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { ToolSource } from "../engine/ports.ts";
-import type { LoadedEntry } from "../entry/load-entry.ts";
+import type { LoadedEntry } from "../entry/prepare.ts";
 import {
   idOf,
   type LeafWork,

@@ -34,7 +34,7 @@ import {
   type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import type { SharedRuntimes } from "../sessions/runtimes.ts";
+import type { SharedRuntimes } from "../sessions/request-handler.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";

@@ -6,7 +6,7 @@ import type { ChangeRange } from "../git/git-change.ts";
 import { defined } from "../text/guards.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
-import type { Conversation } from "../events/conversation.ts";
+import type { Conversation } from "../events/output-shapes.ts";
 import { readableChecks, type FailedCheck } from "../events/failed-checks.ts";
 import type { Outputs } from "../entry/outputs.ts";
 import { usesChange, usesFailedChecks } from "../entry/reached.ts";

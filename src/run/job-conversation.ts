@@ -8,7 +8,7 @@ import {
   isDismissed,
   type Conversation,
   type PreviousFinding,
-} from "../events/conversation.ts";
+} from "../events/output-shapes.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fenced } from "../text/harmless-text.ts";
 import { UsageError } from "./options.ts";

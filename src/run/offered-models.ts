@@ -4,8 +4,8 @@ import {
   type Path,
   type Place,
   type Problem,
+  suggestion,
 } from "../document/diagnostic.ts";
-import { suggestion } from "../document/suggest.ts";
 import { entryCheck } from "../entry/problems.ts";
 import { idOf, type Model, type PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";

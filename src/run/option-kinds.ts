@@ -1,7 +1,7 @@
 /** Kinds of values that a user gives as an argument, an input of the action, or a field of the library. */
 import { readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { didYouMean, suggest } from "../document/suggest.ts";
+import { didYouMean, suggest } from "../document/diagnostic.ts";
 import type { Shard } from "../engine/fan-out.ts";
 import { overridingLimits, type Limits } from "../entry/limits.ts";
 import { isList, isRecord, isText, urlOf } from "../text/guards.ts";
@@ -167,7 +167,10 @@ export const shard: Kind<Shard> = {
       ? right(part)
       : wrong(`must be one part of several, such as 1/3, not ${quote(given)}`);
   },
-  check: must("be a part of several", isRecord),
+  check: must(
+    "be one part of several, such as 1/3",
+    (value) => isText(value) && shard.parse(value).kind === "value",
+  ),
 };
 
 const isCollector = must(

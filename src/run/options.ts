@@ -1,5 +1,5 @@
 /** Shared by all edges: how mistakes in options are reported, and the inputs of an entry. */
-import { suggestion } from "../document/suggest.ts";
+import { suggestion } from "../document/diagnostic.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";

@@ -263,16 +263,31 @@ export function unusable({ condition, started }: ReadJob, rehearses: boolean): s
   return "it is of a rehearsal: a script played the model. Use the journal of a real run.";
 }
 
-/** The last run of a journal. Rejects if it can't be read. */
+/**
+ * The last run of a journal. If it was to continue one before it in the same journal, and ended before it had all that
+ * this had done: the one before. Rejects if the journal can't be read.
+ */
 export async function readEarlierJob(
   name: string,
   { takes, store = journalFiles }: ReadingOfJob = {},
 ): Promise<ReadJob> {
   let earlier = new EarlierRun(undefined, takes);
+  let before: EarlierJob | undefined;
+  const last = (): EarlierJob => {
+    const { job } = earlier;
+    return job.isIncomplete && before !== undefined ? before : job;
+  };
   const reading = readJournalIn(store.read(name));
   for await (const events of reading.events)
-    for (const event of events) earlier = earlier.add(event);
-  const { job } = earlier;
+    for (const event of events) {
+      if (event.type === "run.started") {
+        const job = last();
+        before =
+          job.started !== undefined && job.started.runId === event.resumed?.runId ? job : undefined;
+      }
+      earlier = earlier.add(event);
+    }
+  const job = last();
   const source = { name, store, job, after: 0, takes: () => true };
   const events = { count: job.events.all, read: () => pastEvents([source]) };
   return { ...job, past: { ...job.past, events }, condition: reading.condition() };

@@ -12,7 +12,7 @@ import { defined } from "../text/guards.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/text-condition.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
-import type { SharedRuntimes } from "../sessions/runtimes.ts";
+import type { SharedRuntimes } from "../sessions/request-handler.ts";
 import type { Asker } from "../workflow/kinds/ask.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
@@ -382,7 +382,11 @@ function filledIn(
 }
 
 /** Two runs can't continue one journal: both would do what is left. Shards have a plan in common. */
-function lockJournal({ resume, shard, write = asFlag }: RunOptions): () => void {
+export function lockJournal({
+  resume,
+  shard,
+  write = asFlag,
+}: Pick<RunOptions, "resume" | "shard" | "write">): () => void {
   if (resume === undefined) return () => {};
   const lock = `${resume}${shard === undefined ? "" : `.${shard.index}-${shard.count}`}.lock`;
   const release = lockFile(lock);

@@ -1,6 +1,6 @@
 import { schemaCheck } from "../document/schema-check.ts";
 import type { PreparedEntry, Prices } from "../entry/model.ts";
-import { pricesSchema } from "../entry/prices.ts";
+import { pricesSchema } from "../entry/limits.ts";
 import type { Environment } from "../platform/environment.ts";
 import { parsedJson } from "../text/guards.ts";
 import { UsageError } from "./options.ts";

@@ -18,7 +18,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { editObject, type FieldChanges } from "../document/edit-document.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import type { RunEvent, RunOutcome } from "../events/event.ts";
-import type { OutputFields } from "../rehearsal/format/output-fields.ts";
+import type { OutputFields } from "../rehearsal/format/fields.ts";
 import { readRehearsal } from "./entry-files.ts";
 
 export interface RecordedRun {

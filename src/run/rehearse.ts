@@ -15,7 +15,7 @@ import { ReachedPoints, type CoverageOfJobs } from "../rehearsal/coverage.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { RehearsalReport } from "../reports/rehearsals.ts";
 import { oneLine } from "../text/harmless-text.ts";
-import { SharedRuntimes } from "../sessions/runtimes.ts";
+import { SharedRuntimes } from "../sessions/request-handler.ts";
 import { readRehearsal } from "./entry-files.ts";
 import { executeRun, type RunSignals } from "./execute.ts";
 import { UsageError } from "./options.ts";

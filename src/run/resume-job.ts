@@ -1,7 +1,7 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
-import type { Conversation } from "../events/conversation.ts";
+import type { Conversation } from "../events/output-shapes.ts";
 import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { PreparedEntry } from "../entry/model.ts";
@@ -25,12 +25,12 @@ import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 
 export interface ContinueOptions {
   /** Only what comes before the fan-out runs, and its items are listed. */
-  readonly plan?: boolean;
+  readonly plan?: boolean | undefined;
   /** With `resume`, the journal of the plan: only these members of the fan-out run. */
-  readonly shard?: Shard;
+  readonly shard?: Shard | undefined;
   /** Journals of a plan and of its shards, from which the run goes on. */
-  readonly journals?: readonly string[];
-  readonly onMissing?: "fail" | "continue";
+  readonly journals?: readonly string[] | undefined;
+  readonly onMissing?: "fail" | "continue" | undefined;
   /** Where the journals are. Default: files. */
   readonly store?: JournalSource | undefined;
 }

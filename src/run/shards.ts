@@ -36,8 +36,12 @@ export function membersOf(
   return weightsOf(found.fan, itemsOf(found, lists).length);
 }
 
+export function missingJournal(options: string): UsageError {
+  return new UsageError(`${options} is required: the shards resume from it.`);
+}
+
 export function checkShards(shards: number, name: string): void {
-  if (shards >= 1 && shards <= MAX_SHARDS) return;
+  if (Number.isInteger(shards) && shards >= 1 && shards <= MAX_SHARDS) return;
   throw new UsageError(
     `${name} must be from 1 to ${MAX_SHARDS}, the most legs that a matrix may have, not ${shards}.`,
   );

@@ -1,11 +1,10 @@
 import type { EffectResult, FlowChart } from "../events/flow.ts";
 import { closeSync, readdirSync, readSync } from "node:fs";
-import type { RunEvent, RunStamp, WorkRef } from "../events/event.ts";
+import type { RunEvent, RunStamp, WorkRef, StepEnded, StepStarted } from "../events/event.ts";
 import { plannedWorks, workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { TextStream } from "../redaction/text-stream.ts";
 import type { Reporter } from "../events/sink.ts";
-import type { StepEnded, StepStarted } from "../events/step.ts";
 import { yieldToEventLoop } from "../platform/waiting.ts";
 import { openToReadNow } from "../platform/reading.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";

@@ -1,13 +1,14 @@
 import type { PastRun } from "../engine/past.ts";
 import { newRunId } from "../events/sink.ts";
 import type { Environment } from "../platform/environment.ts";
-import { readSettings, type TelemetrySettings } from "../reports/otlp/settings.ts";
 import {
+  readSettings,
+  type TelemetrySettings,
   callPlace,
   parseTraceparent,
   traceparentOf,
   type ParentContext,
-} from "../reports/otlp/trace-context.ts";
+} from "../reports/otlp/settings.ts";
 
 export type TelemetryTarget = TelemetrySettings;
 

@@ -3,7 +3,7 @@ import type { Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { createTelemetry } from "../reports/otlp/telemetry.ts";
-import { parseTraceparent } from "../reports/otlp/trace-context.ts";
+import { parseTraceparent } from "../reports/otlp/settings.ts";
 import { providerTypeOf, withDefaults } from "../sessions/provider.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import type { TelemetryTarget } from "./telemetry-target.ts";

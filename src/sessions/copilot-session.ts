@@ -13,16 +13,21 @@ import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules
 import { openingCrash, type ModelAddress } from "./model-error.ts";
 import { promptTokensOf } from "./offered-models.ts";
 import type { ModelProbe } from "./model-probe.ts";
-import { hasCredentials, withoutCredentials } from "./credentials.ts";
-import { providerTypeOf, requestOf, withHeaders, type Provider } from "./provider.ts";
+import {
+  hasCredentials,
+  withoutCredentials,
+  providerTypeOf,
+  requestOf,
+  withHeaders,
+  type Provider,
+} from "./provider.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { wholeCharacters } from "../text/truncate.ts";
 import type { RuntimeLife, RuntimeProcess } from "../runtime/runtime-process.ts";
 import { confine, watchConfinement, type Confinement, type Unconfined } from "./confinement.ts";
 import { sessionConfig } from "./session-config.ts";
-import { LiveTools, OwnCalls, type OwnTool, sdkTools } from "./session-tools.ts";
-import { ToolNames } from "./tool-names.ts";
+import { LiveTools, OwnCalls, type OwnTool, sdkTools, ToolNames } from "./session-tools.ts";
 
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
 import type { Environment } from "../platform/environment.ts";
 import { urlOf } from "../text/guards.ts";
-import type { WireRequest } from "./request-bodies.ts";
+import type { WireRequest } from "./model-response.ts";
 
 const mostRedirects = 20;
 const harmless = new Set(["accept", "content-length", "content-type", "user-agent"]);

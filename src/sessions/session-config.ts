@@ -1,7 +1,7 @@
 import type { ProviderConfig, SessionConfig } from "@github/copilot-sdk";
 import type { Clock } from "../platform/clock.ts";
 import { type JobTool, availableTools } from "../entry/model.ts";
-import { verdictTools } from "../engine/verdict-tools.ts";
+import { verdictTools } from "../engine/criteria.ts";
 import { isRecord, isText } from "../text/guards.ts";
 import {
   folderMaker,
@@ -10,8 +10,7 @@ import {
 } from "./permission-handler.ts";
 import type { Requests } from "../runtime/runtime-pool.ts";
 import { listsCommands, toolsFor } from "../permissions/rules.ts";
-import { OwnCalls, type OwnTool, guarded, sdkTools } from "./session-tools.ts";
-import { ToolNames } from "./tool-names.ts";
+import { OwnCalls, type OwnTool, guarded, sdkTools, ToolNames } from "./session-tools.ts";
 import type { Provider } from "./provider.ts";
 
 interface SessionConfigOptions extends PermissionHandlerOptions {

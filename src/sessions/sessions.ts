@@ -7,8 +7,11 @@ import { crashRemedy, crashStatus, type Crash } from "../events/crash.ts";
 import { defined } from "../text/guards.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
-import { CallbackSession } from "./callbacks.ts";
-import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
+import {
+  CallbackSession,
+  type ICopilotSession,
+  type ICopilotSessionCallbacks,
+} from "./callbacks.ts";
 import { authentication } from "../runtime/runtime-environment.ts";
 import {
   ContextLengths,
@@ -21,7 +24,12 @@ import {
 import { copilotService, ModelProbe } from "./model-probe.ts";
 import { serverName } from "./model-error.ts";
 import { rehearsalProvider, transportProvider, withHeaders, type Provider } from "./provider.ts";
-import type { Conversation } from "./request-handler.ts";
+import {
+  type Conversation,
+  makeRuntimes,
+  type RuntimesOptions,
+  type SharedRuntimes,
+} from "./request-handler.ts";
 import {
   canceled,
   openCopilotSession,
@@ -32,7 +40,6 @@ import { occupy } from "./session-use.ts";
 import type { CallQueue } from "./call-queue.ts";
 import { runTurn } from "./turn.ts";
 import { linkSignals, unlessAborted } from "../platform/waiting.ts";
-import { makeRuntimes, type RuntimesOptions, type SharedRuntimes } from "./runtimes.ts";
 import type { ModelTransport } from "./transport.ts";
 
 export type { Tool };

@@ -4,8 +4,7 @@ import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import { visible } from "../text/truncate.ts";
 import type { AnswerFinish, SessionActivity } from "../events/session-activity.ts";
-import { callReasons, finishOf, statusOf, type SdkEvent } from "./model-answer.ts";
-import { Translator } from "./translate.ts";
+import { callReasons, finishOf, statusOf, type SdkEvent, Translator } from "./translate.ts";
 import {
   hopeless,
   modelCrash,

@@ -1,6 +1,5 @@
-import type { Diagnostic } from "../document/diagnostic.ts";
+import { type Diagnostic, suggestion } from "../document/diagnostic.ts";
 import { defined } from "../text/guards.ts";
-import { suggestion } from "../document/suggest.ts";
 import type { Workflow, WorkflowFile } from "./model.ts";
 
 /** The user input of a run is a parameter that need not be declared. */

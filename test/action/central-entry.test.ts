@@ -154,27 +154,7 @@ describe("an entry of another repository, with its commit", () => {
     assert.match(reasonOf(invalid), /^The entry is not valid: org\/agents\/hello\.yml:\d+/);
   });
 
-  it("is refused without a full commit SHA, or if it is no path of a repository", async (t) => {
-    for (const [given, reason] of [
-      [
-        "org/agents/review.yml@main",
-        /full commit SHA of 40 digits, not "main": a branch or a tag can/,
-      ],
-      ["org/agents/review.yml@v1.2.3", /not "v1\.2\.3"/],
-      ["org/agents/review.yml@feature/x", /not "feature\/x"/],
-      [`org/agents/review.yml@${commit.slice(0, 12)}`, /a short SHA can get ambiguous/],
-      ["org/agents/review.yml@", /not ""/],
-      [`review.yml@${commit}`, /is written owner\/repo\/path@SHA/],
-      [`org/agents@${commit}`, /is written owner\/repo\/path@SHA/],
-      [`org/agents/../../x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
-      [`https://github.com/org/agents/x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
-    ] as const) {
-      const attempt = await tried(t, given, { files: organisation });
-      assertNothingRan(attempt, "failure");
-      assert.match(reasonOf(attempt), reason);
-      assert.deepEqual(attempt.asked, []);
-    }
-    // A file may have an @ in its name.
+  it("is no file of the repository that has an @ in its name", async (t) => {
     const workspace = await makeWorkspace(t, {
       "packages/@shop/a.yml": theirs,
       "packages/prompts/ask.md": "mine",
@@ -213,12 +193,6 @@ describe("an entry of another repository, with its commit", () => {
       assert.equal(code, 2);
       assert.match(stdout + stderr, /only the GitHub Action reads an entry of another repository/);
     }
-  });
-
-  it("is not read for a stranger", async (t) => {
-    const attempt = await tryEvent(t, "pull-request-fork", { given: { entry: central } });
-    assertNothingRan(attempt, "skipped");
-    assert.deepEqual(attempt.asked, []);
   });
 
   it("says what the action `deliver` and `agent-jobs deliver` may do, under a name that outlives the commit", async (t) => {

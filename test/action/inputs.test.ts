@@ -215,6 +215,26 @@ describe("the inputs", () => {
     );
   });
 
+  it("name an entry of another repository with a full commit SHA", () => {
+    const commit = "a".repeat(40);
+    for (const [entry, reason] of [
+      [
+        "org/agents/review.yml@main",
+        /full commit SHA of 40 digits, not "main": a branch or a tag can/,
+      ],
+      ["org/agents/review.yml@v1.2.3", /not "v1\.2\.3"/],
+      ["org/agents/review.yml@feature/x", /not "feature\/x"/],
+      [`org/agents/review.yml@${commit.slice(0, 12)}`, /a short SHA can get ambiguous/],
+      ["org/agents/review.yml@", /not ""/],
+      [`review.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`org/agents@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`org/agents/../../x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+      [`https://github.com/org/agents/x.yml@${commit}`, /is written owner\/repo\/path@SHA/],
+    ] as const)
+      assert.match(problems({ entry }).join(), reason, entry);
+    assert.equal(valid({ entry: "packages/@shop/a.yml" }).central, undefined);
+  });
+
   it("are booleans as the toolkit reads them", () => {
     for (const [text, value] of [
       ["true", true],

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { strToU8, zipSync } from "fflate";
-import type { Conversation } from "../../src/events/conversation.ts";
+import type { Conversation } from "../../src/events/output-shapes.ts";
 import type { RunEvent, RunEventBody, WorkOutcome } from "../../src/events/event.ts";
 import { sealed } from "../journal/rig.ts";
 import { readReport } from "../reports/rig.ts";

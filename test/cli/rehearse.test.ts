@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse, stringify } from "yaml";
 import type { Entry, PreparedEntry, PreparedTask, Task, Work } from "../../src/entry/model.ts";
-import { completeDocument } from "../../src/rehearsal/format/document-fields.ts";
+import { completeDocument } from "../../src/rehearsal/format/fields.ts";
 import { loadScript } from "../../src/rehearsal/format/load-script.ts";
 import { readEntry } from "../../src/run/entry-files.ts";
 import { prototype } from "../protocol/rig.ts";

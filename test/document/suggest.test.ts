@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { editDistance, suggest } from "../../src/document/suggest.ts";
+import { editDistance, suggest } from "../../src/document/diagnostic.ts";
 
 describe("editDistance", () => {
   it("counts insertions, deletions, replacements and swaps of neighbors", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Task } from "../../src/entry/model.ts";
-import type { PreviousFinding } from "../../src/events/conversation.ts";
+import type { PreviousFinding } from "../../src/events/output-shapes.ts";
 import type { ToolAnswer } from "../../src/engine/ports.ts";
 import { previousFinding } from "../rig/conversation.ts";
 import { outputChecks } from "../rig/output-checks.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { stringify } from "yaml";
-import { loadEntry } from "../../src/entry/load-entry.ts";
+import { loadEntry } from "../../src/entry/prepare.ts";
 import { entryWith, linesOf, plainly, task } from "./rig.ts";
 import { cpuTime } from "../rig/growth.ts";
 import { nightly } from "../rig/nightly.ts";

@@ -5,9 +5,8 @@ import {
   diagnosticMessage,
 } from "../../src/document/diagnostic.ts";
 import { readDocument } from "../../src/document/read-document.ts";
-import { loadEntry } from "../../src/entry/load-entry.ts";
+import { loadEntry, prepareEntry } from "../../src/entry/prepare.ts";
 import type { PreparedEntry, Work } from "../../src/entry/model.ts";
-import { prepareEntry } from "../../src/entry/prepare.ts";
 
 /** An entry without faults; fields given replace those of the same name. */
 export function entryWith(fields: object = {}): object {

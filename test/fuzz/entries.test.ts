@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { schemaFaults } from "../../src/document/schema-faults.ts";
 import { compileValueCheck } from "../../src/document/value-check.ts";
-import { loadEntry } from "../../src/entry/load-entry.ts";
+import { loadEntry } from "../../src/entry/prepare.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const name = fc.constantFrom("a", "b", "build", "docs", "bash", "a b", "__proto__", "constructor");

@@ -296,15 +296,12 @@ tasks:
     model: { category: driving }
     availability: { change: ["src/**"] }
     prompt: "Review $change-files in $change-diff"
-  look: { model: { category: driving }, prompt: "Look at $item" }
 jobs:
   review: { work: { kind: Ref, taskId: review } }
-  each:
-    work: { kind: Each, items: { changedFiles: ["src/**"] }, work: { kind: Ref, taskId: look } }
 `;
   const hostile = "src/a\n::error::pwned\r::set-output name=x::|<b>`$(touch x)`.ts";
 
-  async function step(t: TestContext, filename: string, job = "review") {
+  async function step(t: TestContext, filename: string) {
     let diff = "";
     const model = await modelServer(t, ({ prompt, toolResults }) => {
       if (toolResults.length > 0) {
@@ -336,7 +333,6 @@ jobs:
       env: { GITHUB_EVENT_PATH: `${events.path}/event.json`, GITHUB_TOKEN: "ghs_0123456789" },
       inputs: {
         entry: "review.yml",
-        job,
         "provider-base-url": model.baseUrl,
         "output-dir": "out",
       },
@@ -357,18 +353,14 @@ jobs:
     assert.doesNotMatch(JSON.stringify(result.commands), /pwned/);
   });
 
-  for (const [job, why] of [
-    ["review", 'nothing ran: no changed file matches "src/**"'],
-    ["each", ""],
-  ] as const)
-    it(`is skipped, and passes, if the change has nothing for the job ${job}`, async (t) => {
-      const { result, prompts } = await step(t, "docs/a.md", job);
-      assert.equal(result.code, 0, result.raw);
-      assert.deepEqual(prompts, []);
-      assert.equal(result.outputs["result"], "skipped");
-      assert.ok(result.outputs["reason"]?.startsWith(why), result.outputs["reason"]);
-      assert.match(result.summary, /skipped/);
-    });
+  it("is skipped, and passes, if the change has nothing for the job", async (t) => {
+    const { result, prompts } = await step(t, "docs/a.md");
+    assert.equal(result.code, 0, result.raw);
+    assert.deepEqual(prompts, []);
+    assert.equal(result.outputs["result"], "skipped");
+    assert.match(result.outputs["reason"] ?? "", /^nothing ran: no changed file matches "src/);
+    assert.match(result.summary, /skipped/);
+  });
 });
 
 it("a finding has its line in the head, also if no prompt is about the change", async (t) => {

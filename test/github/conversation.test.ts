@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import type { Conversation, PreviousFinding } from "../../src/events/conversation.ts";
+import type { Conversation, PreviousFinding } from "../../src/events/output-shapes.ts";
 import { readConversation } from "../../src/github/conversation.ts";
 import { createGithubApi } from "../../src/github/github-api.ts";
 import { markerOf, type Marker } from "../../src/github/markers.ts";

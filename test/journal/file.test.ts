@@ -70,7 +70,11 @@ test("a store may yield a journal in pieces of any size", async () => {
   const text = journal.join("");
   const bytes = Buffer.from(text);
   const { events, problems } = readJournal(text);
-  for (const pieces of [[...text], [...bytes].map((byte) => Uint8Array.of(byte)), [bytes, ""]]) {
+  for (const pieces of [
+    Array.from(text),
+    [...bytes].map((byte) => Uint8Array.of(byte)),
+    [bytes, ""],
+  ]) {
     async function* parts(): AsyncIterable<string | Uint8Array> {
       yield* pieces;
     }

@@ -1,9 +1,8 @@
 /** What a run says about the findings of earlier runs, where it is collected and where it is shown. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PreviousFinding } from "../../src/events/conversation.ts";
+import type { PreviousFinding, Finding } from "../../src/events/output-shapes.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
-import type { Finding } from "../../src/events/output-shapes.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { renderSummary } from "../../src/github/summary.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";

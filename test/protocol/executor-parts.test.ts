@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ActionEvent } from "../../src/events/action.ts";
 import type { Relic } from "../../src/tools/tool.ts";
 import { createActionExecutor } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
@@ -165,18 +164,6 @@ describe("delegate", () => {
 });
 
 describe("events", () => {
-  const only = (events: readonly ActionEvent[], id: string): string[] =>
-    events.flatMap((event) => ("id" in event && event.id === id ? [event.type] : []));
-
-  it("are one per transition", async () => {
-    const { execute, events } = bench();
-    await execute(
-      documentOf([safe("a"), safe("b", { fails: "x" }), safe("c", {}, { depends_on: "b" })]),
-    );
-    assert.deepEqual(only(events, "a"), ["action.waiting", "action.started", "action.ended"]);
-    assert.deepEqual(only(events, "c"), ["action.waiting", "action.ended"]);
-  });
-
   it("show progress by the estimate, and what the tool reports, up to 95 %", async () => {
     const { execute, events } = bench();
     const display = {

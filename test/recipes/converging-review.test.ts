@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
-import type { Conversation } from "../../src/events/conversation.ts";
+import type { Conversation } from "../../src/events/output-shapes.ts";
 import { viewsOf } from "../../src/events/view.ts";
 import { readJournal } from "../../src/journal/read.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";

@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "../../src/events/sink.ts";
 import type { Clock } from "../../src/platform/clock.ts";
-import { defaultSampling } from "../../src/reports/otlp/trace-context.ts";
+import { defaultSampling } from "../../src/reports/otlp/settings.ts";
 import { createTelemetry } from "../../src/reports/otlp/telemetry.ts";
 import { story } from "../events/samples.ts";
 import { files, inputs } from "../action/rig.ts";

@@ -2,7 +2,7 @@
 import { SpanStatusCode, type HrTime } from "@opentelemetry/api";
 import type { RunEvent } from "../../src/events/event.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { defaultSampling } from "../../src/reports/otlp/trace-context.ts";
+import { defaultSampling } from "../../src/reports/otlp/settings.ts";
 import { Trace } from "../../src/reports/otlp/trace.ts";
 
 export interface MadeSpan {

@@ -10,7 +10,7 @@ import {
   spanIdOf,
   traceIdOf,
   traceparentOf,
-} from "../../src/reports/otlp/trace-context.ts";
+} from "../../src/reports/otlp/settings.ts";
 import { events as anyEvents } from "../events/samples.ts";
 import { releaseStory } from "../rig/action-events.ts";
 import { buildStory } from "../rig/flow-events.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readJournal } from "../../src/journal/read.ts";
-import { parseTraceparent } from "../../src/reports/otlp/trace-context.ts";
+import { parseTraceparent } from "../../src/reports/otlp/settings.ts";
 import { everything, readsItself } from "../tools/mcp/rig.ts";
 import { runCli, type CliResult } from "../rig/cli.ts";
 import { startModelServer, type Reply, type Script } from "../rig/model-server.ts";

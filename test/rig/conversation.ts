@@ -1,4 +1,4 @@
-import type { PreviousFinding } from "../../src/events/conversation.ts";
+import type { PreviousFinding } from "../../src/events/output-shapes.ts";
 
 export function previousFinding(id: string, more: Partial<PreviousFinding> = {}): PreviousFinding {
   return {

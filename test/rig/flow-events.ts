@@ -7,9 +7,14 @@ import type {
   ActivityKind,
   ScriptRun,
 } from "../../src/events/flow.ts";
-import type { RunEvent, RunEventBody, WorkOutcome } from "../../src/events/event.ts";
+import type {
+  RunEvent,
+  RunEventBody,
+  WorkOutcome,
+  StepEnded,
+  StepStarted,
+} from "../../src/events/event.ts";
 import type { PlannedFlow, PlannedTree } from "../../src/events/plan.ts";
-import type { StepEnded, StepStarted } from "../../src/events/step.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { planned } from "./plan.ts";
 

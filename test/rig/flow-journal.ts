@@ -5,10 +5,15 @@ import { resolveLimits } from "../../src/engine/limits.ts";
 import type { PastRun } from "../../src/engine/past.ts";
 import type { SessionFactory } from "../../src/engine/ports.ts";
 import type { Limits } from "../../src/entry/model.ts";
-import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
+import type {
+  RunEvent,
+  RunOutcome,
+  ShellState,
+  StepEnded,
+  StepStarted,
+} from "../../src/events/event.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink, type Sink } from "../../src/events/sink.ts";
-import type { ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
 import { createJournalReporter } from "../../src/journal/write.ts";
 import { type EarlierJob, EarlierRun, interruptedCommand } from "../../src/run/past-run.ts";
 import type { Workflow } from "../../src/workflow/model.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
-import { ConversationUnknown, type Conversation } from "../../src/events/conversation.ts";
+import { ConversationUnknown, type Conversation } from "../../src/events/output-shapes.ts";
 import { conversationOfJob, conversationOfSpec } from "../../src/run/job-conversation.ts";
 import { previousFinding } from "../rig/conversation.ts";
 import { script } from "../rehearsal/rig.ts";

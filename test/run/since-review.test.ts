@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { join } from "node:path";
-import { ConversationUnknown, type Conversation } from "../../src/events/conversation.ts";
+import { ConversationUnknown, type Conversation } from "../../src/events/output-shapes.ts";
 import { prepareRun } from "../../src/run/prepare.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import type { AnswerFormat } from "../../src/engine/ports.ts";
 import { isRecord } from "../../src/text/guards.ts";
-import { withAnswerFormat } from "../../src/sessions/request-bodies.ts";
+import { withAnswerFormat } from "../../src/sessions/model-response.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
 import { completed, crashOf, makeRig, scriptedTransport, sharedRig, turn } from "./rig.ts";
 

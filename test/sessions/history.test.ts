@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PastMessage } from "../../src/engine/ports.ts";
-import { type WireRequest, withHistory } from "../../src/sessions/request-bodies.ts";
+import { type WireRequest, withHistory } from "../../src/sessions/model-response.ts";
 import type { RecordedRequest } from "../rig/model-server.ts";
 import { completed, crashOf, makeRig, scriptedTransport, sharedRig, turn } from "./rig.ts";
 

@@ -18,18 +18,24 @@ import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
 import type { RuntimePool } from "../../src/runtime/runtime-pool.ts";
 import { authentication } from "../../src/runtime/runtime-environment.ts";
-import type { Conversation } from "../../src/sessions/request-handler.ts";
-import { makeRuntimes } from "../../src/sessions/runtimes.ts";
-import { createSessions } from "../../src/sessions/sessions.ts";
-import type { Sessions, SessionsOptions } from "../../src/sessions/sessions.ts";
+import { type Conversation, makeRuntimes } from "../../src/sessions/request-handler.ts";
+import {
+  createSessions,
+  type Sessions,
+  type SessionsOptions,
+} from "../../src/sessions/sessions.ts";
 import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";
 import { tolerateAsTheProductDoes } from "../rig/broken-pipes.ts";
-import { parseRequest, startModelServer, streamedBody } from "../rig/model-server.ts";
-import type { ModelServer, Script } from "../rig/model-server.ts";
+import {
+  parseRequest,
+  startModelServer,
+  streamedBody,
+  type ModelServer,
+  type Script,
+} from "../rig/model-server.ts";
 import { unconfined } from "../rig/sandbox.ts";
 import type { Wire } from "../rig/wires.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
-import type { Workspace } from "../rig/workspace.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 export interface Rig {
   readonly server: ModelServer;

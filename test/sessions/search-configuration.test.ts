@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { isPrivate } from "../../src/platform/private-files.ts";
 import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
-import { searchConfiguration } from "../../src/sessions/runtimes.ts";
+import { searchConfiguration } from "../../src/sessions/request-handler.ts";
 import { nightly } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { ToolNames } from "../../src/sessions/tool-names.ts";
+import { ToolNames } from "../../src/sessions/session-tools.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const functionsOf = (tools: readonly string[], others: readonly string[] = []): string[] => {

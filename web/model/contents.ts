@@ -1,6 +1,6 @@
 /** The contents of turns, and the steps of workflows, as `run-model.ts` folds them. */
 import { UNKNOWN_TOOL, type SessionActivity } from "../../src/events/session-activity.ts";
-import type { StepEnded, StepStarted } from "../../src/events/step.ts";
+import type { StepEnded, StepStarted } from "../../src/events/event.ts";
 import { addUsage, hasFailed, Usage } from "../../src/events/view.ts";
 import type {
   Block,

@@ -6,7 +6,13 @@ import type {
   DecisionTraits,
   SessionRole,
 } from "../../src/events/decision.ts";
-import type { TurnEnded, TurnStarted, WorkOutcome } from "../../src/events/event.ts";
+import type {
+  TurnEnded,
+  TurnStarted,
+  WorkOutcome,
+  StepEnded,
+  StepStarted,
+} from "../../src/events/event.ts";
 import type {
   ModelFailed,
   ModelReplied,
@@ -15,7 +21,6 @@ import type {
   SubAgentToolFailed,
   ToolEnded,
 } from "../../src/events/session-activity.ts";
-import type { StepEnded, StepStarted } from "../../src/events/step.ts";
 import type { RunView, Sent, WorkView } from "../../src/events/view.ts";
 
 /** Places are in the order in which they began. A `number` is a place's index in its list, from 1. */

@@ -1,7 +1,7 @@
-import type { Conversation, PreviousFinding } from "../../events/conversation.ts";
+import type { Conversation, PreviousFinding } from "../../events/output-shapes.ts";
 import { fingerprintOf } from "../../outputs/check-finding.ts";
 import { defined } from "../../text/guards.ts";
-import type { GithubFields } from "./github-fields.ts";
+import type { GithubFields } from "./fields.ts";
 import type { Reading } from "./reading.ts";
 
 export function conversationOf(

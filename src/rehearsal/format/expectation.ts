@@ -1,9 +1,13 @@
 import { defined } from "../../text/guards.ts";
 import type { Path } from "../../document/diagnostic.ts";
-import { fieldProblems, isTextOfDecision, type DecisionFields } from "./decision-fields.ts";
+import {
+  fieldProblems,
+  isTextOfDecision,
+  type DecisionFields,
+  type ConditionField,
+} from "./fields.ts";
 import type { Reading } from "./reading.ts";
 import type { ActionFields, ExpectFields, Lists, WorkFields } from "./rehearsal-schema.ts";
-import type { ConditionField } from "./schema-parts.ts";
 import {
   PRINTED,
   type Expectation,

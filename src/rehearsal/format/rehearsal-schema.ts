@@ -2,9 +2,10 @@ import { overridingLimits } from "../../entry/limits.ts";
 import type { Limits } from "../../entry/model.ts";
 import { endedStatus } from "../../events/action.ts";
 import type { Described, SchemaType } from "../../document/describe.ts";
-import { decisionProperties, type DecisionFields } from "./decision-fields.ts";
-import { documentSchema } from "./document-fields.ts";
 import {
+  decisionProperties,
+  type DecisionFields,
+  documentSchema,
   condition,
   conditionRef,
   filled,
@@ -17,9 +18,9 @@ import {
   string,
   text,
   whole,
-} from "./schema-parts.ts";
-import { github } from "./github-fields.ts";
-import { outputFields } from "./output-fields.ts";
+  outputFields,
+  github,
+} from "./fields.ts";
 import { change, workspace } from "./workspace.ts";
 
 /** Names the type of a part, which the declarations of the package would repeat otherwise. */

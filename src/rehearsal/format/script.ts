@@ -1,14 +1,18 @@
 /** A rehearsal, ready to be played: every part knows its place in the file, for the messages about it. */
 import type { Change } from "../../git/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
-import type { Conversation } from "../../events/conversation.ts";
+import type { Conversation } from "../../events/output-shapes.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";
-import type { GithubFields } from "./github-fields.ts";
+import type { GithubFields, RunResult } from "./fields.ts";
 import type { CommitFields } from "./workspace.ts";
-import type { RehearsalFile, ReplyFields, RuleFields, ToolField } from "./rehearsal-schema.ts";
-import type { WorkFields } from "./rehearsal-schema.ts";
-import type { RunResult } from "./schema-parts.ts";
+import type {
+  RehearsalFile,
+  ReplyFields,
+  RuleFields,
+  ToolField,
+  WorkFields,
+} from "./rehearsal-schema.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 type Optional = "description" | "job" | "userInput" | "permissions";

@@ -1,6 +1,6 @@
 import { defined } from "../../text/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
-import type { ConditionField } from "./schema-parts.ts";
+import type { ConditionField } from "./fields.ts";
 import { truncate, truncateStart } from "../../text/truncate.ts";
 import type { RunStarted } from "../../events/event.ts";
 

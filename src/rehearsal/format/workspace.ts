@@ -2,7 +2,7 @@
 import { posix, win32 } from "node:path";
 import type { SchemaType } from "../../document/describe.ts";
 import { fileStatus } from "../../events/plan.ts";
-import { filled, list, map, nonEmpty, string, text } from "./schema-parts.ts";
+import { filled, list, map, nonEmpty, string, text } from "./fields.ts";
 
 export const workspace = {
   type: "object",

@@ -13,7 +13,7 @@ import {
   use,
   type PlayedRule,
 } from "./matching.ts";
-import { completeDocument } from "../format/document-fields.ts";
+import { completeDocument } from "../format/fields.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
 import { fillIn, mismatch, quote } from "../format/text-condition.ts";
 import { ToolCalls } from "./tool-calls.ts";

@@ -1,7 +1,7 @@
 import { isList, isRecord, parsedJson } from "../../text/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
-import { completeDocument, shortDocument } from "../format/document-fields.ts";
+import { completeDocument, shortDocument } from "../format/fields.ts";
 import type { ActionFields, ReplyFields } from "../format/rehearsal-schema.ts";
 import type { RecordedTurn } from "./recorded-session.ts";
 

@@ -4,7 +4,7 @@ import type { SessionStarted, WorkRef } from "../../events/event.ts";
 import type { AnswerFinish, ModelReplied, ToolEnded } from "../../events/session-activity.ts";
 import { MASK } from "../../redaction/text-stream.ts";
 import type { ReplyFields, RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
-import type { ConditionField } from "../format/schema-parts.ts";
+import type { ConditionField } from "../format/fields.ts";
 import { takeOut, type Places } from "../format/text-condition.ts";
 import type { RecordedStep } from "./recorded-workflows.ts";
 

@@ -1,7 +1,6 @@
 import type { FlowChart } from "../../events/flow.ts";
-import type { RunEvent } from "../../events/event.ts";
+import type { RunEvent, StepStarted } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
-import type { StepStarted } from "../../events/step.ts";
 import { activityName } from "../format/activity-name.ts";
 import type { RehearsalFile } from "../format/rehearsal-schema.ts";
 

@@ -5,9 +5,8 @@
  */
 import { defined } from "../../text/guards.ts";
 import type { Decision } from "../../events/decision.ts";
-import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import type { RunEvent, RunOutcome, WorkRef, StepEnded } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import type { StepEnded } from "../../events/step.ts";
 import type { ModelReplied, SessionActivity } from "../../events/session-activity.ts";
 import {
   markFailed,
@@ -17,8 +16,7 @@ import {
   type RecordedTurn,
 } from "./recorded-session.ts";
 import { githubFields } from "../format/conversation.ts";
-import { SeenOutputs } from "../seen-outputs.ts";
-import { WorkTallies, type WorkTally } from "../work-tallies.ts";
+import { SeenOutputs, WorkTallies, type WorkTally } from "../seen-outputs.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import type { Limits } from "../../entry/model.ts";

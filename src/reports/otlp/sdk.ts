@@ -29,9 +29,14 @@ import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk
 import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { Clock } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { shownUrl, type Signal, type SignalName, type TelemetrySettings } from "./settings.ts";
+import {
+  shownUrl,
+  type Signal,
+  type SignalName,
+  type TelemetrySettings,
+  isSampled,
+} from "./settings.ts";
 import type { Instruments, TraceOptions } from "./span.ts";
-import { isSampled } from "./trace-context.ts";
 
 export type TelemetryOptions = TraceOptions &
   TelemetrySettings & {

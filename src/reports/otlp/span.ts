@@ -15,13 +15,7 @@ import {
   withoutDetail,
   type Decision,
 } from "../../events/decision.ts";
-import {
-  ROOT,
-  spanIdOf,
-  traceIdOf,
-  type ParentContext,
-  type TraceContext,
-} from "./trace-context.ts";
+import { ROOT, spanIdOf, traceIdOf, type ParentContext, type TraceContext } from "./settings.ts";
 
 export type EndedSpan = Omit<ReadableSpan, "resource" | "instrumentationScope">;
 

@@ -6,9 +6,8 @@ import type { Attributes } from "@opentelemetry/api";
 import type { ActionWaiting } from "../../events/action.ts";
 import { decisionOf } from "../../events/decision-of.ts";
 import type { Decision } from "../../events/decision.ts";
-import type { Acted, RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
+import type { Acted, RunEvent, TurnStarted, WorkRef, StepStarted } from "../../events/event.ts";
 import { workKey } from "../../events/plan.ts";
-import type { StepStarted } from "../../events/step.ts";
 import { delegateIn, outcomeReason, type RunView } from "../../events/view.ts";
 import {
   contentOf,
@@ -19,7 +18,7 @@ import {
   type TracedRun,
   type TraceOptions,
 } from "./span.ts";
-import { parseTraceparent } from "./trace-context.ts";
+import { parseTraceparent } from "./settings.ts";
 import { toolAttributes, toolDuration, TurnSpans, usageOf } from "./turn-spans.ts";
 
 /** The spans of one iteration of a work. */

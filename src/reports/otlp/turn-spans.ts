@@ -17,7 +17,7 @@ import {
   type SpanEnd,
   type TracedRun,
 } from "./span.ts";
-import { callPlace } from "./trace-context.ts";
+import { callPlace } from "./settings.ts";
 
 const MAX_NAME = 100;
 

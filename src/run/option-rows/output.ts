@@ -20,7 +20,7 @@ export const outputOptions = {
     group: "Output",
     page: "journal.md",
     flag: "--journal <file>",
-    on: ["run", "workflow"],
+    on: ["run", "job", "workflow"],
   },
   otlp: {
     kind: kind.collector,

@@ -3,7 +3,7 @@ import type { ActivityOf, Check, Comparison } from "../model.ts";
 import { isQuoted, namePattern, roleOf, unquote } from "../value.ts";
 import { type Kind, failedWith, succeeded, unanswered } from "./kind.ts";
 import { compileExpression } from "../../document/expression.ts";
-import { suggest } from "../../document/suggest.ts";
+import { suggest } from "../../document/diagnostic.ts";
 
 export const check: Kind<ActivityOf<"check">> = {
   decides: "always",

@@ -8,7 +8,7 @@ import type { Activity, Parameter } from "../model.ts";
 import { parseParameters } from "../parameters.ts";
 import { unquote } from "../value.ts";
 import { truncate } from "../../text/truncate.ts";
-import { didYouMean, suggest } from "../../document/suggest.ts";
+import { didYouMean, suggest } from "../../document/diagnostic.ts";
 
 export interface ReadActivities {
   readonly activities: Map<string, Activity>;

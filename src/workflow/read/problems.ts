@@ -1,6 +1,5 @@
 import { defined } from "../../text/guards.ts";
-import type { Diagnostic, Position } from "../../document/diagnostic.ts";
-import { didYouMean, suggest } from "../../document/suggest.ts";
+import { type Diagnostic, type Position, didYouMean, suggest } from "../../document/diagnostic.ts";
 
 export interface Place {
   readonly file: string;

@@ -3,7 +3,7 @@
  * read all of it before anything runs: `set -v` in a script shows nothing of it, and `break` or `return` leave the
  * script, not the request. The answer is written when the script has ended, or by a trap when the shell exits in it.
  */
-import type { ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/event.ts";
 import { shellQuoted } from "../value.ts";
 
 /** The files of one request, as absolute paths. */

@@ -24,7 +24,7 @@ import {
   type RequestFiles,
   type ShellAnswer,
 } from "./bash-protocol.ts";
-import type { ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/event.ts";
 import { endOfScript, type Executor, type ScriptContext, type ScriptEnd } from "./executors.ts";
 
 export interface BashOptions {

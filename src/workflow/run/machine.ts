@@ -5,7 +5,7 @@ import { type Limits, defaultLimits } from "../../entry/model.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import { type ExceededLimit, limitText } from "../../events/exceeded-limit.ts";
 import type { EffectResult, StepInput } from "../../events/flow.ts";
-import type { ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/event.ts";
 import { decides, kindOf } from "../kinds/kinds.ts";
 import { type Ended, type Running, isResult } from "../kinds/kind.ts";
 import type { Activity, Workflow, WorkflowFile } from "../model.ts";

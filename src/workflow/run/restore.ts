@@ -1,7 +1,7 @@
 /** Restores the state of an earlier run. A resumption that would take another path is refused. */
 import { isWhole, type UnderWay } from "../../engine/past.ts";
 import type { EffectResult } from "../../events/flow.ts";
-import { stepCharacters, type ShellState } from "../../events/step.ts";
+import { stepCharacters, type ShellState } from "../../events/event.ts";
 import { defined } from "../../text/guards.ts";
 import type { Workflow } from "../model.ts";
 import { Machine, type MachineOptions } from "./machine.ts";

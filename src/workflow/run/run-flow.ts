@@ -25,7 +25,7 @@ import { crashAdvice, crashText } from "../../events/crash.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import { limitText, type LimitScope } from "../../events/exceeded-limit.ts";
 import { errorToDetailedString } from "../../events/error-detail.ts";
-import type { ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/event.ts";
 import type { EventLoopYielder } from "../../platform/waiting.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";

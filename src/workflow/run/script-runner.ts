@@ -7,7 +7,7 @@ import { exceeded, minutes, type ResolvedLimits } from "../../engine/limits.ts";
 import { defaultLimits, type Permissions } from "../../entry/model.ts";
 import { limitText } from "../../events/exceeded-limit.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { ShellState } from "../../events/step.ts";
+import type { ShellState } from "../../events/event.ts";
 import type { TextStream } from "../../redaction/text-stream.ts";
 import {
   onAbort,

@@ -6,7 +6,7 @@ import {
   type StepEnded,
   type StepStarted,
   stepCharacters,
-} from "../../events/step.ts";
+} from "../../events/event.ts";
 import { defined } from "../../text/guards.ts";
 
 export type Variables = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Conversation } from "../../../src/events/conversation.ts";
+import type { Conversation } from "../../../src/events/output-shapes.ts";
 import { fingerprintOf } from "../../../src/outputs/check-finding.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
 import { githubFields } from "../../../src/rehearsal/format/conversation.ts";

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMessage } from "../../../src/protocol/read-message.ts";
-import { completeDocument, shortDocument } from "../../../src/rehearsal/format/document-fields.ts";
-import type { DocumentFields } from "../../../src/rehearsal/format/document-fields.ts";
+import {
+  completeDocument,
+  shortDocument,
+  type DocumentFields,
+} from "../../../src/rehearsal/format/fields.ts";
 import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { ask, play, prompt, script, system } from "../rig.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../../src/engine/send-prompt.ts";
-import type { StepEnded } from "../../../src/events/step.ts";
+import type { StepEnded } from "../../../src/events/event.ts";
 import { sessionCrash } from "../../rig/crashes.ts";
 import type { Act, Turn } from "../../rig/fake-sessions.ts";
 import { exited, playFlow, type FlowPlayed } from "../../rig/flow.ts";

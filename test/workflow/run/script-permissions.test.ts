@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { test } from "node:test";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { Permissions } from "../../../src/entry/model.ts";
-import type { ShellState } from "../../../src/events/step.ts";
+import type { ShellState } from "../../../src/events/event.ts";
 import { decidePermission } from "../../../src/permissions/policy.ts";
 import { realFiles } from "../../../src/sessions/permission-handler.ts";
 import type { Executor } from "../../../src/workflow/run/executors.ts";
