@@ -19,7 +19,7 @@ async function hostOf(id) {
   return opened;
 }
 
-async function run({ name, data: { id, shards } }, _token, canceled) {
+async function run({ name, data: { id, shards } }) {
   const { host, journalStore } = await hostOf(id);
   const [plan, ...own] = [journals.plan(id), ...shards.map((shard) => journals.shard(id, shard))];
   const begun = [plan];
@@ -29,8 +29,7 @@ async function run({ name, data: { id, shards } }, _token, canceled) {
       ? { merge: begun, journal: journals.merged(id) }
       : { shard: shards[0], resume: begun.at(-1), journal: own[0] };
   lost = new AbortController();
-  const signal = canceled ? AbortSignal.any([lost.signal, canceled]) : lost.signal;
-  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal });
+  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: lost.signal });
   // BullMQ tries it again. Any other end is a result, which the merge shows.
   if (outcome.kind === "canceled") throw new Error(outcome.reason);
   if (incomplete.length > 0) throw new Error(incomplete.join(" "));
@@ -44,10 +43,9 @@ const worker = new Worker(QUEUE, run, {
   // A shard that takes its workers down with it is given up.
   maxStalledCount: 10,
 });
-worker.on("lockRenewalFailed", (ids) => ids.forEach((id) => worker.cancelJob(id)));
 worker.on("error", ({ message }) => console.error(message));
 worker.on("failed", (job, { message }) => console.error(`${job?.id}: ${message}`));
-worker.on("completed", ({ id }, { kind }) => console.log(`${id}: ${kind}`));
+worker.on("completed", ({ id }, { kind, reason = "" }) => console.log(`${id}: ${kind} ${reason}`));
 
 // The shard that runs is finished first. To not wait for that, kill the worker.
 await once(process, "SIGTERM");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, symlink } from "node:fs/promises";
+import { cp, readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -16,6 +16,7 @@ import { installPackage } from "../rig/dist.ts";
 import { skipUnlessCi, withoutRedis } from "../rig/programs.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
+const items = "a b c d e f g h".split(" ");
 const root = join(import.meta.dirname, "../../..");
 const packages = ["bullmq", "ioredis"];
 const isInstalled = packages.every((name) => existsSync(join(root, "node_modules", name)));
@@ -71,18 +72,24 @@ describe("the example of a queue", { skip }, () => {
     assert.equal(demo.output(), "The demo needs redis-server: apt install redis-server\n");
   });
 
+  it("stops all workers at the budget that they share, each with its turn at most", async (t) => {
+    const { model, run } = await play(t, { MAX_TOKENS: "1000" });
+    await produce(run, items, { shards: 8 });
+    const workers = [run("worker.mjs"), run("worker.mjs")];
+    const said = (): string => workers.map(({ output }) => output()).join("");
+    await until(() => said().includes("job.merge: "));
+    assert.match(said(), /^job\.merge: failed .*limits\.tokens/m);
+    assert.ok(model.tokens >= 1_000 && model.tokens <= 1_000 + 2 * TOKENS_OF_TURN, said());
+  });
+
   it("ends the run of a worker that was thought to be dead, and pays no item a third time", async (t) => {
-    const cwd = await install(t);
-    const { startModel }: Demo = await load(cwd, "demo/model.mjs");
-    const model = await startModel(100);
-    t.after(() => model.close());
-    const env = { REDIS_URL: await startRedis(t, cwd), MODEL_SERVER: model.url, LOCK_MS: "1000" };
-    const run = (...args: string[]): Program => start(t, [process.execPath, ...args], cwd, env);
-    const producer = run("produce.mjs", "job", "1");
-    producer.child.stdin?.end("a\nb\nc\nd");
-    assert.equal(await producer.ended, 0, producer.output());
+    const { cwd, model, run } = await play(t, { LOCK_MS: "1000" });
+    const entry = join(cwd, "survey.yml");
+    const text = await readFile(entry, "utf8");
+    await writeFile(entry, text.replace("limits: {", "limits: { parallel: 2,"));
+    await produce(run, items, { shards: 1 });
     const frozen = run("worker.mjs");
-    await until(() => model.paid.size === 3);
+    await until(() => model.paid.size > 2);
     frozen.child.kill("SIGSTOP");
     const other = run("worker.mjs");
     await until(() => other.output().includes("job.1-of-1: succeeded"));
@@ -90,10 +97,14 @@ describe("the example of a queue", { skip }, () => {
     frozen.child.kill("SIGCONT");
     await until(() => frozen.output().includes("another worker has"));
     await until(() => `${frozen.output()}${other.output()}`.includes("job.merge: succeeded"));
-    assert.deepEqual([...model.paid.keys()], ["a", "b", "c", "d"]);
+    assert.deepEqual([...model.paid.keys()].toSorted(), items);
     assert.ok(Math.max(...model.paid.values()) <= 2, JSON.stringify([...model.paid]));
-    assert.ok(model.tokens <= total + 2 * TOKENS_OF_TURN, frozen.output());
-    assert.match(model.summarized, /Seen: a.*Seen: b.*Seen: c.*Seen: d/);
+    // The turns that were under way, and the summary.
+    assert.ok(model.tokens <= total + 3 * TOKENS_OF_TURN, `${total}, then ${model.tokens}`);
+    assert.deepEqual(
+      model.summarized.match(/Seen: \w/g),
+      items.map((item) => `Seen: ${item}`),
+    );
   });
 });
 
@@ -164,7 +175,7 @@ const TOKENS_OF_TURN = 240;
 interface Redis {
   journalAppend(key: string, before: number, text: string): Promise<number>;
   pttl(key: string): Promise<number>;
-  quit(): Promise<unknown>;
+  disconnect(): void;
 }
 
 interface Ports {
@@ -174,6 +185,31 @@ interface Ports {
   ) => JournalStore & { has(name: string): Promise<boolean> };
   redisBudget(redis: Redis, job: string): Budget;
   readonly RedisRateLimit: new (redis: Redis) => RateLimit;
+}
+
+type Run = (...args: string[]) => Program;
+
+/** Starts Redis and a model. `run` starts a program of the example. */
+async function play(
+  t: TestContext,
+  more: Readonly<Record<string, string>>,
+): Promise<{ readonly cwd: string; readonly model: Model; readonly run: Run }> {
+  const cwd = await install(t);
+  const { startModel }: Demo = await load(cwd, "demo/model.mjs");
+  const model = await startModel(100);
+  t.after(() => model.close());
+  const env = { REDIS_URL: await startRedis(t, cwd), MODEL_SERVER: model.url, ...more };
+  return { cwd, model, run: (...args) => start(t, [process.execPath, ...args], cwd, env) };
+}
+
+async function produce(
+  run: Run,
+  items: readonly string[],
+  { shards }: { readonly shards: number },
+): Promise<void> {
+  const producer = run("produce.mjs", "job", String(shards));
+  producer.child.stdin?.end(items.join("\n"));
+  assert.equal(await producer.ended, 0, producer.output());
 }
 
 async function load<T>(folder: string, file: string): Promise<T> {
@@ -196,7 +232,7 @@ async function connect(t: TestContext): Promise<{ readonly redis: Redis; readonl
     join(root, "package.json"),
   )("ioredis");
   const redis = new Client(socket);
-  t.after(() => redis.quit());
+  t.after(() => redis.disconnect());
   return { redis, ports: await load(folder, "ports.mjs") };
 }
 

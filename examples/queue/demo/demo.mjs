@@ -89,6 +89,8 @@ async function play() {
   const { host, journalStore } = await openHost(redis, ID, () => {});
   const found = resultIn(await text(journalStore.read(journals.merged(ID))));
   await host.close();
+  for (const worker of running) worker.kill();
+  await Promise.all(running.map((worker) => once(worker, "exit")));
   const counts = [...model.paid.values()];
   const twice = counts.filter((count) => count === 2).length;
   const most = tokens + workers * TOKENS_OF_TURN;
