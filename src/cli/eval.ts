@@ -24,8 +24,7 @@ import { asFlag, unable, UsageError } from "../run/options.ts";
 import { writeTextFile } from "../run/options-paths.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
-import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
-import { table } from "./output.ts";
+import { cancelFromTerminal, exitCode, type ExitCode, type Io, table } from "./process.ts";
 
 type Given = OptionsOf<"eval">;
 
