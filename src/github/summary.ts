@@ -1,6 +1,7 @@
 /**
- * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
- * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
+ * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through
+ * `text/harmless-text.ts`, but the Markdown of agents is rendered. The RESULT of a workflow may be the output of a
+ * command: it is shown as it is.
  */
 import { harmless, code, fenced, inline, sentence } from "../text/harmless-text.ts";
 import { firstOf, plural } from "../text/numbers.ts";
