@@ -34,6 +34,7 @@ import {
   readingOf,
 } from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
+import { legLimits } from "./leg-limits.ts";
 import { subjectOfJob, type ChangeOptions } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
@@ -141,7 +142,7 @@ export function settleEntry(
   };
 }
 
-interface BegunJob extends Pick<PreparedRun, "past" | "fanOut"> {
+interface BegunJob extends Pick<PreparedRun, "past" | "fanOut" | "limits"> {
   readonly userInput: string | undefined;
   readonly resumed?: ResumedJob | undefined;
   readonly notes: readonly string[];
@@ -156,7 +157,11 @@ export async function beginJob(
   settled: SettledEntry,
   jobName: string,
   options: Parameters<typeof continueJob>[2] &
-    Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
+    Pick<RunOptions, "onResult" | "environment" | "share"> & {
+      readonly script: Script | undefined;
+      /** Those that were set for this machine. */
+      readonly limits?: Limits | undefined;
+    },
 ): Promise<BegunJob> {
   const { script, onResult, environment, rehearses, write = asFlag } = options;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
@@ -171,6 +176,7 @@ export async function beginJob(
   const {
     resumed,
     fanOut,
+    share,
     warnings: notes = [],
   }: Awaited<ReturnType<typeof continueJob>> = continues
     ? await (await import("./resume-job.ts")).continueJob(job, script, options)
@@ -189,7 +195,16 @@ export async function beginJob(
       onResult,
     });
   checkVariablesOfJob({ ...settled, environment, rehearses }, jobName, write);
-  return { ...started, resumed, past: resumed?.past, fanOut, userInput, notes };
+  const ofLeg = share && legLimits(share, settled.limits, { ...options, own: options.limits });
+  return {
+    ...started,
+    resumed,
+    past: resumed?.past,
+    fanOut: fanOut && { ...fanOut, ...defined({ notes: ofLeg?.notes }) },
+    limits: ofLeg?.limits ?? settled.limits,
+    userInput,
+    notes,
+  };
 }
 
 /** Checked input, which can no longer be refused. */
@@ -260,7 +275,7 @@ async function prepareLoaded(
   const settled = settleEntry(loaded, options, script);
   const { entry, permissions, flows } = settled;
   const begun = await beginJob(loaded, settled, jobName, { ...options, script, rehearses, write });
-  const { resumed, past, fanOut, userInput, whole } = begun;
+  const { resumed, past, fanOut, limits, userInput, whole } = begun;
   checkSandboxOption(options.sandbox, permissionScopes(entry, jobName, permissions, flows), write);
   const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
   if (noInput !== undefined)
@@ -327,6 +342,7 @@ async function prepareLoaded(
     records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
     ...subject,
+    limits,
     past,
     fanOut,
     memory,

@@ -19,6 +19,7 @@ import { legName } from "../events/plan.ts";
 import { defined } from "../text/guards.ts";
 import { plural } from "../text/numbers.ts";
 import { afterFanOut, type AfterFanOut } from "./after-fan-out.ts";
+import type { LegShare } from "./leg-limits.ts";
 import { UsageError } from "./options.ts";
 import { pastEvents, type EventSource } from "./past-events.ts";
 import { readEarlierJob, unusable, type EarlierJob } from "./past-run.ts";
@@ -70,10 +71,10 @@ function itemsOf({ workIds }: FoundFan, lists: PastRun["lists"]): readonly strin
 /** The part of a run that goes on from the journal of a plan, or of an interrupted run of the same shard. */
 export function shardOf(
   work: Work<number>,
-  { started, past, outcome }: EarlierJob,
+  { started, past, outcome, planned }: EarlierJob,
   shard: Shard,
   refuse: (reason: string) => Error,
-): FanOut {
+): { readonly fanOut: FanOut; readonly share: LegShare } {
   const part = started?.part;
   const weights = membersOf(work, past);
   if (weights === undefined)
@@ -88,7 +89,10 @@ export function shardOf(
   const members = [...shardsOf(weights, shard.count).entries()].flatMap(([member, index]) =>
     index === shard.index ? [member] : [],
   );
-  return { kind: "part", part: { ...shard, kind: "shard", plan }, members: new Set(members) };
+  return {
+    fanOut: { kind: "part", part: { ...shard, kind: "shard", plan }, members: new Set(members) },
+    share: { shard, weights, planned },
+  };
 }
 
 /** A plan of more shards than members has a matrix of as many as it has members. */

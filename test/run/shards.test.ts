@@ -49,7 +49,7 @@ async function share(
   for (let shard = 1; shard <= shards; shard += 1) {
     const earlier = await readEarlierJob(path("plan.jsonl"));
     const refuse = (reason: string): Error => new Error(reason);
-    const fanOut = shardOf(work, earlier, { index: shard, count: shards }, refuse);
+    const { fanOut } = shardOf(work, earlier, { index: shard, count: shards }, refuse);
     const leg = await run(given, seed, { past: earlier.past, fanOut, id: `leg-${shard}`, sides });
     await workspace.write(`leg-${shard}.jsonl`, leg.journal);
     files.push(`leg-${shard}.jsonl`);
