@@ -3,7 +3,14 @@ import { defined } from "../text/guards.ts";
 import type { DrivingSessionRetry } from "../entry/model.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
-import { type Budgets, DenialStreak, type ResolvedLimits, exceeded, minutes } from "./limits.ts";
+import {
+  type Budgets,
+  type Deadline,
+  DenialStreak,
+  type ResolvedLimits,
+  exceeded,
+  minutes,
+} from "./limits.ts";
 import type {
   AnswerFormat,
   EnginePorts,
@@ -204,7 +211,10 @@ async function sendOnce(
     if (acquired.kind === "crashed") return { ...acquired, toolCalls: [], opening: true };
     sender.budgets.calls.beforeCall();
     const { session } = acquired;
-    const outcome = await sender.ports.gate.run(async () => {
+    // The turns of other jobs cost no time of this task.
+    const resume = sender.deadline?.hold() ?? (() => {});
+    const gated = sender.ports.gate.run(async () => {
+      resume();
       const leave = await sender.ports.rateLimit.enter(scope.signal, (milliseconds) =>
         decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
       );
@@ -214,7 +224,7 @@ async function sendOnce(
         leave();
       }
     }, scope.signal);
-    return outcome ?? canceled;
+    return (await gated.finally(resume)) ?? canceled;
   } finally {
     scope.dispose();
   }
@@ -332,6 +342,8 @@ export interface Sender {
   readonly scope: Scope;
   readonly limits: ResolvedLimits;
   readonly budgets: Budgets;
+  /** Of the task, if it has one. */
+  readonly deadline?: Deadline;
   /** The owner of the turns, for use in a sentence: `task "review"`. */
   readonly subject: string;
   readonly emit: (event: PromptEvent) => void;
