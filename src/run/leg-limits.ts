@@ -5,7 +5,13 @@ import type { Spent } from "../engine/past.ts";
 import type { Limits } from "../entry/model.ts";
 import { legName } from "../events/plan.ts";
 
-export const shares = ["items", "all"] as const;
+export type Share = "items" | "all";
+
+export interface LegOptions {
+  readonly share?: Share | undefined;
+  /** Limits that were set for this machine. */
+  readonly limits?: Limits | undefined;
+}
 
 export interface LegShare {
   readonly shard: Shard;
@@ -16,16 +22,12 @@ export interface LegShare {
 }
 
 /**
- * `own`: limits that were set for this machine. Limits that nobody has set bound each machine, as they bound each job. The
- * shares of all shards together are what is left.
+ * Limits that nobody has set bound each machine, as they bound each job. The shares of all shards together are what is left.
  */
 export function legLimits(
   { shard, weights, planned }: LegShare,
   whole: ResolvedLimits,
-  {
-    share = "items",
-    own = {},
-  }: { readonly share?: (typeof shares)[number]; readonly own?: Limits },
+  { share = "items", limits: own = {} }: LegOptions,
 ): { readonly limits: ResolvedLimits; readonly notes: readonly string[] } {
   const notes: string[] = [];
   const limits: Record<string, number> = {};

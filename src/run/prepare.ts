@@ -34,7 +34,6 @@ import {
   readingOf,
 } from "./entry-options.ts";
 import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
-import { legLimits } from "./leg-limits.ts";
 import { subjectOfJob, type ChangeOptions } from "./job-change.ts";
 import type { RunOnHostOptions } from "./host.ts";
 import {
@@ -157,16 +156,13 @@ export async function beginJob(
   settled: SettledEntry,
   jobName: string,
   options: Parameters<typeof continueJob>[2] &
-    Pick<RunOptions, "onResult" | "environment" | "share"> & {
-      readonly script: Script | undefined;
-      /** Those that were set for this machine. */
-      readonly limits?: Limits | undefined;
-    },
+    Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
 ): Promise<BegunJob> {
   const { script, onResult, environment, rehearses, write = asFlag } = options;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
   const job = {
     entry: settled.originalEntry ?? settled.entry,
+    limits: settled.limits,
     jobName,
     flows,
     whole: flow && whole,
@@ -176,7 +172,7 @@ export async function beginJob(
   const {
     resumed,
     fanOut,
-    share,
+    limits = settled.limits,
     warnings: notes = [],
   }: Awaited<ReturnType<typeof continueJob>> = continues
     ? await (await import("./resume-job.ts")).continueJob(job, script, options)
@@ -195,16 +191,7 @@ export async function beginJob(
       onResult,
     });
   checkVariablesOfJob({ ...settled, environment, rehearses }, jobName, write);
-  const ofLeg = share && legLimits(share, settled.limits, { ...options, own: options.limits });
-  return {
-    ...started,
-    resumed,
-    past: resumed?.past,
-    fanOut: fanOut && { ...fanOut, ...defined({ notes: ofLeg?.notes }) },
-    limits: ofLeg?.limits ?? settled.limits,
-    userInput,
-    notes,
-  };
+  return { ...started, resumed, past: resumed?.past, fanOut, limits, userInput, notes };
 }
 
 /** Checked input, which can no longer be refused. */

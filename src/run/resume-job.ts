@@ -1,10 +1,11 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
+import type { ResolvedLimits } from "../engine/limits.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { Conversation } from "../events/output-shapes.ts";
 import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
-import type { PreparedEntry } from "../entry/model.ts";
+import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { JournalSource } from "../journal/store.ts";
@@ -12,6 +13,7 @@ import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import { defined } from "../text/guards.ts";
 import type { Flows } from "./flows.ts";
+import type { Share } from "./leg-limits.ts";
 import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./options.ts";
 import {
   type EarlierJob,
@@ -22,7 +24,6 @@ import {
   type Takes,
   unusable,
 } from "./past-run.ts";
-import type { LegShare } from "./leg-limits.ts";
 import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 
 export interface ContinueOptions {
@@ -41,6 +42,7 @@ export interface ContinueOptions {
 
 interface ContinuedJob {
   readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
   readonly jobName: string;
   readonly flows: Flows;
   readonly whole?: string | undefined;
@@ -58,6 +60,9 @@ interface ResumeOptions {
   readonly rehearses: boolean;
   /** Nothing is left to do. */
   readonly isDone?: boolean;
+  readonly share?: Share | undefined;
+  /** Those that were set for this machine. */
+  readonly limits?: Limits | undefined;
 }
 
 /** Throws `UsageError` if the job can't continue from there, or can't be split. */
@@ -68,7 +73,7 @@ export async function continueJob(
 ): Promise<{
   resumed?: ResumedJob;
   fanOut?: FanOut;
-  share?: LegShare;
+  limits?: ResolvedLimits;
   warnings?: readonly string[];
 }> {
   const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
@@ -117,7 +122,7 @@ export async function continueJob(
   if (isDone && job.whole !== undefined) earlier = await read("begun");
   const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
-    return { resumed, ...shardOf(work, earlier, shard, refuse) };
+    return { resumed, ...shardOf(work, earlier, shard, { ...all, whole: job.limits, refuse }) };
   const { part, origin } = earlier.started ?? {};
   if (plan === true && part?.kind !== "plan") throw refuse("it is not the journal of a plan.");
   if (plan !== true && (part?.kind === "plan" || part?.kind === "shard"))

@@ -44,8 +44,8 @@ describe("a shard", () => {
   it("runs its part of the turns, or as many as it was told itself", () => {
     const whole = resolveLimits({ parallel: 8 });
     const of = (index: number, count: number, own = {}): number =>
-      legLimits({ shard: { index, count }, weights: four, planned: none }, whole, { own }).limits
-        .parallel;
+      legLimits({ shard: { index, count }, weights: four, planned: none }, whole, { limits: own })
+        .limits.parallel;
     assert.deepEqual([of(1, 3), of(2, 3), of(3, 3)], [3, 3, 2]);
     assert.deepEqual([of(1, 20), of(20, 20)], [1, 1]);
     assert.equal(of(1, 3, { parallel: 8 }), 8);

@@ -1,7 +1,6 @@
 /** Options for what a run works on: its input, the parameters of workflows, an earlier run. */
 import * as named from "../option-assignments.ts";
 import * as kind from "../option-kinds.ts";
-import { shares } from "../leg-limits.ts";
 import type { Rows } from "./row.ts";
 
 export const inputOptions = {
@@ -138,7 +137,7 @@ export const inputOptions = {
     on: ["run", "job"],
   },
   share: {
-    kind: kind.choice(shares),
+    kind: kind.choice(["items", "all"]),
     help: "What a shard may spend of `limits.tokens` and `limits.cost`: a share by its `items`, or `all`.",
     without: { cli: "`items`", action: "`items`" },
     group: "Continuing and splitting",
