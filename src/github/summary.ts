@@ -22,11 +22,10 @@ import {
   type RunView,
   type WorkView,
 } from "../events/view.ts";
-import { collectOutputs } from "../outputs/collect.ts";
+import { collectOutputs, previousOutcomes, previousOutcomeText } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
-import { previousOutcomes, previousOutcomeText } from "../outputs/previous-outcomes.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";

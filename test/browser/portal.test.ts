@@ -18,6 +18,8 @@ import {
   useBrowser,
   type TabOptions,
 } from "../rig/browser.ts";
+import { writeJournals } from "../rig/many-journals.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 import { notAStream, startPortal, usePortal } from "./portal.ts";
 
 const open = useBrowser();
@@ -366,6 +368,28 @@ describe("the portal", () => {
   });
 
   it(
+    "reads older journals when asked to, and opens a run of any of them",
+    browserTests,
+    async (t) => {
+      const { path } = await makeWorkspace(t);
+      writeJournals(path, 150, 0);
+      const { address } = await startPortal(t, ["--journals", path]);
+      const { page } = await open();
+      await page.goto(`${address}#/journals`);
+      await page.getByText("150 files").waitFor();
+      assert.equal(await page.getByRole("row", { name: /nightly/ }).count(), 100);
+      await page.getByRole("button", { name: "Read older journals (50 more)" }).click();
+      await page
+        .getByRole("row", { name: /nightly/ })
+        .nth(149)
+        .waitFor();
+      assert.equal(await page.getByRole("button", { name: /Read older/ }).count(), 0);
+      await page.goto(`${address}#/run/run-3`);
+      await title(page, /nightly.*Failed/).waitFor();
+    },
+  );
+
+  it(
     "says so when the server is gone; the next one keeps its runs, and is stopped after asking",
     browserTests,
     async (t) => {
@@ -393,11 +417,11 @@ describe("the portal", () => {
       // The next server knows both from their journals. One has no end.
       const next = await startPortal(t, ["--journals", `${server.workspace.path}/journals`]);
       await page.goto(next.address);
-      await page.getByRole("link", { name: /branches.*Incomplete/ }).waitFor();
+      await page.getByRole("link", { name: /branches.*Interrupted/ }).waitFor();
       await page.goto(`${next.address}#/journals`);
       await page
         .getByRole("row", { name: /branches/ })
-        .getByText("Incomplete")
+        .getByText("Interrupted")
         .waitFor();
       await picture(page, "journals");
       await page.goto(`${next.address}${hash}`);
