@@ -3,9 +3,12 @@ import type { VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import type { GivenView } from "../../src/events/view.ts";
-import { collectOutputs } from "../../src/outputs/collect.ts";
+import {
+  collectOutputs,
+  previousOutcomes,
+  type PreviousOutcome,
+} from "../../src/outputs/collect.ts";
 import { lineAddress } from "../../src/outputs/line-address.ts";
-import { previousOutcomes, type PreviousOutcome } from "../../src/outputs/previous-outcomes.ts";
 import { verdictTitle } from "../../src/outputs/verdict.ts";
 import type { RunModel } from "../model/model.ts";
 import { patternOf } from "../model/search.ts";
