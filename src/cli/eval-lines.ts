@@ -4,7 +4,7 @@ import type { RunResult } from "../evals/results.ts";
 import type { EvalSummary } from "../evals/summary.ts";
 import { oneLine } from "../text/harmless-text.ts";
 import { plural, secondsText } from "../text/numbers.ts";
-import { table, type Output } from "./output.ts";
+import { table, type Output } from "./process.ts";
 
 const MOST_LINES = 50;
 const MOST_NOTES = 8;

@@ -12,7 +12,7 @@ import {
   type ICopilotSession,
   type ICopilotSessionCallbacks,
 } from "./callbacks.ts";
-import { authentication } from "../runtime/runtime-environment.ts";
+import { authentication } from "../runtime/find-runtime.ts";
 import {
   ContextLengths,
   OUTPUT_TOKENS,
