@@ -1,9 +1,15 @@
 /**
- * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
+ * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/harmless-text.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
 import { harmless, code, fenced, inline, sentence } from "../text/harmless-text.ts";
-import { firstOf, plural } from "../text/numbers.ts";
+import {
+  firstOf,
+  plural,
+  countText as amountText,
+  costWords,
+  durationText,
+} from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
@@ -25,10 +31,7 @@ import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import {
-  amountText,
   chartDetail,
-  costWords,
-  durationText,
   fitting,
   fold,
   folded,

@@ -190,7 +190,7 @@ export class HostedRuns {
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
-    const { rehearsal: script, journalStore } = this.options;
+    const { rehearsal: script, journalStore, limits } = this.options;
     const installed = this.#ensureInstalled();
     const { settled } = installed;
     const { entry, permissions, flows } = settled;
@@ -198,7 +198,7 @@ export class HostedRuns {
     const rehearses = script !== undefined;
     const { environment } = this.host;
     const store = journalStore && journalsIn(journalStore);
-    const options = { ...start, environment, script, rehearses, write: asOption, store };
+    const options = { ...start, environment, script, rehearses, write: asOption, store, limits };
     const begun = await beginJob(installed, settled, jobName, options);
     const { whole, past, fanOut, resumed, userInput = "" } = begun;
     const given = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
@@ -212,7 +212,7 @@ export class HostedRuns {
     return withJournal(journal, async () => {
       const { work } = entry.jobs[jobName] ?? {};
       const place = await this.#place(work, start.workingDirectory, changes, resumed);
-      const asked = { userInput, inputs, whole, past, fanOut, ask };
+      const asked = { userInput, inputs, whole, past, fanOut, limits: begun.limits, ask };
       const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
       const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
       return this.#run(spec, { ...watch, folder: place.folder, play, journal });

@@ -18,6 +18,7 @@ import {
   useBrowser,
   type TabOptions,
 } from "../rig/browser.ts";
+import { prefixProxy } from "../rig/prefix-proxy.ts";
 import { writeJournals } from "../rig/many-journals.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { notAStream, startPortal, usePortal } from "./portal.ts";
@@ -366,6 +367,25 @@ describe("the portal", () => {
     await title(page, "New session").waitFor();
     await expectNoSidewaysScroll(page, "a new session");
   });
+
+  for (const says of [true, false])
+    it(
+      `works behind a path of a proxy that ${says ? "says" : "doesn't say"} which, from the login on`,
+      browserTests,
+      async (t) => {
+        const token = "a-token-of-this-test";
+        const args = ["--token", token, "--allowed-host", "127.0.0.1"];
+        const { address } = await startPortal(t, args);
+        const outside = await prefixProxy(t, address, "/agents", says);
+        const { page } = await open();
+        await page.goto(`${outside}?token=${token}`);
+        assert.equal(page.url(), outside);
+        await start(page, "Maintain");
+        await title(page, /maintain.*Succeeded/).waitFor();
+        const [cookie] = await page.context().cookies();
+        assert.equal(cookie?.path, says ? "/agents" : "/");
+      },
+    );
 
   it(
     "reads older journals when asked to, and opens a run of any of them",
