@@ -15,6 +15,8 @@ import type {
 import { LONGEST_WAIT_MS } from "./rate-limit.ts";
 import { type Scope, unlessStopped } from "./scope.ts";
 import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { unlessAborted } from "../platform/waiting.ts";
 import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
 
 export const SESSION_CRASH_PREFIX =
@@ -204,17 +206,29 @@ async function sendOnce(
     if (acquired.kind === "crashed") return { ...acquired, toolCalls: [], opening: true };
     sender.budgets.calls.beforeCall();
     const { session } = acquired;
-    const outcome = await sender.ports.gate.run(async () => {
-      const leave = await sender.ports.rateLimit.enter(scope.signal, (milliseconds) =>
-        decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
-      );
-      try {
-        return await runTurn(sender, prompt, scope, session, attempt);
-      } finally {
-        leave();
-      }
-    }, scope.signal);
-    return outcome ?? canceled;
+    const { gate, rateLimit } = sender.ports;
+    // Ports of an application may reject: then there is no turn.
+    let asked: string | undefined = "turnGate";
+    try {
+      const outcome = await gate.run(async () => {
+        asked = "rateLimit";
+        const leave = await rateLimit.enter(scope.signal, (milliseconds) =>
+          decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
+        );
+        asked = undefined;
+        try {
+          await unlessAborted(sender.budgets.usage.settled(), scope.signal);
+          return await runTurn(sender, prompt, scope, session, attempt);
+        } finally {
+          leave();
+        }
+      }, scope.signal);
+      return outcome ?? canceled;
+    } catch (error) {
+      if (asked === undefined) throw error;
+      const message = `The ${asked} failed: ${errorMessage(error)}`;
+      return { kind: "crashed", toolCalls: [], crash: { cause: "configuration", message } };
+    }
   } finally {
     scope.dispose();
   }

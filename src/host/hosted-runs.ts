@@ -110,6 +110,7 @@ export class HostedRuns {
       gitHubToken,
       transport,
       kept: this.kept,
+      keepsRuntime: true,
       onReporterFailure: warnIncomplete,
     });
     this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
@@ -191,8 +192,7 @@ export class HostedRuns {
     this.host.ensureOpen();
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
     const { rehearsal: script, journalStore } = this.options;
-    const installed = this.#ensureInstalled();
-    const { settled } = installed;
+    const { settled, ...installed } = this.#ensureInstalled();
     const { entry, permissions, flows } = settled;
     if (installed.whole === undefined) refuseParams(params);
     const rehearses = script !== undefined;

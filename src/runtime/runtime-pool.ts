@@ -5,7 +5,12 @@
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
-import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
+import {
+  endMarkedProcesses,
+  killMarkedProcesses,
+  processesMarked,
+  sendSignal,
+} from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { RuntimeProcess, type RuntimeProcessOptions } from "./runtime-process.ts";
@@ -62,6 +67,7 @@ export class RuntimePool {
   #folder: RunFolder | undefined;
   #reaping: Promise<void> | undefined;
   #started = 0;
+  #starting = 0;
   #isUnconfined = false;
   readonly #lastLoss = new Map<string, string>();
   #stopping: Promise<void> | undefined;
@@ -131,6 +137,24 @@ export class RuntimePool {
     }
   }
 
+  /** While no session uses them, runtimes can rest. */
+  rest(isResting: boolean): void {
+    for (const runtime of this.#running.keys()) runtime.rest(isResting);
+  }
+
+  /** Whether there are runtimes, all well, and nothing else: no session, and no process that one has left behind. */
+  async isAlone(): Promise<boolean> {
+    if (this.#starting > 0 || this.#folder === undefined) return false;
+    const all = [...this.#running];
+    const isWell = all.every(
+      ([one, { open }]) => open.size === 0 && !one.gone && !one.unresponsive,
+    );
+    if (all.length === 0 || !isWell) return false;
+    const own = new Set(all.flatMap(([runtime]) => runtime.pids));
+    const marked = await processesMarked(RUN_MARK, this.#folder.mark);
+    return marked.every((pid) => own.has(pid));
+  }
+
   kill(): void {
     for (const pid of this.pids) sendSignal(pid, "SIGKILL");
     if (this.#folder === undefined) return;
@@ -145,6 +169,7 @@ export class RuntimePool {
 
   async #start(kind: RuntimeKind): Promise<RuntimeProcess> {
     const key = keyOf(kind);
+    this.#starting += 1;
     try {
       await Promise.allSettled(this.#current.values());
       // A full disk may have room at the next attempt.
@@ -163,6 +188,8 @@ export class RuntimePool {
     } catch (error) {
       this.#current.delete(key);
       throw error;
+    } finally {
+      this.#starting -= 1;
     }
   }
 
