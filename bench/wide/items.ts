@@ -1,5 +1,7 @@
 /** An `Each` with many items: what waits for a slot must cost nothing. */
-import { writeFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startModelServer } from "../../test/rig/model-server.ts";
@@ -45,15 +47,36 @@ export function each({ items, parallel, answerMs = 20, taskMinutes = 30 }: Wide)
       },
     };
     await writeFile(join(temporary, "wide.json"), JSON.stringify(entry));
-    const { start, lines, ...figures } = await runWatched(
-      [commandLine, "run", "wide.json", "--provider-base-url", server.baseUrl],
+    const journal = join(temporary, "wide.jsonl");
+    const { start, ...figures } = await runWatched(
+      [commandLine, "run", "wide.json", "--quiet", "--journal", journal, ...provider(server)],
       temporary,
     );
     await server.close();
-    const failed = lines.filter((line) => line.includes("[TASK FAILED]")).length;
-    return { ...figures, "first request, s": ((first ?? Number.NaN) - start) / 1000, failed };
+    const sessions = await sessionsIn(journal);
+    await rm(journal);
+    return {
+      ...figures,
+      ...sessions,
+      "first request, s": ((first ?? Number.NaN) - start) / 1000,
+    };
   };
   return { name, run };
+}
+
+const provider = ({ baseUrl }: { readonly baseUrl: string }): readonly string[] => [
+  "--provider-base-url",
+  baseUrl,
+];
+
+async function sessionsIn(journal: string): Promise<Figures> {
+  let [open, most, failed] = [0, 0, 0];
+  for await (const line of createInterface(createReadStream(journal))) {
+    if (line.includes('"type":"session.started"')) most = Math.max(most, (open += 1));
+    if (line.includes('"type":"session.ended"')) open -= 1;
+    if (line.includes('"type":"work.ended"') && !line.includes('"kind":"succeeded"')) failed += 1;
+  }
+  return { "sessions at once": most, failed };
 }
 
 export const rows: readonly Row[] = [
@@ -63,5 +86,20 @@ export const rows: readonly Row[] = [
       each({ items: 40, parallel: 4, answerMs: 2_000, taskMinutes: 0.2 }),
       each({ items: 4, parallel: 4, answerMs: 2_000, taskMinutes: 0.2 }),
     ],
+  },
+  {
+    name: "memory",
+    sides: [each({ items: 1_000, parallel: 8 }), each({ items: 8, parallel: 8 })],
+    most: { "memory, MB": 1.3 },
+  },
+  {
+    name: "start",
+    sides: [each({ items: 1_000, parallel: 8 }), each({ items: 1, parallel: 8 })],
+    most: { "first request, s": 1.5 },
+  },
+  {
+    name: "many items",
+    sides: [each({ items: 10_000, parallel: 8 }), each({ items: 1_000, parallel: 8 })],
+    most: { "memory, MB": 1.3 },
   },
 ];

@@ -146,8 +146,11 @@ class Step {
       environment: this.#environment,
       workspace,
       core,
+      say: (line) => sayLine(core, line),
+      redact: this.#redactor.text,
       signal,
     };
+    const { say } = setting;
     // Before the key: a fork's pull request has none, and should report why nothing runs.
     const rehearsals = this.#mode === "rehearse" ? await rehearsalsOf(setting) : undefined;
     const alone = rehearsals?.alone;
@@ -155,14 +158,14 @@ class Step {
     this.#entryFile = alone?.entry ?? paths.entry;
     this.#rehearsal = alone?.file;
     if (this.#mode === "deliver") {
-      const done = await deliverFromJournal(setting, paths, this.#redactor.text);
+      const done = await deliverFromJournal(setting, paths);
       const { deliveries } = done;
       const summarize = (): Promise<void> => this.#summarize(deliveryPage(deliveries));
       const reason = await tellDeliveries(setting, deliveries, summarize);
       const isWritten = this.#setOutputs({ ...done.outputs, reason });
       return isWritten && reason === "" ? "passed" : "failed";
     }
-    const sources = await trustedOr(setting, paths, this.#redactor.text, () =>
+    const sources = await trustedOr(setting, paths, () =>
       trustedSources(setting, paths, rehearsals?.deciding),
     );
     this.#copies = sources.copies;
@@ -180,8 +183,7 @@ class Step {
     const prepared = await prepareAttempt(setting, options, (text) => this.#warn(text));
     try {
       const origin = await originOfRun(setting, prepared);
-      const redact = this.#redactor.text;
-      const live = await beginLive(setting, prepared, origin, redact);
+      const live = await beginLive(setting, prepared, origin);
       this.#live = live;
       for (const text of await checkBounds(setting, sources, prepared)) this.#warn(text);
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
@@ -232,29 +234,29 @@ class Step {
       const faults = report.complete && isTrusted ? [] : failures;
       const run = this.#githubRun;
       const checkId = live?.checkId;
-      const done = await handOn(setting, prepared, report, { redact, checkId, faults });
+      const done = await handOn(setting, prepared, report, { checkId, faults });
       const { handedOn, deliveries } = done;
       const summarize = (): Promise<void> => this.#summarize(run.summary(deliveries));
       const refusal = await tellDeliveries(setting, deliveries, summarize);
       const outputs = { ...this.#githubRun.outputs(), ...handedOn };
       for (const omission of this.#githubRun.omissions()) this.#warn(omission);
       if (alone !== undefined)
-        sayLine(core, `Rehearsal: ${alone.file} played the model; no model was asked.`);
-      for (const failure of report.rehearsalFailures) sayLine(core, `Rehearsal: ${failure}`);
+        say(`Rehearsal: ${alone.file} played the model; no model was asked.`);
+      for (const failure of report.rehearsalFailures) say(`Rehearsal: ${failure}`);
       const { judgement } = report;
       if (judgement.kind === "passed" && judgement.warning !== undefined)
         this.#warn(judgement.warning);
       const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
       const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
       await live?.end(liveEnd(end.outputs, deliveries));
-      sayLine(core, this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
+      say(this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
       return ending;
     } finally {
       await prepared.cleanUp();
     }
   }
 
-  #runtime({ inputs, core, signal }: Setting, distrusted?: string): Promise<string> {
+  #runtime({ inputs, say, redact, signal }: Setting, distrusted?: string): Promise<string> {
     return ensureRuntime({
       runtimePath: inputs.runtimePath,
       environment: this.#environment,
@@ -262,7 +264,7 @@ class Step {
       toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
       temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
       // It quotes npm, which may quote its settings.
-      log: (line: string) => sayLine(core, this.#redactor.text(line)),
+      log: (line: string) => say(redact(line)),
       warn: (text: string) => this.#warn(text),
       signal,
     });

@@ -18,7 +18,6 @@ import { jobReport } from "../reports/run-json.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import { deliveriesText, outputsOf as outputsOfRun, type Outputs } from "../github/step-outputs.ts";
-import { sayLine } from "../github/step-log.ts";
 import { legNameOf, legOf } from "./leg.ts";
 import { outputsOfPlan } from "./journals.ts";
 import { apiOf, centralFiles, deliveryApiOf, type Setting } from "./preparation.ts";
@@ -44,9 +43,7 @@ export async function originOfStep(
   return origin && { ...origin, leg: legOf(environment, inputs), ...defined({ legName }) };
 }
 
-interface Handing extends Pick<DeliveryOptions, "checkId" | "faults"> {
-  readonly redact: (text: string) => string;
-}
+type Handing = Pick<DeliveryOptions, "checkId" | "faults">;
 
 /** Publishes a run. A part of a job never gets as far as GitHub, nor does their merge: another job delivers it. */
 export async function handOn(
@@ -73,7 +70,7 @@ async function deliveriesOf(
   setting: Setting,
   { entry: loaded, jobName: job, entryFile }: PreparedRun,
   view: RunView,
-  { redact, checkId, faults }: Handing,
+  { checkId, faults }: Handing,
 ): Promise<readonly Delivery[]> {
   const outputs = outputsOf(loaded, job) ?? {};
   const origin = view.plan?.origin;
@@ -86,16 +83,15 @@ async function deliveriesOf(
   const staged = rehearses || setting.inputs.staged;
   const port = rehearses
     ? offlinePort(origin)
-    : createGithubPort(deliveryApiOf(setting), origin.repository, redact);
+    : createGithubPort(deliveryApiOf(setting), origin.repository, setting.redact);
   return deliver(about, port, { staged, checkId, faults, clock: systemClock });
 }
 
 export async function deliverFromJournal(
   setting: Setting,
   paths: Paths,
-  redact: (text: string) => string,
 ): Promise<{ readonly outputs: Outputs; readonly deliveries: readonly Delivery[] }> {
-  const { inputs, environment } = setting;
+  const { inputs, environment, redact } = setting;
   const { api } = apiOf(setting);
   try {
     const { view, deliveries } = await deliverJournal({
@@ -120,18 +116,18 @@ export async function deliverFromJournal(
 
 /** Returns why refused deliveries fail the step; empty: they don't. */
 export async function tellDeliveries(
-  { core, inputs }: Setting,
+  { core, inputs, say }: Setting,
   deliveries: readonly Delivery[],
   summarize: () => Promise<void>,
 ): Promise<string> {
-  for (const delivery of deliveries) sayLine(core, `Delivery: ${deliveryLine(delivery)}`);
+  for (const delivery of deliveries) say(`Delivery: ${deliveryLine(delivery)}`);
   const refused = refusedOf(deliveries);
   for (const annotation of reasonAnnotations("warning", refused)) annotate(core, annotation);
   if (deliveries.length > 0 && inputs.summary !== "off") await summarize();
   if (refused.length === 0 || inputs.failOn !== "refused") return "";
   const counts = `${refused.length} of ${deliveries.length}`;
   const reason = `Refused deliveries: ${counts} (\`fail-on: refused\`).\n${refused.join("\n")}`;
-  sayLine(core, reason);
+  say(reason);
   return reason;
 }
 

@@ -104,10 +104,10 @@ async function earlierJournal(
   setting: Setting,
   warn: (text: string) => void,
 ): Promise<string | undefined> {
-  const { inputs, environment } = setting;
+  const { inputs, environment, say } = setting;
   const attempt = Number(environment["GITHUB_RUN_ATTEMPT"]);
   if (!(attempt > 1)) return undefined;
-  const { api, say } = apiOf(setting);
+  const { api } = apiOf(setting);
   try {
     const oldest = Math.max(1, attempt - MAX_ATTEMPTS);
     for (let earlier = attempt - 1; earlier >= oldest; earlier -= 1) {

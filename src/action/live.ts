@@ -10,7 +10,6 @@ import { showsProgress, type End, type LiveStatus } from "../github/live-status.
 import { onAbort } from "../platform/waiting.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Outputs } from "../github/output-table.ts";
-import { sayLine } from "../github/step-log.ts";
 import { nameInRepository } from "./copied-files.ts";
 import { originOfStep } from "./deliver.ts";
 import { apiOf, centralFiles, type Setting, type Sources } from "./preparation.ts";
@@ -24,18 +23,18 @@ export async function beginLive(
   setting: Setting,
   { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,
   origin: Origin | undefined,
-  redact: (text: string) => string,
 ): Promise<LiveStatus | undefined> {
-  const { inputs, core, environment, signal } = setting;
+  const { inputs, core, signal } = setting;
   const { mode, shard, staged } = inputs;
   const outputs = outputsOf(loaded, job) ?? {};
   const isDelivered = mode === "run" && shard === undefined && !staged;
   if (!isDelivered || origin === undefined || !showsProgress(outputs)) return undefined;
   const shown = { job, entry: centralFiles(setting)?.name ?? entryFile, origin, outputs };
-  const { token } = apiOf(setting, inputs.deliveryToken);
-  const log = (line: string): void => sayLine(core, line);
-  const onEnded = (): void => core.saveState(LIVE_STATE, "");
-  const status = statusOf(shown, { token, environment, redact, log, onEnded });
+  const status = statusOf(shown, {
+    ...setting,
+    token: apiOf(setting, inputs.deliveryToken).token,
+    onEnded: () => core.saveState(LIVE_STATE, ""),
+  });
   // A step that is killed leaves the end to its post step.
   core.saveState(LIVE_STATE, JSON.stringify(shown));
   await status.begin();
@@ -67,14 +66,13 @@ const conclusions: Readonly<Record<string, Conclusion>> = {
 export async function trustedOr(
   setting: Setting,
   paths: Paths,
-  redact: (text: string) => string,
   read: () => Promise<Sources>,
 ): Promise<Sources> {
   try {
     return await read();
   } catch (error) {
     if (error instanceof Stop && error.isDistrust)
-      await showDistrust(setting, paths, redact, error.message).catch(() => undefined);
+      await showDistrust(setting, paths, error.message).catch(() => undefined);
     throw error;
   }
 }
@@ -82,10 +80,9 @@ export async function trustedOr(
 async function showDistrust(
   setting: Setting,
   { entry: path }: Paths,
-  redact: (text: string) => string,
   reason: string,
 ): Promise<void> {
-  const { inputs, environment, core } = setting;
+  const { inputs, environment } = setting;
   const { api } = apiOf(setting);
   const { token } = apiOf(setting, inputs.deliveryToken);
   const payload = await payloadOf(environment["GITHUB_EVENT_PATH"]);
@@ -109,7 +106,6 @@ async function showDistrust(
   const { check } = (job !== undefined && outputsOf(loaded.entry, job)) || {};
   const origin = await originOfStep(setting);
   if (job === undefined || check === undefined || origin === undefined) return;
-  const log = (line: string): void => sayLine(core, line);
   const shown = { job, entry: central?.name ?? path, origin, outputs: { check } };
-  await statusOf(shown, { token, environment, redact, log }).skip(reason);
+  await statusOf(shown, { ...setting, token }).skip(reason);
 }

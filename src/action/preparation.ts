@@ -1,6 +1,5 @@
 import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { sayLine } from "../github/step-log.ts";
 import { valuesOn } from "../run/option-table.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { reachedFiles } from "./reached-files.ts";
@@ -36,6 +35,9 @@ export interface Setting {
   readonly environment: Environment;
   readonly workspace: string;
   readonly core: RunnerCore;
+  /** Prints a line to the log. It must begin with a fixed prefix. */
+  readonly say: (line: string) => void;
+  readonly redact: (text: string) => string;
   readonly signal: AbortSignal;
   /** The comment of the event, if it is the command that starts the job. */
   readonly command: CommentCommand | undefined;
@@ -71,15 +73,14 @@ export function deliveryApiOf(setting: Setting) {
   return apiOf(setting, setting.inputs.deliveryToken).api;
 }
 
-export function apiOf({ environment, inputs, core, signal }: Setting, other?: string) {
+export function apiOf({ environment, inputs, say, signal }: Setting, other?: string) {
   // A token for models may lack the permission to look up users.
   const builtIn = environment["GITHUB_TOKEN"];
   // Where no model is asked, the input is the token to deliver with.
   const own = (inputs.mode === "deliver" && inputs.gitHubToken) || builtIn || inputs.gitHubToken;
   const token = other ?? own;
   const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
-  const say = (line: string): void => sayLine(core, line);
-  return { api: createGithubApi({ token, repository, apiUrl, log: say, signal }), token, say };
+  return { api: createGithubApi({ token, repository, apiUrl, log: say, signal }), token };
 }
 
 /** Throws a `Stop` unless the users who triggered the event may start an agent. `deciding`: more files that decide. */
@@ -88,7 +89,7 @@ export async function trustedSources(
   paths: Paths,
   deciding: readonly string[] = [],
 ): Promise<Sources> {
-  const { inputs, environment, core } = setting;
+  const { inputs, environment, say } = setting;
   const event = readEvent({
     name: environment["GITHUB_EVENT_NAME"] ?? "",
     payload: await payloadOf(environment["GITHUB_EVENT_PATH"]),
@@ -115,7 +116,7 @@ export async function trustedSources(
   );
   switch (decision.kind) {
     case "trusted":
-      sayLine(core, `Event: trusted, ${decision.reason}.`);
+      say(`Event: trusted, ${decision.reason}.`);
       break;
     case "skipped":
       throw new Stop("skipped", [decision.reason], true);
@@ -126,10 +127,10 @@ export async function trustedSources(
       throw new Stop(result, [decision.reason], true);
     }
     case "limited":
-      sayLine(core, "Event: not trusted. The job runs only if it can do no harm.");
+      say("Event: not trusted. The job runs only if it can do no harm.");
       break;
     case "allowed":
-      sayLine(core, `Event: not trusted, but \`allowed-users\` has \`*\`. ${decision.reason}`);
+      say(`Event: not trusted, but \`allowed-users\` has \`*\`. ${decision.reason}`);
       break;
   }
   const { baseRef } = decision;
@@ -189,14 +190,14 @@ async function copied(
   { entry }: Paths,
   { central, base }: { readonly central: CentralFiles | undefined; readonly base?: CommitFiles },
 ): Promise<Pick<Sources, "entryFile" | "copies">> {
-  const { environment, inputs } = setting;
+  const { environment, inputs, say } = setting;
   const files = central ?? base;
   if (inputs.prompt !== undefined) return { entryFile: undefined, copies: undefined };
   if (files === undefined) return { entryFile: entry, copies: undefined };
   const copies = await realpath(
     await mkdtemp(join(temporaryFolder(environment), "agent-jobs-base-")),
   );
-  const { api, say } = apiOf(setting);
+  const { api } = apiOf(setting);
   const named =
     central === undefined
       ? { path: entry, name: await nameInRepository(setting, api, entry) }
@@ -307,10 +308,10 @@ export function runOptions(
   sources: Sources,
   { userInput, alone }: { readonly userInput: string | undefined; readonly alone?: Alone },
 ): RunOptions {
-  const { inputs, environment, workspace } = setting;
+  const { inputs, environment, workspace, say } = setting;
   const { base, provider, gitHubToken, promptFile, limits = {} } = inputs;
   const leg = legOf(environment, inputs);
-  const { api: github, say } = apiOf(setting);
+  const { api: github } = apiOf(setting);
   const { entryFile, isBelieved, workTree } = sources;
   const names = Object.keys(limits).map((name) => [name, "the input `limits`"]);
   return {

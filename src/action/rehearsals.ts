@@ -9,7 +9,6 @@ import { findRehearsals } from "../run/find-files.ts";
 import { UsageError } from "../run/options.ts";
 import { rehearseFiles, type RehearseOptions } from "../run/rehearse.ts";
 import { annotationText } from "../github/annotations.ts";
-import { sayLine } from "../github/step-log.ts";
 import { outputsWithoutRun, type Outputs } from "../github/step-outputs.ts";
 import type { Alone, Setting } from "./preparation.ts";
 import type { Paths } from "./step-paths.ts";
@@ -64,7 +63,7 @@ function stopped(error: unknown): never {
 
 export async function rehearseAll(
   { files }: Rehearsals,
-  { inputs, core, environment, workspace }: Setting,
+  { inputs, core, say, environment, workspace }: Setting,
   { outputDir }: Paths,
   more: Pick<RehearseOptions, "runtimePath" | "checkFolder">,
   signals: RunSignals,
@@ -76,7 +75,7 @@ export async function rehearseAll(
   const options = { ...more, environment, env, sandbox, workingDirectory };
   for await (const report of rehearseFiles(files, options, signals)) {
     reports.push(report);
-    for (const line of list.one(report)) sayLine(core, `Rehearsal: ${line}`);
+    for (const line of list.one(report)) say(`Rehearsal: ${line}`);
     if (report.kind === "passed") continue;
     core.error(annotationText(reasonsOf(report).join("\n")), {
       title: "Rehearsal failed",
@@ -85,7 +84,7 @@ export async function rehearseAll(
   }
   if (signals.signal?.aborted === true) return undefined;
   const [counts = ""] = list.end({ reports });
-  sayLine(core, `Rehearsal: ${counts}.`);
+  say(`Rehearsal: ${counts}.`);
   file?.writeAll(rehearsalReporter("junit").end({ reports }));
   await file?.close();
   const passed = reports.every(({ kind }) => kind === "passed");

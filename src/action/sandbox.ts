@@ -3,7 +3,6 @@
  * replaces that of Ubuntu 25.04, in which a sandbox can't start another, as the runtime does for its commands.
  */
 import { secondsText } from "../text/numbers.ts";
-import { sayLine } from "../github/step-log.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
@@ -44,7 +43,7 @@ const fixes = [
 
 const longestMs = 120_000;
 
-export async function setUpSandbox({ environment, core, signal }: Setting): Promise<void> {
+export async function setUpSandbox({ environment, say, signal }: Setting): Promise<void> {
   if (process.platform !== "linux" || environment["RUNNER_ENVIRONMENT"] !== "github-hosted") return;
   const limit = startTimeLimit(systemClock, longestMs, signal);
   const start = systemClock.now();
@@ -72,5 +71,5 @@ export async function setUpSandbox({ environment, core, signal }: Setting): Prom
   if (done.length === 0) return;
   const took = secondsText(systemClock.now() - start);
   const result = support.kind === "bubblewrap" ? "The sandbox works." : "The sandbox doesn't work.";
-  sayLine(core, `Sandbox: ${done.join("; ")} (${took}). ${result}`);
+  say(`Sandbox: ${done.join("; ")} (${took}). ${result}`);
 }

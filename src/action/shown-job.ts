@@ -23,13 +23,13 @@ interface Connection {
   readonly token: string | undefined;
   readonly environment: Environment;
   readonly redact: (text: string) => string;
-  readonly log: (line: string) => void;
+  readonly say: (line: string) => void;
   readonly onEnded?: () => void;
 }
 
 export function statusOf(
   { outputs: shown, ...about }: ShownJob,
-  { token, environment, redact, log, onEnded = () => {} }: Connection,
+  { token, environment, redact, say: log, onEnded = () => {} }: Connection,
 ): LiveStatus {
   const { GITHUB_REPOSITORY: repository = "", GITHUB_API_URL: apiUrl } = environment;
   return new LiveStatus({
@@ -55,7 +55,7 @@ export async function endKilled(core: RunnerCore, environment: Environment): Pro
   if (workflowRun !== run || String(begun) !== attempt) return;
   const names = ["INPUT_DELIVERY-TOKEN", "GITHUB_TOKEN", "INPUT_GITHUB-TOKEN"];
   const token = names.map((name) => environment[name]).find((text = "") => text !== "");
-  const log = (line: string): void => sayLine(core, line);
-  const status = statusOf(shown, { token, environment, redact: (text) => text, log });
+  const say = (line: string): void => sayLine(core, line);
+  const status = statusOf(shown, { token, environment, redact: (text) => text, say });
   await status.end({ conclusion: "cancelled", reason: "the step was killed" });
 }

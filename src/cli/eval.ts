@@ -1,31 +1,23 @@
-import { secondsText } from "../text/numbers.ts";
 import { createHash } from "node:crypto";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { answersOf } from "../evals/answers.ts";
 import { MAX_RUNS } from "../evals/eval-schema.ts";
 import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
-import {
-  endLine,
-  evalHtml,
-  evalJson,
-  evalJunit,
-  evalMarkdown,
-  evalRows,
-  heads,
-  notes,
-} from "../evals/reports.ts";
+import { evalHtml, evalJson, evalJunit, evalMarkdown } from "../evals/reports.ts";
 import { readBaseline, Results, writeBaseline } from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
-import { summarize, type EvalSummary } from "../evals/summary.ts";
+import { designsOf, summarize, type EvalSummary } from "../evals/summary.ts";
+import { plural } from "../text/numbers.ts";
 import { lockFile } from "../platform/own-file.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { missingModel } from "../run/execute.ts";
 import { asFlag, unable, UsageError } from "../run/options.ts";
 import { writeTextFile } from "../run/options-paths.ts";
 import { readAccess } from "./access.ts";
+import { EvalLines } from "./eval-lines.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
-import { table } from "./output.ts";
 
 type Given = OptionsOf<"eval">;
 
@@ -34,29 +26,39 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
   const signals = cancelFromTerminal();
   let unlock = (): void => {};
   try {
-    const { outputDir, baseline: baselineFile, updateBaseline: updates = false, format } = given;
-    if (updates && baselineFile === undefined)
-      throw new UsageError("--update-baseline requires --baseline.");
-    if ((given.runs ?? 0) > MAX_RUNS) throw new UsageError(`--runs must be at most ${MAX_RUNS}.`);
+    const { outputDir, baseline: baselineFile, updateBaseline: replaced = false } = given;
+    checkOptions(given);
     const read = await readEval(file);
     const cells = chosenCells(read, given);
     const access = readAccess(given);
     const isLive = cells.some(({ live }) => live);
     const missing = isLive ? missingModel(access, false, asFlag) : undefined;
     if (missing !== undefined) throw new UsageError(missing);
-    const before = baselineFile === undefined ? {} : readBaseline(baselineFile, updates);
+    const { runs = read.runs, parallel = read.parallel } = given;
+    const baseline =
+      baselineFile === undefined
+        ? undefined
+        : { file: baselineFile, cases: readBaseline(baselineFile, replaced), replaced };
+    const designs = baseline && !replaced ? designsOf(cells, runs, baseline) : [];
+    const texts = designs.map(({ text }) => text);
+    if (designs.length > 0 && !designs.some(({ detects }) => detects))
+      throw new UsageError(
+        `${texts.join("\n")}\nIncrease --runs, update the baseline, or omit --baseline.`,
+      );
     if (outputDir !== undefined)
       await mkdir(outputDir, { recursive: true }).catch(unable(`write ${outputDir}`));
     const resultsPath = resultsFile(file, outputDir);
     unlock = lockResults(resultsPath);
-    const results = new Results(resultsPath);
-    const { runs = read.runs, parallel = read.parallel } = given;
+    const failedOf = given.failed === true ? cells : undefined;
+    const results = new Results(resultsPath, outputDir, failedOf);
     const { provider, gitHubToken, runtimePath, environment, sandbox, env } = access;
-    const isText = format === "text";
-    if (isText && results.runs.length > 0)
-      output.print(
-        `Continuing an eval that was interrupted: ${results.runs.length} runs are there.`,
-      );
+    const lines = new EvalLines(output, given);
+    const there = plural(results.runs.length, "run");
+    const due = plural(results.due(cells, runs).length, "run");
+    if (failedOf !== undefined) lines.print([`Repeating ${due} that failed.`], 1);
+    else if (results.runs.length > 0)
+      lines.print([`Continuing an eval that was interrupted: ${there} are there.`], 1);
+    lines.print(texts, 4);
     const end = await runEval(
       {
         access: { environment, sandbox, provider, gitHubToken, runtimePath, env },
@@ -64,39 +66,47 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
         runs,
         parallel,
         results,
+        outputDir,
         budget: read.budget,
-        onRun({ key }, { run, failures, milliseconds }) {
-          const sign = failures.length === 0 ? "ok   " : "FAIL ";
-          const line = `${sign} ${key} #${run} (${secondsText(milliseconds)})`;
-          if (isText && given.quiet !== true)
-            output.print([line, ...failures.slice(0, 3).map((text) => `      ${text}`)].join("\n"));
-        },
+        onRun: (result, due) => lines.run(result, due),
       },
       signals,
-    );
+    ).finally(() => lines.draw(""));
     const summary = summarize(read, cells, {
       runs,
       results: results.runs,
       ...end,
       stopped: signals.signal.aborted ? "it was canceled" : end.stopped,
-      baseline: baselineFile === undefined ? undefined : { file: baselineFile, cases: before },
+      baseline,
+      warnings: [
+        ...designs.flatMap(({ text, detects, isWhole }) => (detects && isWhole ? [] : [text])),
+        ...(failedOf === undefined
+          ? []
+          : [`Repeated ${due} that had failed, so the pass rates are too high.`]),
+      ],
     });
     if (summary.missing === 0) results.add({ type: "ended" });
     await writeReports(summary, startedAt, given);
-    if (isText) for (const line of textLines(summary)) output.print(line);
-    else output.printJson(evalJson(summary));
+    lines.end(summary);
     if (signals.signal.aborted) return exitCode.canceled;
-    if (summary.missing > 0) return exitCode.failed;
-    if (baselineFile !== undefined && updates) {
-      await writeBaseline(baselineFile, before, summary.cases);
-      return exitCode.success;
-    }
-    const fell = summary.totals.some(({ comparison }) => comparison?.fell);
-    return fell && baselineFile !== undefined ? exitCode.failed : exitCode.success;
+    if (summary.missing > 0 || summary.problems.length > 0) return exitCode.failed;
+    if (baseline?.replaced === true)
+      await writeBaseline(baseline.file, baseline.cases, summary.cases);
+    return exitCode.success;
   } finally {
     unlock();
     signals.dispose();
   }
+}
+
+function checkOptions({ baseline, updateBaseline, failed, runs = 0 }: Given): void {
+  if (updateBaseline === true && baseline === undefined)
+    throw new UsageError("--update-baseline requires --baseline.");
+  if (failed === true && baseline !== undefined)
+    throw new UsageError(
+      "--failed can't be used with --baseline: the pass rates are too high if only failed runs are repeated.",
+    );
+  if (runs > MAX_RUNS) throw new UsageError(`--runs must be at most ${MAX_RUNS}.`);
 }
 
 /** Two evals would run the same runs, and each would spend the whole budget. */
@@ -133,12 +143,13 @@ function resultsFile(file: string, outputDir: string | undefined): string {
 async function writeReports(
   summary: EvalSummary,
   startedAt: number,
-  { outputDir, summary: summaryFile }: Given,
+  { outputDir }: Given,
 ): Promise<void> {
   const markdown = evalMarkdown(summary);
   if (outputDir !== undefined) {
+    const answers = await answersOf(summary, outputDir);
     for (const [name, text] of [
-      ["report.html", evalHtml(summary)],
+      ["report.html", evalHtml(summary, answers)],
       ["eval.json", `${JSON.stringify(evalJson(summary), null, 2)}\n`],
       ["junit.xml", evalJunit(summary, startedAt)],
       ["summary.md", markdown],
@@ -146,13 +157,6 @@ async function writeReports(
       await writeTextFile(join(outputDir, name), text);
     }
   }
-  if (summaryFile !== undefined) await writeTextFile(summaryFile, markdown);
   const step = process.env["GITHUB_STEP_SUMMARY"] ?? "";
-  if (summaryFile === undefined && step !== "")
-    await appendFile(step, markdown).catch(unable(`write ${step}`));
-}
-
-function textLines(summary: EvalSummary): readonly string[] {
-  const rows = evalRows(summary).map(({ cells }) => cells);
-  return ["", ...table(heads, rows), "", ...notes(summary), endLine(summary)];
+  if (step !== "") await appendFile(step, markdown).catch(unable(`write ${step}`));
 }

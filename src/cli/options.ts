@@ -223,16 +223,18 @@ export const options = {
       text,
     ),
     updateBaseline: row("--update-baseline", "Writes the pass rates to the baseline.", flag),
+    failed: row(
+      "--failed",
+      "Runs again what failed in the last eval, and replaces its results.",
+      flag,
+    ),
     outputDir: row(
       "--output-dir <dir>",
-      "The folder for report.html, eval.json, junit.xml, summary.md and results.jsonl.",
+      "The folder for report.html, eval.json, junit.xml, summary.md, results.jsonl and the journals of failed runs.",
       text,
     ),
-    summary: row("--summary <file>", "Writes the result as Markdown.", text, {
-      without: { cli: "it is added to the job summary, in GitHub Actions" },
-    }),
     format,
-    quiet: row("--quiet", "Doesn't print each run.", flag),
+    verbose: { ...verbose, help: "Prints each run, and all cases." },
     env,
     sandbox,
     ...access,

@@ -8,7 +8,7 @@ import type { ContinueOptions } from "../run/resume-job.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { recordPaths } from "../run/records.ts";
 import { executeRun } from "../run/execute.ts";
-import { createTerminalAsker, type TerminalAsker } from "./terminal-asker.ts";
+import type { TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
@@ -95,7 +95,7 @@ async function runOptions(
   const { quiet, verbose, chart, userInputFile: _, format, inputs, otlp, ...options } = access;
   const userInput = await userInputOf(given, io);
   const { output } = io;
-  const { asker, pause } = askerOf(given, io) ?? {};
+  const { asker, pause } = (await askerOf(given, io)) ?? {};
   // A rehearsal may name a folder itself.
   const workingDirectory = given.rehearse === undefined ? found?.root : undefined;
   return {
@@ -108,7 +108,7 @@ async function runOptions(
       stream: format === "json" ? io.stderr : output.terminal,
       verbosity: quiet === true ? "quiet" : verbose === true ? "verbose" : "normal",
       ...output.looks,
-      chart: chart === true,
+      chart: chart === true ? (await import("../reports/flow-chart.ts")).chartOf : undefined,
       pause,
     },
     telemetry: telemetryTarget(options.environment, otlp),
@@ -119,10 +119,10 @@ async function runOptions(
 }
 
 /** Nobody is asked by a rehearsal, whose answers are in its file, or in CI. */
-function askerOf(
+async function askerOf(
   { rehearse, userInputFile }: Given,
   { stdin: input, stderr: output }: Io,
-): TerminalAsker | undefined {
+): Promise<TerminalAsker | undefined> {
   const environment = process.env;
   const isWatched = output.isTTY === true && ["", "0", "false"].includes(environment["CI"] ?? "");
   if (
@@ -133,6 +133,7 @@ function askerOf(
   )
     return undefined;
   const interrupt = (): void => void process.kill(process.pid, "SIGINT");
+  const { createTerminalAsker } = await import("./terminal-asker.ts");
   return createTerminalAsker({ input, output, environment, interrupt });
 }
 

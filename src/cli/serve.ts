@@ -17,13 +17,14 @@ import { isDirectory, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { isLoopback, isToken } from "../host/security.ts";
+import { isLoopback, isToken, MIN_TOKEN } from "../host/security.ts";
 import { type HttpServer, startServer } from "../host/server.ts";
 import { telemetryReporter } from "../run/telemetry.ts";
 import { telemetryTarget } from "../run/telemetry-target.ts";
 import { readAccess } from "./access.ts";
 import { findEntry, onlyEntry } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
+import { plural } from "../text/numbers.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
 type Given = OptionsOf<"serve">;
@@ -47,7 +48,7 @@ export async function serve(given: Given, io: Io): Promise<ExitCode> {
   }
 }
 
-function checkAccess({ token, host, test, entry, entriesDir }: Given): void {
+function checkAccess({ token, host, allowedHost, test, entry, entriesDir }: Given): void {
   if (token !== undefined && !isToken(token)) {
     throw new UsageError(
       "--token or AGENT_JOBS_TOKEN must not be empty, and must consist of visible ASCII characters without spaces.",
@@ -58,6 +59,12 @@ function checkAccess({ token, host, test, entry, entriesDir }: Given): void {
       `--host ${host} is not a loopback address, so other machines can reach the server. Set --token or AGENT_JOBS_TOKEN.`,
     );
   }
+  // On loopback, only this machine can guess, unless there is a proxy.
+  const isReachable = !isLoopback(host) || (allowedHost ?? []).length > 0;
+  if (token !== undefined && isReachable && token.length < MIN_TOKEN)
+    throw new UsageError(
+      `--token or AGENT_JOBS_TOKEN has ${plural(token.length, "character")}. Other machines can reach the server, so it must have at least ${MIN_TOKEN}. To make one: openssl rand -hex 32`,
+    );
   if (test === true && entry !== undefined)
     throw new UsageError("--test starts without an entry. Omit --entry.");
   if (test !== true && entriesDir !== undefined)

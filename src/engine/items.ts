@@ -1,6 +1,5 @@
 import { plural } from "../text/numbers.ts";
 import { isList } from "../text/guards.ts";
-import { itemsText } from "../entry/chart.ts";
 import {
   defaultAtMostItems,
   type Command,
@@ -10,7 +9,7 @@ import {
   type Work,
 } from "../entry/model.ts";
 import { isAmong } from "../entry/glob.ts";
-import { allWorks, leafWorks } from "../entry/work.ts";
+import { allWorks, itemsText, leafWorks } from "../entry/work.ts";
 import { withOutput } from "../text/truncate.ts";
 import type { ChangedFile } from "../events/plan.ts";
 import type { Past } from "./past.ts";
@@ -22,6 +21,8 @@ export interface Place {
   /** A crash stops this: the job, or the part of it that may crash alone. */
   readonly scope: Scope;
   readonly items: readonly Item[];
+  /** The index of the member in each `Par` and parallel `Each` around this place, from the outside. */
+  readonly branch: readonly number[];
 }
 
 export interface Item {
@@ -47,7 +48,7 @@ export interface EachItemsOptions {
   readonly emit: EnginePorts["emit"];
   readonly textOf: (prompt: Prompt, place: Place, onMissing: (name: string) => void) => string;
   readonly resultOf: (task: string, place: Place) => { readonly value: unknown } | undefined;
-  readonly run: (command: Command, place: Place) => Promise<CommandResult>;
+  readonly run: (command: Command, place: Place) => Promise<CommandResult | undefined>;
 }
 
 export class EachItems {
@@ -116,7 +117,7 @@ export class EachItems {
     }
     if ("run" in items) {
       const end = await run(items, place);
-      if (end.kind === "stopped") return undefined;
+      if (end === undefined || end.kind === "stopped") return undefined;
       if (end.kind === "passed") return linesOf(end.output);
       return withOutput(`${end.name} failed (${end.how})`, end.tail);
     }

@@ -67,17 +67,56 @@ export function exceeded<Name extends keyof Limits>(
 
 export const minutes = (count: number): number => count * 60_000;
 
+export interface Deadline {
+  readonly end: Release;
+  /** Its time stands still until the function that is returned is called. */
+  hold(): Release;
+}
+
 export function startDeadline(
   clock: Clock,
   limits: ResolvedLimits,
   limit: "jobMinutes" | "taskMinutes",
   scope: Scope,
   passed = 0,
-): Release {
-  const left = Math.max(0, minutes(limits[limit]) - passed);
-  if (!Number.isFinite(left)) return () => {};
-  const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
-  return startTimer(clock, left, () => scope.stop(reason));
+): Deadline {
+  let left = Math.max(0, minutes(limits[limit]) - passed);
+  let [holds, since] = [0, 0];
+  let cancel: Release = () => {};
+  const run = (): void => {
+    since = clock.now();
+    if (!Number.isFinite(left)) return;
+    const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
+    cancel = startTimer(clock, left, () => scope.stop(reason));
+  };
+  const release = (): void => {
+    holds -= 1;
+    if (holds === 0) run();
+  };
+  run();
+  return {
+    end() {
+      holds = Infinity;
+      cancel();
+    },
+    hold() {
+      if (holds === 0) {
+        cancel();
+        left = Math.max(0, left - (clock.now() - since));
+      }
+      holds += 1;
+      return once(release);
+    },
+  };
+}
+
+function once(release: Release): Release {
+  let isCalled = false;
+  return () => {
+    if (isCalled) return;
+    isCalled = true;
+    release();
+  };
 }
 
 export interface Budgets {

@@ -18,7 +18,7 @@ import type { EmittedEvent, WorkRef } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
-/** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
+/** Bounds the concurrent turns of all runs that share it. Resolves with undefined, without running, if `signal` aborts first. */
 export interface TurnGate {
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }

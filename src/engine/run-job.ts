@@ -21,6 +21,7 @@ import type { EnginePorts, Session } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import { Scope, stopText, unlessStopped } from "./scope.ts";
+import { Slots } from "./slots.ts";
 import { asReported, failureOf, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
@@ -74,8 +75,6 @@ export async function runSingleTask(
 
 type TaskStart = TaskInput & Pick<WorkRef, "workId" | "taskId">;
 
-type WorkStart = Pick<EventOf<"work.started">, "modelId" | "restoredSteps">;
-
 type Ended = FlowEnd & { readonly output?: string };
 
 class JobRun {
@@ -87,6 +86,7 @@ class JobRun {
   readonly #past: Past;
   readonly #keepsOutput: boolean;
   readonly #tasks: TaskRuns;
+  readonly #slots: Slots;
   readonly #lastErrors: LastErrors;
   readonly #iterations = new Map<number, number>();
   #finishes: number;
@@ -106,6 +106,7 @@ class JobRun {
     this.#values = new JobValues(spec, this.#ports);
     this.#past = new Past(spec.past);
     this.#finishes = this.#past.size;
+    this.#slots = new Slots(spec.limits.parallel, ports.clock);
     this.#keepsOutput = JSON.stringify(spec.entry).includes("$previous-result");
     this.#tasks = new TaskRuns({
       spec,
@@ -126,25 +127,25 @@ class JobRun {
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits, past } = this.#spec;
     const { emit, clock } = this.#ports;
-    const file = defined({ entryFile });
     // A run that goes on has the time that was spent before, but not the time in between.
     const at = Math.max(0, clock.now() - (past?.milliseconds ?? 0));
+    const file = defined({ entryFile });
     emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const release = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
+    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
     const unreadable = past && (await this.#resume(past, at));
     const result = unreadable ?? (await body());
     await unlessStopped(this.#scope, clock, this.#usage.settled());
     const outcome = this.#conclude(result, lent);
     const closing = Promise.all(openedBy(this.#spec).map((one) => one.close()));
     await unlessStopped(this.#scope, clock, closing);
-    release();
+    deadline.end();
     this.#scope.dispose();
     emit({ type: "run.ended", outcome });
     return outcome;
   }
 
   async tree(work: Work<number>): Promise<WorkResult> {
-    const place = { scope: this.#scope, items: [] };
+    const place = { scope: this.#scope, items: [], branch: [] };
     const items = new EachItems({
       workspace: this.#spec.workspace,
       changed: this.#spec.change?.files,
@@ -154,16 +155,18 @@ class JobRun {
       textOf: (prompt, at, onMissing) => this.#values.textOf(prompt, at, onMissing),
       resultOf: (task, at) => this.#values.data.result(task, noWork(at)),
       run: (command, at) =>
-        runCommand(this.#values.commandContext(noWork(at), at.scope), command, {
-          keepsOutput: true,
-        }),
+        this.#slots.run(at, () =>
+          runCommand(this.#values.commandContext(noWork(at), at.scope), command, {
+            keepsOutput: true,
+          }),
+        ),
     });
     const refused = await items.prepare(work, place);
     if (refused !== undefined)
       return refused.kind === "stopped" ? refused : { ...refused, last: undefined };
     const { limits, fanOut } = this.#spec;
     const runner: WorkRunner = {
-      loopIterations: limits.loopIterations,
+      ...limits,
       runLeaf: (leaf, last, at) => this.#leaf(leaf, last, at),
       itemsOf: (each, at) => items.of(each, at),
       loopLimitExceeded: (loop) => this.#limitExceeded(exceeded(limits, "loopIterations"), loop),
@@ -239,15 +242,13 @@ class JobRun {
     place: Place,
   ): Promise<WorkResult> {
     const done = this.#past.take(leaf.workIdInJob, place);
-    if (done === undefined) return this.#resultOf(leaf, last, await this.#run(leaf, last, place));
-    return this.#resultOf(leaf, last, this.#takeOver(leaf, place, done.past), done.order);
+    if (done !== undefined)
+      return this.#resultOf(leaf, last, this.#takeOver(leaf, place, done.past), done.order);
+    const ended = await this.#slots.run(place, () => this.#run(leaf, place, last));
+    return this.#resultOf(leaf, last, ended);
   }
 
-  #run(
-    leaf: LeafWork<number>,
-    last: Finished | undefined,
-    place: Place,
-  ): Promise<Ended | undefined> {
+  #run(leaf: LeafWork<number>, place: Place, last?: Finished): Promise<Ended | undefined> {
     const { entry, userInput, workingDirectory } = this.#spec;
     const previousResult = last?.output;
     const { workIdInJob: workId } = leaf;
@@ -297,7 +298,7 @@ class JobRun {
 
   async single(start: TaskStart): Promise<WorkResult> {
     const { workId: workIdInJob, taskId } = start;
-    const ended = await this.#task(start, { scope: this.#scope, items: [] });
+    const ended = await this.#task(start, { scope: this.#scope, items: [], branch: [] });
     return this.#resultOf({ kind: "Ref", workIdInJob, taskId }, undefined, ended);
   }
 
@@ -345,7 +346,7 @@ class JobRun {
 
   /** Undefined: it was too late to begin. */
   async #work(
-    start: Pick<TaskStart, "workId" | "taskId"> & WorkStart,
+    start: Pick<WorkRef, "workId" | "taskId"> & Partial<EventOf<"work.started">>,
     place: Place,
     run: (work: WorkRef, scope: Scope) => Promise<Ended>,
   ): Promise<Ended | undefined> {

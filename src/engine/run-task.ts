@@ -40,10 +40,10 @@ export async function runTask(
   availability: AvailabilityInput,
 ): Promise<{ readonly outcome: TaskOutcome; readonly answer: Answer }> {
   const { scope, spec, ports } = context;
-  const prompts = new TaskPrompts(context);
-  const release = startDeadline(ports.clock, spec.limits, "taskMinutes", scope);
+  const deadline = startDeadline(ports.clock, spec.limits, "taskMinutes", scope);
+  const prompts = new TaskPrompts(context, deadline);
   const outcome = settle(context, await runPhases(context, prompts, availability));
-  release();
+  deadline.end();
   if (outcome.kind === "succeeded") decide(context, { kind: "task-succeeded" });
   if (outcome.kind === "skipped") decide(context, { kind: "task-skipped", reason: outcome.reason });
   if (outcome.kind === "failed") decide(context, { kind: "task-failed", reason: outcome.reason });

@@ -39,6 +39,8 @@ type LoopScope = Extract<LimitScope, { kind: "loop" }>;
 
 export interface WorkRunner {
   readonly loopIterations: number;
+  /** Of a `Par` or a parallel `Each`, so many members are under way at once. */
+  readonly parallel: number;
   readonly runLeaf: (
     work: LeafWork<number>,
     last: Finished | undefined,
@@ -73,13 +75,11 @@ export async function runWork(
       return { kind: "succeeded", last: latest };
     }
     case "Par":
-      return joined(
-        await Promise.all(
-          membersHere(runner, work, work.works).map((child) =>
-            runPart(runner, work, child, last, place),
-          ),
-        ),
+      return runMembers(
+        membersHere(runner, work, work.works),
+        runner.parallel,
         last,
+        (child, index) => runPart(runner, work, child, last, branchOf(place, index)),
       );
     case "Loop":
       return runLoop(runner, work, last, place);
@@ -107,6 +107,31 @@ function membersHere<Member>(
   all: readonly Member[],
 ): readonly Member[] {
   return only?.of === work ? all.filter((_, index) => only.members.has(index)) : all;
+}
+
+/** Of a `Par` or an `Each`. Each step waits for a slot, so more members under way would only take memory. */
+async function runMembers<Member>(
+  members: readonly Member[],
+  atOnce: number,
+  before: Finished | undefined,
+  run: (member: Member, index: number) => Promise<WorkResult>,
+  what?: "items",
+): Promise<WorkResult> {
+  const ends: Exclude<WorkResult, { kind: "stopped" }>[] = [];
+  let [last, isStopped] = [before, false];
+  const rest = members.entries();
+  const runRest = async (): Promise<void> => {
+    for (const [index, member] of rest) {
+      const result = await run(member, index);
+      isStopped ||= result.kind === "stopped";
+      if (isStopped || result.kind === "stopped") return;
+      if (result.last !== undefined && result.last.order > (last?.order ?? -1)) last = result.last;
+      // The output of a step may be long, and only that of the last one counts.
+      ends[index] = { ...result, last: undefined };
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, members.length) }, runRest));
+  return isStopped ? { kind: "stopped" } : joined(ends, last, what);
 }
 
 /** One of several parts that don't depend on each other: with `onCrash: continue`, its crash is its own failure. */
@@ -138,21 +163,19 @@ async function runEach(
   if (found.kind !== "found") return found.kind === "stopped" ? found : { ...found, last };
   const items = membersHere(runner, work, found.items);
   if (items.length > 0) runner.onTransition?.({ work, taken: "items" });
-  const run = async (item: Item): Promise<WorkResult> => {
-    const at = { ...place, items: [...place.items, item] };
+  const isParallel = work.parallel === true;
+  const run = async (item: Item, index: number): Promise<WorkResult> => {
+    const around = isParallel ? branchOf(place, index) : place;
+    const at = { ...around, items: [...place.items, item] };
     const result = await runPart(runner, work, work.work, last, at);
     if (result.kind !== "failed" && result.kind !== "unanswered") return result;
     return { ...result, reason: `${JSON.stringify(item.text)}: ${result.reason}` };
   };
-  const results: WorkResult[] = [];
-  if (work.parallel === true) results.push(...(await Promise.all(items.map(run))));
-  else
-    for (const item of items) {
-      const result = await run(item);
-      if (result.kind === "stopped") return result;
-      results.push(result);
-    }
-  return joined(results, last, "items");
+  return runMembers(items, isParallel ? runner.parallel : 1, last, run, "items");
+}
+
+function branchOf(place: Place, index: number): Place {
+  return { ...place, branch: [...place.branch, index] };
 }
 
 /** `atMost`: an absent condition starts the next iteration. A skipped body ends the loop: it would be skipped again. */
@@ -255,19 +278,10 @@ function asCondition(result: WorkResult): Exclude<WorkResult, Skipped> {
 }
 
 function joined(
-  results: readonly WorkResult[],
-  before: Finished | undefined,
-  what?: "items",
+  ended: readonly Exclude<WorkResult, { kind: "stopped" }>[],
+  last: Finished | undefined,
+  what: "items" | undefined,
 ): WorkResult {
-  const ended: Exclude<WorkResult, { kind: "stopped" }>[] = [];
-  for (const result of results) {
-    if (result.kind === "stopped") return result;
-    ended.push(result);
-  }
-  let last = before;
-  for (const result of ended) {
-    if (result.last !== undefined && result.last.order > (last?.order ?? -1)) last = result.last;
-  }
   const skipped = ended.filter((result) => result.kind === "skipped");
   if (skipped.length === ended.length && ended.length > 0) return skippedAs(skipped, last);
   const failed = ended.filter((result) => result.kind !== "succeeded" && result.kind !== "skipped");

@@ -3,7 +3,14 @@ import { defined } from "../text/guards.ts";
 import type { DrivingSessionRetry } from "../entry/model.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
-import { type Budgets, DenialStreak, type ResolvedLimits, exceeded, minutes } from "./limits.ts";
+import {
+  type Budgets,
+  type Deadline,
+  DenialStreak,
+  type ResolvedLimits,
+  exceeded,
+  minutes,
+} from "./limits.ts";
 import type {
   AnswerFormat,
   EnginePorts,
@@ -207,28 +214,30 @@ async function sendOnce(
     sender.budgets.calls.beforeCall();
     const { session } = acquired;
     const { gate, rateLimit } = sender.ports;
+    // The turns of other jobs cost no time of this task.
+    const resume = sender.deadline?.hold() ?? (() => {});
     // Ports of an application may reject: then there is no turn.
     let asked: string | undefined = "turnGate";
-    try {
-      const outcome = await gate.run(async () => {
-        asked = "rateLimit";
-        const leave = await rateLimit.enter(scope.signal, (milliseconds) =>
-          decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
-        );
-        asked = undefined;
-        try {
-          await unlessAborted(sender.budgets.usage.settled(), scope.signal);
-          return await runTurn(sender, prompt, scope, session, attempt);
-        } finally {
-          leave();
-        }
-      }, scope.signal);
-      return outcome ?? canceled;
-    } catch (error) {
+    const gated = gate.run(async () => {
+      resume();
+      asked = "rateLimit";
+      const leave = await rateLimit.enter(scope.signal, (milliseconds) =>
+        decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
+      );
+      asked = undefined;
+      try {
+        await unlessAborted(sender.budgets.usage.settled(), scope.signal);
+        return await runTurn(sender, prompt, scope, session, attempt);
+      } finally {
+        leave();
+      }
+    }, scope.signal);
+    const outcome = await gated.finally(resume).catch((error: unknown): TurnOutcome => {
       if (asked === undefined) throw error;
       const message = `The ${asked} failed: ${errorMessage(error)}`;
       return { kind: "crashed", toolCalls: [], crash: { cause: "configuration", message } };
-    }
+    });
+    return outcome ?? canceled;
   } finally {
     scope.dispose();
   }
@@ -346,6 +355,8 @@ export interface Sender {
   readonly scope: Scope;
   readonly limits: ResolvedLimits;
   readonly budgets: Budgets;
+  /** Of the task, if it has one. */
+  readonly deadline?: Deadline;
   /** The owner of the turns, for use in a sentence: `task "review"`. */
   readonly subject: string;
   readonly emit: (event: PromptEvent) => void;

@@ -5,6 +5,7 @@ import { truncateMiddle } from "../text/truncate.ts";
 import type { Purpose } from "../events/decision.ts";
 import { ANSWER_CUT, EMPTY_VERDICT, gaveVerdict } from "./criteria.ts";
 import type { Crashed, Dialogue, Judged, RoundEnd, SendTurn } from "./dialogue.ts";
+import type { Deadline } from "./limits.ts";
 import { SessionKeeper } from "./open-session.ts";
 import type { AnswerFormat, PastMessage, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
@@ -44,7 +45,7 @@ export class TaskPrompts {
   #text: string | undefined;
   #document: string | undefined;
 
-  constructor(context: TaskContext) {
+  constructor(context: TaskContext, deadline: Deadline) {
     const { spec, ports, scope, budgets, lastErrors, work, nextTurnId, startDialogue } = context;
     this.#context = context;
     const dialogue = startDialogue && new TaskDialogue(context, startDialogue);
@@ -55,6 +56,7 @@ export class TaskPrompts {
       scope,
       limits: spec.limits,
       budgets,
+      deadline,
       nextTurnId,
       subject: `task "${work.taskId}"`,
       emit: (event) => ports.emit({ ...event, work }),

@@ -1,8 +1,7 @@
 /** A job as a graph. Every construct but a Seq has a node for its end, so each part has one way in and one out. */
 import { defined } from "../text/guards.ts";
-import type { EachWork, Model, Work } from "./model.ts";
-import { promptText } from "./prompt.ts";
-import { commandName, isLeaf, leafName } from "./work.ts";
+import type { Model, Work } from "./model.ts";
+import { isLeaf, itemsText, leafName } from "./work.ts";
 
 export type ChartHint =
   /** With the work's `workIdInJob`. A `CondNode` is a task that belongs to the condition of an Alt or a Loop. */
@@ -160,19 +159,6 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
 
   draw(work, false);
   return { nodes };
-}
-
-export function itemsText({
-  items,
-  parallel = false,
-}: Pick<EachWork<unknown>, "items" | "parallel">): string {
-  const how = parallel ? ", in parallel" : "";
-  if ("values" in items) return `of ${items.values.length} values${how}`;
-  if ("files" in items) return `file of ${items.files.join(" ")}${how}`;
-  if ("changedFiles" in items) return `changed file of ${items.changedFiles.join(" ")}${how}`;
-  if ("lines" in items) return `line of ${promptText(items.lines)}${how}`;
-  if ("run" in items) return `line of ${commandName(items)}${how}`;
-  return `item of the result of ${items.result}${how}`;
 }
 
 function modelLabel(model: Model | undefined): string {

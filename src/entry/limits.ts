@@ -83,7 +83,7 @@ const table = {
   turnMinutes: [15, minutes("a turn. When exceeded, the turn crashes")],
   idleMinutes: [5, minutes("silence while no tool runs. When exceeded, the turn crashes")],
   loopIterations: [100, whole("Iterations of one Loop. When exceeded, the loop fails.")],
-  parallel: [8, whole("Maximum number of concurrent turns. Further turns wait.")],
+  parallel: [8, whole("Maximum number of concurrent steps and turns. Further ones wait.")],
   activityHits: [
     3,
     whole("Runs of one activity in one run of its workflow file. When exceeded, the file fails."),

@@ -227,3 +227,16 @@ export function conditionIds(work: Work<Id>): ReadonlySet<Id> {
 function present<W>(parts: readonly Part<W | undefined>[]): Part<W>[] {
   return parts.flatMap((part) => (part.work === undefined ? [] : [{ ...part, work: part.work }]));
 }
+
+export function itemsText({
+  items,
+  parallel = false,
+}: Pick<EachWork<unknown>, "items" | "parallel">): string {
+  const how = parallel ? ", in parallel" : "";
+  if ("values" in items) return `of ${items.values.length} values${how}`;
+  if ("files" in items) return `file of ${items.files.join(" ")}${how}`;
+  if ("changedFiles" in items) return `changed file of ${items.changedFiles.join(" ")}${how}`;
+  if ("lines" in items) return `line of ${[items.lines].flat().join("\n")}${how}`;
+  if ("run" in items) return `line of ${commandName(items)}${how}`;
+  return `item of the result of ${items.result}${how}`;
+}

@@ -29,8 +29,6 @@ export class EvalBudget {
   /** The turns that are over have spent this. */
   #settled = nothingSpent;
   readonly #accounts = new Set<Account>();
-  /** Models with calls whose cost is unknown: no budget bounds it. */
-  readonly unpriced = new Set<string>();
   #exhausted = false;
   /** The largest turns, by the models. */
   readonly #largest = new Map<string, Spent>();
@@ -55,14 +53,17 @@ export class EvalBudget {
   meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}) {
     const account: Account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
     let [spent, unreported] = [nothingSpent, nothingSpent];
+    /** Models with calls whose cost is unknown: no budget bounds it. */
+    const unpriced = new Set<string>();
     return {
+      unpriced,
       get spent() {
         return spent;
       },
       report: (event: RunEvent): void => {
         if (event.type !== "activity" || event.activity.kind !== "model.used") return;
         const { modelId, inputTokens, outputTokens, cost = 0 } = event.activity;
-        if (event.activity.cost === undefined) this.unpriced.add(modelId);
+        if (event.activity.cost === undefined) unpriced.add(modelId);
         const used = { tokens: inputTokens + outputTokens, cost };
         [spent, unreported] = [plus(spent, used), plus(unreported, used)];
         if (account.turns === 0) this.#settled = plus(this.#settled, used);

@@ -8,6 +8,14 @@ const name = (description: string) => ({ type: "string", minLength: 1, descripti
 const budgetOf = (description: string) =>
   ({ type: "number", exclusiveMinimum: 0, description }) as const;
 
+const minPassRate = (of: string) =>
+  ({
+    type: "number",
+    minimum: 0,
+    maximum: 1,
+    description: `The lowest pass rate of ${of}, for each variant and each set of models. Below it, the eval fails.`,
+  }) as const;
+
 /** The most runs of each case. All runs of an eval are listed in memory. */
 export const MAX_RUNS = 10_000;
 
@@ -54,6 +62,7 @@ const evalCase = {
     workspace: ofRehearsal.workspace,
     change: ofRehearsal.change,
     judge,
+    minPassRate: minPassRate("this case"),
     expect: ofRehearsal.expect,
     rehearsals: filled(
       "Scripts that play the models, to try the eval offline. Default: models answer.",
@@ -124,6 +133,7 @@ export const evalSchema = {
       },
     },
     judge,
+    minPassRate: minPassRate("all cases together"),
     cases: filled("The cases.", evalCase),
   },
 } as const;

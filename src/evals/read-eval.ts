@@ -25,6 +25,8 @@ export interface Eval {
   readonly runs: number;
   readonly parallel?: number;
   readonly budget: NonNullable<EvalFile["budget"]>;
+  /** From 0 to 1, of all cases with a variant and a set of models. */
+  readonly minPassRate: number | undefined;
   readonly cells: readonly Cell[];
 }
 
@@ -44,6 +46,7 @@ export interface Cell {
   readonly models: Readonly<Record<string, string>>;
   readonly inputs: Readonly<Record<string, string>>;
   readonly judge: Judge | undefined;
+  readonly minPassRate: number | undefined;
   readonly line: number;
 }
 
@@ -61,8 +64,8 @@ export async function readEval(file: string): Promise<Eval> {
   const cells = await reader.cells();
   const problems = reader.problems();
   if (problems.length > 0) throw new DiagnosticsError(problems);
-  const { description, runs = defaultRuns, parallel, budget = {} } = value;
-  return { file, runs, budget, cells, description, parallel };
+  const { description, runs = defaultRuns, parallel, budget = {}, minPassRate } = value;
+  return { file, runs, budget, minPassRate, cells, description, parallel };
 }
 
 interface Variant {
@@ -132,7 +135,7 @@ class Reader {
   ): Promise<readonly Cell[]> {
     const path = ["cases", at];
     const { permissions, limits, job: named, judge: ofAll } = this.#value;
-    const { name: caseName, rehearsals, judge: ofCase, ...rest } = fields;
+    const { name: caseName, rehearsals, judge: ofCase, minPassRate, ...rest } = fields;
     const judge = ofCase ?? ofAll;
     const chosen = this.#rehearsals(fields, at, variant.name, model);
     const scripts = chosen.flatMap((index) => this.#script(fields, at, index, variant));
@@ -160,12 +163,12 @@ class Reader {
     const { line } = this.#locate(path);
     const live = rehearsals === undefined;
     const of = { key, caseName, variant: variant.name, model, fingerprint, line };
-    return [{ ...of, scripts, live, models: ids, inputs, judge }];
+    return [{ ...of, scripts, live, models: ids, inputs, judge, minPassRate }];
   }
 
   #script(fields: CaseFields, at: number, index: number, variant: Variant): readonly Script[] {
     const { entryFile } = variant;
-    const { name: _name, judge: _judge, rehearsals, ...rest } = fields;
+    const { name: _name, judge: _judge, minPassRate: _rate, rehearsals, ...rest } = fields;
     const { job, permissions, limits } = this.#value;
     const sessions = rehearsals?.[index]?.sessions ?? [];
     const ofEval = { job, permissions, limits, entry: entryFile };

@@ -2,12 +2,21 @@ import { costText, costWords, plural } from "../text/numbers.ts";
 import { junitXml, type TestCase } from "../outputs/junit.ts";
 import { inline } from "../text/harmless-text.ts";
 import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
-import type { Comparison, EvalSummary, MeasuredCase, Total } from "./summary.ts";
+import type { Answer, Answers } from "./answers.ts";
+import {
+  comparisonText,
+  nameOf,
+  percent,
+  type EvalSummary,
+  type MeasuredCase,
+  type Total,
+} from "./summary.ts";
 
 interface Row {
+  /** Of a case; undefined for totals. */
+  readonly rate: number | undefined;
   /** Below `heads`. Tokens, cost and seconds are averages per run. */
   readonly cells: readonly [name: string, ...string[]];
-  readonly failures: MeasuredCase["failures"];
 }
 
 export const heads = [
@@ -32,43 +41,43 @@ export function evalRows({ cases, totals }: EvalSummary): readonly Row[] {
       runs === 0 ? "-" : percent(passed / runs),
       `${percent(interval.low)}–${percent(interval.high)}`,
       String(Math.round(each(tokens))),
-      decimal(each(cost)),
+      cost === null ? "unknown" : decimal(each(cost)),
       (each(milliseconds) / 1000).toFixed(1),
       note,
     ];
   };
   return [
-    ...cases.map((one) => ({
-      cells: row(one.key, one, one.flaky ? "flaky" : ""),
-      failures: one.failures,
-    })),
+    ...cases.map((one) => {
+      const { key, passed, runs, before, flaky } = one;
+      const was = before && `was ${percent(before.passed / before.runs)}`;
+      const note = [flaky && "flaky", was].filter(Boolean).join(", ");
+      return { rate: passed / Math.max(1, runs), cells: row(key, one, note) };
+    }),
     ...totals.map((one) => ({
+      rate: undefined,
       cells: row(nameOf(one), one, one.comparison?.fell === true ? "fell" : ""),
-      failures: [],
     })),
   ];
 }
 
-const nameOf = ({ key }: Total): string => (key === "" ? "all cases" : `all cases | ${key}`);
-const percent = (share: number): string => `${Math.round(share * 100)} %`;
 const decimal = (amount: number): string => String(Math.round(amount * 1e4) / 1e4);
 
-/** One sentence each: what fell, what is missing. */
-export function notes({ totals, stopped, missing }: EvalSummary): string[] {
+/** One sentence each, the most important first: what is missing, can't be compared, fell, and why the eval fails. */
+export function notes({ totals, problems, warnings, stopped, missing }: EvalSummary): string[] {
   const falls = totals.flatMap((total) => {
     const { comparison } = total;
-    return comparison?.fell === true ? [`${nameOf(total)}: ${comparisonText(comparison)}.`] : [];
+    const isProblem = problems.some(({ name, kind }) => name === nameOf(total) && kind === "fell");
+    return comparison?.fell === true && !isProblem
+      ? [`${nameOf(total)}: ${comparisonText(comparison)}.`]
+      : [];
   });
   const why = stopped === undefined ? "" : `, because ${stopped}`;
   const lack = `Missing: ${plural(missing, "run")}${why}.`;
-  return missing === 0 ? falls : [...falls, lack];
+  const reasons = problems.map(({ name, reason }) => `${name}: ${reason}.`);
+  return [...(missing === 0 ? [] : [lack]), ...warnings, ...falls, ...reasons];
 }
 
-function comparisonText({ p, before, after, against }: Comparison): string {
-  return `passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (p = ${p.toPrecision(2)})`;
-}
-
-export function endLine({ cases, totals, spent, unpriced = [] }: EvalSummary): string {
+export function endLine({ cases, totals, spent, unpriced }: EvalSummary): string {
   const runs = cases.reduce((sum, one) => sum + one.runs, 0);
   const passed = cases.reduce((sum, one) => sum + one.passed, 0);
   const flaky = cases.filter((one) => one.flaky).length;
@@ -85,25 +94,28 @@ export function evalJson({ description: _description, ...summary }: EvalSummary)
   return { version: 1, ...summary, baseline, stopped };
 }
 
-/** A case fails if it never passed, and all cases together fail if their pass rate fell against the baseline. */
-export function evalJunit(
-  { file, cases, totals, baseline, spent }: EvalSummary,
-  startedAt: number,
-): string {
+/** A case fails if it never passed. Cases, and all together, fail if they are why the eval fails. */
+export function evalJunit(summary: EvalSummary, startedAt: number): string {
+  const { file, cases, totals, baseline, spent } = summary;
+  const problemOf = (of: string): Pick<TestCase, "result" | "reason" | "type"> | undefined => {
+    const [first, ...more] = summary.problems.filter(({ name }) => name === of);
+    const reason = [first, ...more].map((one) => one?.reason).join("\n");
+    return first && { result: "failure", type: first.kind, reason };
+  };
   const ofCases = cases.map((one): TestCase => {
-    const { caseName: name, variant, model, line, milliseconds, tokens, cost } = one;
+    const { key, caseName: name, variant, model, line, milliseconds, tokens, cost } = one;
     const group = [file, variant, model].filter((part) => part !== "").join(" ");
-    const properties = { model: model || undefined, tokens, cost };
-    return { name, group, file, line, seconds: milliseconds / 1000, properties, ...resultOf(one) };
+    const properties = { model: model || undefined, tokens, cost: cost ?? undefined };
+    const at = { name, group, file, line, seconds: milliseconds / 1000, properties };
+    return { ...at, ...resultOf(one), ...problemOf(key) };
   });
   const ofTotals = totals.flatMap((total): readonly TestCase[] => {
     const { comparison } = total;
-    if (baseline === undefined || comparison === undefined) return [];
     const at = { name: nameOf(total), group: file, file, seconds: 0 };
-    const text = comparisonText(comparison);
-    return comparison.fell
-      ? [{ ...at, result: "failure", type: "fell", reason: text }]
-      : [{ ...at, result: "success", output: text }];
+    const problem = problemOf(nameOf(total));
+    if (problem !== undefined) return [{ ...at, ...problem }];
+    if (baseline === undefined || comparison === undefined) return [];
+    return [{ ...at, result: "success", output: comparisonText(comparison) }];
   });
   return junitXml({
     name: "agent-jobs eval",
@@ -130,8 +142,8 @@ export function evalMarkdown(summary: EvalSummary): string {
   const literal = (text: string): string => inline(text, LONGEST);
   const line = (cells: readonly string[]): string => `| ${cells.map(literal).join(" | ")} |\n`;
   const rows = evalRows(summary);
-  const failures = rows.flatMap(({ cells: [name], failures: own }) =>
-    own.map(({ text, runs }) => `- ${literal(name)}, ${runs}×: ${literal(text)}\n`),
+  const failures = summary.cases.flatMap(({ key, failures: own }) =>
+    own.map(({ text, runs }) => `- ${literal(key)}, ${runs}×: ${literal(text)}\n`),
   );
   return [
     `## Eval: ${literal(summary.file)}\n\n${literal(endLine(summary))}\n\n`,
@@ -152,17 +164,23 @@ table { width: 100%; border-collapse: collapse; background: var(--surface); bord
 th, td { padding: var(--space-2) var(--space-3); border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
 th:first-child, td:last-child { text-align: left; }
 .note { color: var(--fail); }
+.runs { display: flex; gap: var(--space-3); align-items: flex-start; overflow-x: auto; }
+article { flex: 1 0 20rem; padding: var(--space-3); background: var(--surface); border: 1px solid var(--line); }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .muted { color: var(--muted); font-size: var(--text-s); font-weight: 400; }
 `;
 
-export function evalHtml(summary: EvalSummary): string {
+export function evalHtml(summary: EvalSummary, answers: Answers): string {
   const { file, description } = summary;
   const element = (tag: string, kind: string, text: string): string =>
     `<${tag} class="${kind}">${escapeHtml(text)}</${tag}>\n`;
-  const row = ({ cells: [name, ...others], failures }: Row): string => {
-    const reasons = failures.map(({ text, runs }) => element("div", "muted", `${runs}×: ${text}`));
+  const row = ({ cells: [name, ...others] }: Row): string => {
     const cells = others.map((cell) => `<td>${escapeHtml(cell)}</td>`);
-    return `<tr><th scope="row">${escapeHtml(name)}${reasons.join("")}</th>${cells.join("")}</tr>\n`;
+    return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join("")}</tr>\n`;
+  };
+  const answer = ({ run, failures, journal, text }: Answer): string => {
+    const reasons = failures.map((one) => element("p", "note", one));
+    return `<article>\n<h3>Run ${run}</h3>\n${reasons.join("")}${element("pre", "", text)}<a href="${escapeHtml(journal)}">Journal</a>\n</article>\n`;
   };
   const page = htmlDocument({
     title: `${file} – agent-jobs eval`,
@@ -174,7 +192,12 @@ export function evalHtml(summary: EvalSummary): string {
       ...notes(summary).map((note) => element("p", "note", note)),
       `<table>\n<tr>${heads.map((text) => `<th scope="col">${text}</th>`).join("")}</tr>\n`,
       ...evalRows(summary).map(row),
-      "</table>\n</main>\n",
+      "</table>\n",
+      ...[...answers].map(
+        ([key, all]) =>
+          `${element("h2", "", `Failed: ${key}`)}<div class="runs">\n${all.map(answer).join("")}</div>\n`,
+      ),
+      "</main>\n",
     ],
   });
   return [...page].join("");

@@ -1,11 +1,14 @@
 /** The files of an eval: its results as JSON lines, and the baseline. */
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parsedJson } from "../text/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import * as is from "../document/describe.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
+import { hashOf } from "../run/fingerprint.ts";
 import { UsageError } from "../run/options.ts";
 import { writeTextFile } from "../run/options-paths.ts";
+import type { Cell } from "./read-eval.ts";
 
 const line = is.tagged("type", {
   run: {
@@ -16,6 +19,8 @@ const line = is.tagged("type", {
     failures: is.list(is.text),
     tokens: is.amount,
     cost: is.amount,
+    /** Models with calls of unknown cost. */
+    unpriced: is.optional(is.list(is.text)),
     milliseconds: is.amount,
   },
   turn: { models: is.text, tokens: is.amount, cost: is.amount, elapsed: is.amount },
@@ -25,25 +30,73 @@ type Line = is.TypeOf<typeof line>;
 const lineCheck = schemaCheck<Line>(line, "line");
 export type RunResult = Extract<Line, { readonly type: "run" }>;
 
+type RunId = Pick<RunResult, "key" | "fingerprint" | "run">;
+const idOf = ({ key, fingerprint, run }: RunId): string => JSON.stringify([key, fingerprint, run]);
+
+/** Where the output directory has the journal of a run, if it failed. */
+export function journalName({ key, run }: Pick<RunResult, "key" | "run">): string {
+  const words = key.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return join("failed", `${words.slice(0, 40)}-${hashOf([key]).slice(0, 8)}-${run}.jsonl`);
+}
+
 /** The results of an earlier version of a case count only for what they have spent. */
 export class Results {
   readonly #file: string;
   readonly #lines: Line[];
+  /** Their results are to be replaced. */
+  readonly #failed: ReadonlySet<RunResult> | undefined;
 
-  /** Goes on with what the file has, unless the eval is over. Throws a `UsageError` if it can't be written. */
-  constructor(file: string) {
+  /**
+   * Goes on with what the file has, unless the eval is over. `failedOf`: goes on with one that is over, of which only
+   * what failed is due; for these cells, results of an earlier version count, too. Throws a `UsageError` if that isn't
+   * possible. `outputDir` has the journals of failed runs.
+   */
+  constructor(file: string, outputDir?: string, failedOf?: readonly Cell[]) {
     this.#file = file;
     const found = (readIfThere(file, "the results ") ?? "")
       .split("\n")
       .map((one) => parsedJson(one))
       .filter((value) => lineCheck.accepts(value));
-    this.#lines = found.some(({ type }) => type === "ended") ? [] : found;
+    const isOver = found.some(({ type }) => type === "ended");
+    this.#lines = found;
+    if (failedOf !== undefined) {
+      if (!isOver)
+        throw new UsageError(
+          `--failed requires a finished eval in ${file}. Run it without --failed first.`,
+        );
+      const now = new Map(failedOf.map(({ key, fingerprint }) => [key, { fingerprint }]));
+      this.#lines = found.map((one) =>
+        one.type === "run" ? { ...one, ...now.get(one.key) } : one,
+      );
+      this.#failed = new Set(this.runs.filter(({ failures }) => failures.length > 0));
+    } else if (isOver) {
+      this.#lines = [];
+      for (const one of found)
+        if (one.type === "run" && outputDir !== undefined)
+          rmSync(join(outputDir, journalName(one)), { force: true });
+    }
     // The half line of a process that was killed is left out.
     this.#write(writeFileSync, this.#lines);
   }
 
+  /** The last result of each run. */
   get runs(): readonly RunResult[] {
-    return this.#lines.filter((one) => one.type === "run");
+    const runs = this.#lines.filter((one) => one.type === "run");
+    const last = new Map(runs.map((one) => [idOf(one), one]));
+    return [...last.values()].filter((one) => this.#failed?.has(one) !== true);
+  }
+
+  /** What is to run. The first run of each cell comes before the second of any, so that a mistake in one is seen early. */
+  due(
+    cells: readonly Cell[],
+    runs: number,
+  ): readonly { readonly cell: Cell; readonly run: number }[] {
+    const there = new Set(this.runs.map(idOf));
+    const failed = this.#failed && new Set([...this.#failed].map(idOf));
+    const isDue = (id: string): boolean => failed?.has(id) ?? !there.has(id);
+    return Array.from({ length: runs }, (_, at) => cells.map((cell) => ({ cell, run: at + 1 })))
+      .flat()
+      .filter(({ cell, run }) => isDue(idOf({ ...cell, run })));
   }
 
   get turns() {
@@ -73,17 +126,21 @@ const passes = is.record({ passed: is.count, runs: is.count });
 const baseline = is.record({ version: is.exactly(1), cases: is.dictionary(passes) });
 export type Passes = is.TypeOf<typeof passes>;
 type BaselineFile = is.TypeOf<typeof baseline>;
-export type Baseline = BaselineFile["cases"];
+export type Baseline = ReadonlyMap<string, Passes>;
 const baselineCheck = schemaCheck<BaselineFile>(baseline, "baseline");
 
 /** Throws a `UsageError`. `mayLack`: the file may be missing; then it has no cases. */
 export function readBaseline(file: string, mayLack: boolean): Baseline {
   const text = readIfThere(file, "the baseline ", mayLack ? undefined : "--update-baseline");
-  if (text === undefined) return {};
+  if (text === undefined) return new Map();
   const value = parsedJson(text);
   if (!baselineCheck.accepts(value))
     throw new UsageError(`${file} is not a baseline: ${baselineCheck.fault(value)}`);
-  return value.cases;
+  const cases = Object.entries(value.cases).filter(([, { runs }]) => runs > 0);
+  const wrong = cases.find(([, { passed, runs }]) => passed > runs)?.[0];
+  if (wrong !== undefined)
+    throw new UsageError(`${file}: ${JSON.stringify(wrong)} passed more often than it ran.`);
+  return new Map(cases);
 }
 
 /** Cases that did not run keep what the baseline says of them. */
@@ -95,9 +152,8 @@ export async function writeBaseline(
   const now = measured
     .filter(({ runs }) => runs > 0)
     .map(({ key, passed, runs }) => [key, { passed, runs }] as const);
-  const cases = Object.fromEntries(
-    Object.entries({ ...before, ...Object.fromEntries(now) }).sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
+  const all = [...new Map([...before, ...now])].sort(([a], [b]) => (a < b ? -1 : 1));
+  const cases = Object.fromEntries(all);
   const text = `${JSON.stringify({ version: 1, cases }, null, 2)}\n`;
   await writeTextFile(file, text, "the baseline ");
 }

@@ -1,5 +1,7 @@
 /** Runs an eval: every missing run of every cell, several at once, until all are there or the budget is used up. */
+import { rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import pLimit from "p-limit";
 import { systemClock } from "../platform/system-clock.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
@@ -9,7 +11,7 @@ import { prepareRehearsal, type RunOptions } from "../run/prepare.ts";
 import { killsRuntime, shareRuntimes } from "../run/rehearse.ts";
 import { EvalBudget } from "./budget.ts";
 import { withJudge, type Cell, type Eval } from "./read-eval.ts";
-import type { Results, RunResult } from "./results.ts";
+import { journalName, type Results, type RunResult } from "./results.ts";
 import type { EvalSummary } from "./summary.ts";
 
 type Access = "environment" | "provider" | "gitHubToken" | "runtimePath" | "sandbox" | "env";
@@ -21,14 +23,17 @@ export interface EvalOptions {
   readonly parallel?: number | undefined;
   readonly budget: Eval["budget"];
   readonly results: Results;
-  readonly onRun: (cell: Cell, result: RunResult) => void;
+  /** Gets the journals of runs that failed. */
+  readonly outputDir: string | undefined;
+  /** `due`: how many runs there will be. */
+  readonly onRun: (result: RunResult, due: number) => void;
 }
 
 /** Rejects with a `UsageError` or a `DiagnosticsError` if no model can be asked, or a run can't begin. */
 export async function runEval(
-  { access, cells, runs, results, parallel, budget: limits, onRun }: EvalOptions,
+  { access, cells, runs, results, parallel, budget: limits, outputDir, onRun }: EvalOptions,
   signals: RunSignals,
-): Promise<Pick<EvalSummary, "spent" | "unpriced"> & { readonly stopped?: string }> {
+): Promise<Pick<EvalSummary, "spent"> & { readonly stopped?: string }> {
   const stop = new AbortController();
   let stopped: string | undefined;
   let failed: unknown;
@@ -65,8 +70,12 @@ export async function runEval(
     if (script === undefined) throw new Error("A cell has a script.");
     const expectations = new Expectations(script.expect);
     const began = systemClock.now();
+    const journal =
+      outputDir === undefined ? undefined : join(outputDir, journalName({ key, run }));
+    let isKept = false;
     const options: RunOptions = {
       ...access,
+      journal,
       entryFile: script.entryFile,
       inputs,
       models,
@@ -87,28 +96,24 @@ export async function runEval(
       if (linked.signal.aborted && report.outcome.kind === "canceled") return;
       const failures = live ? expectations.failures() : report.rehearsalFailures;
       const milliseconds = systemClock.now() - began;
-      const measured = { failures, ...meter.spent, milliseconds };
+      const measured = { failures, ...meter.spent, unpriced: [...meter.unpriced], milliseconds };
       const result: RunResult = { type: "run", key, fingerprint, run, ...measured };
+      isKept = failures.length > 0;
       results.add(result);
-      onRun(cell, result);
+      onRun(result, due.length);
     } catch (error) {
       // The next runs would fail alike.
       failed ??= error;
       stop.abort();
     } finally {
       linked.end();
+      if (journal !== undefined && !isKept) await rm(journal, { force: true });
     }
   };
 
-  const there = new Set(results.runs.map(idOf));
-  // The first run of each cell comes before the second of any, so that a mistake in one is seen early.
-  const missing = Array.from({ length: runs }, (_, at) =>
-    cells.flatMap((cell) =>
-      there.has(idOf({ ...cell, run: at + 1 })) ? [] : { cell, run: at + 1 },
-    ),
-  ).flat();
+  const due = results.due(cells, runs);
   try {
-    await Promise.all(missing.map(({ cell, run }) => limit(() => runOnce(cell, run))));
+    await Promise.all(due.map(({ cell, run }) => limit(() => runOnce(cell, run))));
   } finally {
     timer();
     await runtimes.stop();
@@ -116,9 +121,5 @@ export async function runEval(
     whole.end();
   }
   if (failed !== undefined) throw failed;
-  return { spent: budget.spent, unpriced: [...budget.unpriced], stopped };
-}
-
-function idOf({ key, fingerprint, run }: Pick<RunResult, "key" | "fingerprint" | "run">): string {
-  return JSON.stringify([key, fingerprint, run]);
+  return { spent: budget.spent, stopped };
 }

@@ -8,6 +8,8 @@ import { generateChartNodes } from "../entry/chart.ts";
 import { version } from "../generated/version.ts";
 import { leaves } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { defined } from "../text/guards.ts";
+import { MAX_PAGE } from "../reports/journals.ts";
 import { findPageFiles, portalHtml } from "../reports/html/page.ts";
 import {
   answer,
@@ -232,9 +234,14 @@ export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
       return new Response(null, { status: 302, headers: { Location: `./${place}` } });
     });
 
-  route(app, "copilot/journal", async () => {
+  route(app, "copilot/journal", async (c) => {
+    const { limit: asked = "100", after, run } = c.req.query();
+    const limit = Number(asked);
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE)
+      return refuse("BadRequest", `limit must be from 1 to ${MAX_PAGE}.`);
     try {
-      return json({ journals: (await journals?.list()) ?? [] });
+      const page = await journals?.list(defined({ limit, after, run }));
+      return json(page ?? { journals: [], total: 0 });
     } catch (error) {
       return refuse("NotFound", `Can't read the folder of --journals: ${errorMessage(error)}.`);
     }

@@ -39,6 +39,16 @@ export function isToken(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
+/** Characters of a token by which other machines can call the server: they have time to guess. */
+export const MIN_TOKEN = 16;
+
+/** Where a proxy that strips a path says that the server is, such as `/agents`. Empty if it is no plain path. */
+export function prefixOf(headers: IncomingHttpHeaders): string {
+  const prefix = String(headers["x-forwarded-prefix"] ?? "").replace(/\/$/, "");
+  const isPlain = /^(?:\/[\w.~-]+)+$/.test(prefix) && !/\/\.\.?(?:\/|$)/.test(prefix);
+  return isPlain ? prefix : "";
+}
+
 export class Access {
   readonly #options: AccessOptions;
   readonly #names: ReadonlySet<string>;
@@ -71,21 +81,24 @@ export class Access {
       return refuse("Forbidden", "Requests from pages of other sites are not allowed.");
     const { token } = this.#options;
     if (token === undefined) return undefined;
+    const prefix = prefixOf(headers);
     if (isPage && given !== undefined && isEqual(given, token)) {
-      const cookie = `${this.#cookieName}=${cookieValue(token)}; Path=/; HttpOnly; SameSite=Strict`;
-      return new Response(null, { status: 303, headers: { Location: "/", "Set-Cookie": cookie } });
+      const cookie = `${this.#cookieName}=${cookieValue(token)}; Path=${prefix || "/"}; HttpOnly; SameSite=Strict`;
+      // A proxy that doesn't say where the server is may have put it anywhere, too.
+      const Location = prefix === "" ? "./" : `${prefix}/`;
+      return new Response(null, { status: 303, headers: { Location, "Set-Cookie": cookie } });
     }
     const sent = this.#tokenIn(headers, token);
     if (sent === "right") return undefined;
     const isWrong = sent === "wrong" || (isPage && given !== undefined);
     if (asksForPage({ method, path, headers })) {
       const title = isWrong ? "The token is wrong" : "This server requires a token";
-      return page(401, title, "Open the portal with <code>/?token=TOKEN</code>.");
+      return page(401, title, `Open the portal with <code>${prefix}/?token=TOKEN</code>.`);
     }
     const why = isWrong
       ? "The token is not the one of this server."
       : "This server requires a token.";
-    const how = "Send it as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.";
+    const how = `Send it as \`Authorization: Bearer TOKEN\`, or open ${prefix}/?token=TOKEN in a browser.`;
     return refuse("Unauthorized", `${why} ${how}`, { "WWW-Authenticate": "Bearer" });
   }
 

@@ -16,7 +16,7 @@ import {
   type Served,
 } from "./http.ts";
 import { addJobRoutes, addPage, addSessionRoutes, addTaskRoutes } from "./routes.ts";
-import { Access, asHost, asksForPage, page, securityHeaders } from "./security.ts";
+import { Access, asHost, asksForPage, page, prefixOf, securityHeaders } from "./security.ts";
 
 export interface ServerOptions extends Omit<Served, "stop" | "isStopping"> {
   readonly hostname: string;
@@ -130,8 +130,9 @@ function createBareApp({ isStopping }: Served, access: Access): Hono<Env> {
   });
   app.notFound((c) => {
     const { method, path } = c.req;
-    if (asksForPage({ method, path, headers: c.env.incoming.headers }))
-      return page(404, "Page not found", '<a href="/">Go to the portal</a>');
+    const { headers } = c.env.incoming;
+    if (asksForPage({ method, path, headers }))
+      return page(404, "Page not found", `<a href="${prefixOf(headers)}/">Go to the portal</a>`);
     return refuse("NotFound", `There is no ${path} on this server.`);
   });
   app.onError((error) => {

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
-import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
+import { JournalReader, notAJournal, type JournalProblem, type JournalWriter } from "./read.ts";
 import type { JournalSource } from "./store.ts";
 
 export interface JournalCondition {
@@ -39,6 +39,8 @@ export interface JournalReading {
   /** The events of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
   condition(): JournalCondition;
+  /** The process that has written the latest events. */
+  writer(): JournalWriter | undefined;
   /** The number of the line that would follow. */
   nextSeq(): number;
 }
@@ -96,24 +98,30 @@ export function readJournalIn(
   maxLine = MAX_LINE,
 ): JournalReading {
   const reader = new JournalReader(KEPT_PROBLEMS);
+  let { writer } = reader;
   async function* events(): AsyncIterable<readonly RunEvent[]> {
     const lines = new LineReader(maxLine);
     const yielder = new EventLoopYielder();
+    const taken = (): readonly RunEvent[] => reader.events.splice(0);
     for await (const part of parts) {
       let goesOn = true;
       for (const line of lines.endedBy(bytesOf(part))) {
         goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
         goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
         if (!goesOn) break;
+        // Events of two processes are never given together.
+        if (reader.writer !== writer && reader.events.length > 0) yield taken();
+        ({ writer } = reader);
         await yielder.yieldIfDue();
       }
-      if (reader.events.length > 0) yield reader.events.splice(0);
+      if (reader.events.length > 0) yield taken();
       if (!goesOn) break;
     }
     reader.finish(lines.rest);
   }
   return {
     events: events(),
+    writer: () => writer,
     condition() {
       const { isJournal, problems, moreProblems } = reader;
       return isJournal

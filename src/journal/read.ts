@@ -3,7 +3,15 @@ import { eventCheck, eventTypes, type RunEvent } from "../events/event.ts";
 import { isRecord } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { count, natural, optional, record, type SchemaType, words } from "../document/describe.ts";
+import {
+  count,
+  natural,
+  optional,
+  record,
+  text,
+  type SchemaType,
+  words,
+} from "../document/describe.ts";
 
 /** Increased when a reader of the old version would misread the new one. */
 const JOURNAL_VERSION = 3;
@@ -79,7 +87,10 @@ const header = record({
   at: count,
   format: words(JOURNAL_FORMAT),
   removed: optional(natural),
+  process: optional(record({ pid: natural, started: text, place: text })),
 });
+/** The process that writes a journal. */
+export type JournalWriter = NonNullable<SchemaType<typeof header>["process"]>;
 const headerCheck = schemaCheck<SchemaType<typeof header>>(header, "header", 1);
 
 const MAX_REASON = 500;
@@ -94,6 +105,8 @@ export class JournalReader {
   /** Whether any line was one of a journal, of whatever version. */
   isJournal = false;
   nextSeq = 0;
+  /** Of the lines that follow; undefined: an earlier version did not say it. */
+  writer: JournalWriter | undefined;
   #line = 0;
   #stopped = false;
 
@@ -147,8 +160,10 @@ export class JournalReader {
   #use(fields: Readonly<Record<string, unknown>>): void {
     const { type } = fields;
     if (type === "journal") {
-      if (!headerCheck.accepts(fields)) this.#problem(`Invalid ${headerCheck.fault(fields)}`);
-      else if (fields.removed !== undefined)
+      if (!headerCheck.accepts(fields))
+        return this.#problem(`Invalid ${headerCheck.fault(fields)}`);
+      this.writer = fields.process;
+      if (fields.removed !== undefined)
         this.#problem(
           `A torn line of ${fields.removed} bytes was removed before this one.`,
           "removed",

@@ -6,6 +6,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
+import { thisProcess } from "../platform/process-identity.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { JOURNAL_FORMAT, journalLine, readJournal } from "./read.ts";
 
@@ -111,7 +112,7 @@ export function createJournalReporter(
     if (begun) return;
     begun = true;
     const gap = removed > 0 ? { removed } : {};
-    if (firstSeq === 0 || removed > 0) add({ type: "journal", at, format: JOURNAL_FORMAT, ...gap });
+    add({ type: "journal", at, format: JOURNAL_FORMAT, process: thisProcess(), ...gap });
   };
 
   return {

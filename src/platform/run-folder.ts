@@ -3,12 +3,13 @@
  * processes of this machine and this pid namespace.
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { existsSync, promises as fs, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { isRecord, isText } from "../text/guards.ts";
 import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
-import { endMarkedProcesses, isRunning, statOf } from "./processes.ts";
+import { isGone, thisProcess, type ProcessIdentity } from "./process-identity.ts";
+import { endMarkedProcesses } from "./processes.ts";
 import { errorCode, errorMessage, SystemError } from "./system-error.ts";
 
 /** Every process that a run starts has this in its environment, with the run's mark as its value. */
@@ -22,21 +23,15 @@ export interface RunFolder {
   readonly mark: string;
 }
 
-interface Owner {
+interface Owner extends ProcessIdentity {
   readonly mark: string;
-  readonly pid: number;
-  /** When the process started, as the system counts it: a pid is given to another one some day. */
-  readonly started: string;
-  /** The machine and the pid namespace in which the pid means something. */
-  readonly place: string;
 }
 
 export async function makeRunFolder(purpose = "", mark: string = randomUUID()): Promise<RunFolder> {
   const path = await makeTemporaryDirectory(`${prefix}${purpose}`).catch((error: unknown) => {
     throw noFolder(error);
   });
-  const { pid } = process;
-  const owner: Owner = { mark, pid, started: startOf(pid), place: here() };
+  const owner: Owner = { mark, ...thisProcess() };
   try {
     writeFileSync(join(path, ownerFile), JSON.stringify(owner));
   } catch (error) {
@@ -70,7 +65,7 @@ export async function reapDeadRuns(): Promise<string[]> {
   for (const name of names.filter((one) => one.startsWith(prefix))) {
     const path = join(root, name);
     const owner = await ownerOf(path).catch(() => undefined);
-    if (owner === undefined || !isDead(owner)) continue;
+    if (owner === undefined || !isGone(owner)) continue;
     await endMarkedProcesses(RUN_MARK, owner.mark).catch(() => undefined);
     await removeDirectory(path).catch(() => undefined);
     reaped.add(owner.mark);
@@ -93,27 +88,4 @@ function isOwner(value: unknown): value is Owner {
   const { mark, pid, started, place } = value;
   const isMark = isText(mark) && /^[0-9a-f-]{36}$/.test(mark);
   return isMark && typeof pid === "number" && isText(started) && isText(place);
-}
-
-function isDead({ pid, started, place }: Owner): boolean {
-  if (place !== here()) return false;
-  if (!isRunning(pid)) return true;
-  const now = startOf(pid);
-  return now !== "" && started !== "" && now !== started;
-}
-
-/** Empty if the system doesn't provide it. A live process with this pid then counts as the owner. */
-function startOf(pid: number): string {
-  // Field 22 of all.
-  return statOf(pid)[19] ?? "";
-}
-
-function here(): string {
-  if (process.platform !== "linux") return hostname();
-  try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
-    return `${hostname()} ${boot} ${readlinkSync("/proc/self/ns/pid")}`;
-  } catch {
-    return hostname();
-  }
 }

@@ -35,7 +35,7 @@ const MAX_EVENT = 1024 * 1024;
 const ALWAYS_KEPT = 200;
 /** UTF-16 units of a short text, and how many of them are remembered. */
 const SHORT = 64;
-const REMEMBERED = 1_000;
+const REMEMBERED = 10_000;
 
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = new Set(secrets);

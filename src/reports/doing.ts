@@ -10,7 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 import { oneLine } from "../text/harmless-text.ts";
 import { clockText, countText } from "../text/numbers.ts";
 
-/** `queued`: the work waits for a slot of `limits.parallel`. */
+/** `queued`: its next turn waits for those of other works. */
 export type Phase = "starting" | "queued" | "waiting" | "busy";
 
 export function phaseOf(work: WorkView): Phase {

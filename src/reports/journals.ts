@@ -3,35 +3,63 @@ import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
-import { openJournalFile, readJournalFile } from "../journal/file.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
-import { summaryOf, type JournalInfo } from "./run-summary.ts";
+import { openJournalFile } from "../journal/file.ts";
+import { isGone, type ProcessIdentity } from "../platform/process-identity.ts";
+import { readIndex, writeIndex, type Known } from "./journal-index.ts";
+import { summaryOf, type JournalInfo, type JournalPage } from "./run-summary.ts";
 
-const MAX_JOURNALS = 1000;
+export const MAX_PAGE = 1000;
 const MAX_RUNS = 1000;
 /** Bytes. */
 const MAX_LINE = 4 * 1024 * 1024;
+/** Bytes of journals that are read before what was found is worth a new index. */
+const WORTH_KEEPING = 1024 * 1024;
 const safely = { links: "refused", maxLine: MAX_LINE } as const;
 
-interface Known {
+export interface PageOptions {
+  /** Default: `MAX_PAGE`. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+  /** Only the latest journal that contains this run. */
+  readonly run?: string;
+}
+
+interface Found {
+  readonly name: string;
   readonly size: number;
   readonly mtimeMs: number;
-  readonly info: JournalInfo;
 }
 
 export class JournalFolder {
   readonly #path: string;
-  #known = new Map<string, Known>();
-  #listing: Promise<readonly JournalInfo[]> | undefined;
+  #known: Promise<Map<string, Known>> | undefined;
+  /** Files that are being read. */
+  readonly #reading = new Map<string, Promise<Known>>();
+  #unkept = 0;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** The latest first. Rejects if the folder can't be read. Calls at the same time share one answer. */
-  list(): Promise<readonly JournalInfo[]> {
-    this.#listing ??= this.#list().finally(() => (this.#listing = undefined));
-    return this.#listing;
+  /** The latest first. Rejects if the folder can't be read. */
+  async list({ limit = MAX_PAGE, after, run }: PageOptions = {}): Promise<JournalPage> {
+    const files = await this.#files();
+    const total = files.length;
+    const journals: JournalInfo[] = [];
+    const start = after === undefined ? 0 : files.findIndex((file) => isAfter(file, after));
+    const rest = start === -1 ? [] : files.slice(start);
+    const page = run === undefined ? rest.slice(0, limit) : likelyFirst(files, run);
+    for (const file of page) {
+      const info = infoOf(file, await this.#summary(file));
+      if (run !== undefined && !info.runs.some(({ runId }) => runId === run)) continue;
+      journals.push(info);
+      if (run !== undefined) break;
+    }
+    await this.#keep(files);
+    const last = run === undefined && page.length < rest.length ? page.at(-1) : undefined;
+    return { journals, total, ...(last && { next: cursorOf(last) }) };
   }
 
   /** The events of a journal as NDJSON, in pieces; undefined if the folder has no such journal. */
@@ -44,44 +72,112 @@ export class JournalFolder {
     }
   }
 
-  async #list(): Promise<readonly JournalInfo[]> {
-    const found: { readonly name: string; readonly stats: Stats }[] = [];
-    for (const name of await readdir(this.#path)) {
-      if (!isJournalName(name)) continue;
-      const stats = await lstat(join(this.#path, name)).catch(() => undefined);
-      if (stats?.isFile() === true) found.push({ name, stats });
-    }
-    found.sort((a, b) => b.stats.mtimeMs - a.stats.mtimeMs || (a.name < b.name ? -1 : 1));
-    const known = new Map<string, Known>();
-    for (const { name, stats } of found.slice(0, MAX_JOURNALS)) {
-      const { size, mtimeMs } = stats;
-      const before = this.#known.get(name);
-      known.set(
-        name,
-        before?.size === size && before.mtimeMs === mtimeMs
-          ? before
-          : { size, mtimeMs, info: await this.#summarize(name, stats) },
-      );
-    }
-    this.#known = known;
-    return [...known.values()].map(({ info }) => info);
+  async #files(): Promise<readonly Found[]> {
+    const names = (await readdir(this.#path)).filter(isJournalName);
+    const stats = await Promise.all(
+      names.map((name) => lstat(join(this.#path, name)).catch(() => undefined)),
+    );
+    const found = names.flatMap((name, index) => foundAs(name, stats[index]));
+    return found.sort((a, b) => timeOf(b) - timeOf(a) || (a.name < b.name ? -1 : 1));
   }
 
-  async #summarize(name: string, { size, mtime }: Stats): Promise<JournalInfo> {
-    const views = new Map<string, RunView>();
-    const path = join(this.#path, name);
-    const problems = await readJournalFile(
-      path,
-      (events) => void viewsOf(events, views),
-      safely,
-    ).then(
-      (found) => found.problems.length + found.moreProblems,
-      // It can't be read, or was removed just now.
-      () => 1,
-    );
-    const runs = [...views.values()].slice(-MAX_RUNS).map(summaryOf);
-    return { name, size, modified: mtime.toISOString(), runs, problems };
+  /** Calls at the same time share what they read. */
+  async #summary(file: Found): Promise<Known> {
+    const known = await (this.#known ??= readIndex(this.#path));
+    const before = known.get(file.name);
+    if (before?.size === file.size && before.mtimeMs === file.mtimeMs) return before;
+    const key = JSON.stringify(file);
+    const reading =
+      this.#reading.get(key) ?? this.#summarize(file).finally(() => void this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    const summary = await reading;
+    known.set(file.name, summary);
+    return summary;
   }
+
+  async #keep(files: readonly Found[]): Promise<void> {
+    if (this.#unkept < WORTH_KEEPING || this.#known === undefined) return;
+    this.#unkept = 0;
+    const known = await this.#known;
+    const names = new Set(files.map(({ name }) => name));
+    for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+    await writeIndex(this.#path, known);
+  }
+
+  async #summarize({ name, size, mtimeMs }: Found): Promise<Known> {
+    const views = new Map<string, RunView>();
+    const writers = new Map<string, ProcessIdentity | undefined>();
+    let [problems, writer] = [1, undefined as ProcessIdentity | undefined];
+    try {
+      const reading = await openJournalFile(join(this.#path, name), safely);
+      for await (const events of reading.events) {
+        writer = reading.writer();
+        for (const { runId } of events) if (!writers.has(runId)) writers.set(runId, writer);
+        viewsOf(events, views);
+      }
+      const found = reading.condition();
+      problems = found.problems.length + found.moreProblems;
+    } catch {
+      // It can't be read, or was removed just now.
+    }
+    this.#unkept += size;
+    const shown = [...views.values()].slice(-MAX_RUNS);
+    const open = shown.flatMap(({ runId, endedAt }) => {
+      const own = writers.get(runId);
+      return endedAt === undefined && own !== undefined ? [[runId, own] as const] : [];
+    });
+    return {
+      size,
+      mtimeMs,
+      runs: shown.map((view) => {
+        const summary = summaryOf(view);
+        const isLeft = view.endedAt === undefined && writers.get(view.runId) !== writer;
+        // Another process has gone on in the file.
+        return isLeft ? { ...summary, status: "interrupted" } : summary;
+      }),
+      problems,
+      writers: Object.fromEntries(open),
+    };
+  }
+}
+
+function foundAs(name: string, stats: Stats | undefined): readonly Found[] {
+  return stats?.isFile() === true ? [{ name, size: stats.size, mtimeMs: stats.mtimeMs }] : [];
+}
+
+/** Whether the process still runs can change at any time, so it is not kept. */
+function infoOf({ name, size, mtimeMs }: Found, { runs, problems, writers }: Known): JournalInfo {
+  return {
+    name,
+    size,
+    modified: new Date(mtimeMs).toISOString(),
+    runs: runs.map((one) => {
+      const writer = Object.hasOwn(writers, one.runId) ? writers[one.runId] : undefined;
+      const isLeft = one.status === "running" && writer !== undefined && isGone(writer);
+      return isLeft ? { ...one, status: "interrupted" } : one;
+    }),
+    problems,
+  };
+}
+
+/** Names of journals that a server has written contain the id of the run. */
+function likelyFirst(files: readonly Found[], run: string): readonly Found[] {
+  const named = files.filter(({ name }) => name.includes(run));
+  return [...named, ...files.filter((file) => !named.includes(file))];
+}
+
+function timeOf({ mtimeMs }: Found): number {
+  return Math.trunc(mtimeMs);
+}
+
+function cursorOf(file: Found): string {
+  return `${timeOf(file)}-${file.name}`;
+}
+
+function isAfter(file: Found, cursor: string): boolean {
+  const [time = "", ...name] = cursor.split("-");
+  const difference = timeOf(file) - Number(time);
+  return difference < 0 || (difference === 0 && file.name > name.join("-"));
 }
 
 function isJournalName(name: string): boolean {

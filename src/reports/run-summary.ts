@@ -14,8 +14,11 @@ export interface RunSummary extends Pick<
 > {
   readonly runId: string;
   readonly jobName: string;
-  /** `running`: its end is not in the journal, because it still runs or its process was killed. */
-  readonly status: RunStatus;
+  /**
+   * `running`: its end is not in the journal, because it still runs, or its process was killed on another machine.
+   * `interrupted`: its process is gone.
+   */
+  readonly status: RunStatus | "interrupted";
   /** A script played the model. */
   readonly rehearsed?: true;
   /** ISO 8601; absent if the journal lacks the start of the run. */
@@ -40,6 +43,15 @@ export interface JournalInfo {
   readonly runs: readonly RunSummary[];
   /** How many lines can't be used, and other differences from what was written. */
   readonly problems: number;
+}
+
+/** Some journals of a folder, the latest first. */
+export interface JournalPage {
+  readonly journals: readonly JournalInfo[];
+  /** Of the folder. */
+  readonly total: number;
+  /** Where the next page begins. Absent: there is none. */
+  readonly next?: string;
 }
 
 /** Shown in lists: the whole reason is in the run itself. */

@@ -11,7 +11,6 @@ import { type LoadedEntry, loadEntry as loadFrom, prepareEntry } from "../entry/
 import type { Entry, LeafWork, Model, PreparedEntry } from "../entry/model.ts";
 import { entryCheck } from "../entry/problems.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
-import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
 import type { FlowReading, Flows, ReadEntry } from "./flows.ts";
 import type { Offered } from "./offered-models.ts";
@@ -20,11 +19,7 @@ import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
 import { isPromptFile, isWorkflowFile, promptsAround, warningChecks } from "./workflow-files.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
-import {
-  type FoundActivity,
-  namesActivity,
-  writtenName,
-} from "../rehearsal/format/activity-name.ts";
+import { type FoundActivity, namesActivity, writtenName } from "../rehearsal/format/names.ts";
 
 /**
  * The text of an entry file, prepared and with its warnings, or every problem at its line and column. Prompts that are
@@ -83,6 +78,7 @@ export async function readWorkflow(
 
 /** Reads and checks a rehearsal file. Throws `DiagnosticsError` with all of its problems. */
 export async function readRehearsal(file: string): Promise<Script> {
+  const { loadScript } = await import("../rehearsal/format/load-script.ts");
   const loaded = loadScript(await readText(file), file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   return loaded.script;

@@ -5,7 +5,7 @@ import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import type { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { judgementOf, type Judgement } from "../outputs/verdict.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
@@ -20,7 +20,6 @@ import { closeOnError, openRecords, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
 import { startTrace, type RunTrace } from "./telemetry-target.ts";
 import { reservedSecrets } from "./variables.ts";
-import { createVerdict } from "./rehearsal-verdict.ts";
 
 export interface RunSignals {
   /** Cancels the run; its report is complete within five seconds. */
@@ -61,8 +60,11 @@ export async function executeRun(
       checkRuntime(options, write);
     }
     const changeDiff = change?.diffFile;
+    const player = script && (await import("../rehearsal/player/scripted-model.ts"));
     const model =
-      script && new ScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
+      script &&
+      player &&
+      new player.ScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
     const trace =
       telemetry?.traces && startTrace(telemetry, options.environment, past, fanOut !== undefined);
     const traced = trace && { TRACEPARENT: trace.traceparent };
@@ -130,7 +132,8 @@ async function runOn(
   const script = model && prepared.script;
   const { honorExpectations = false } = options;
   const { redactor } = host;
-  const verdict = script && model && createVerdict(script, model, redactor, honorExpectations);
+  const { createVerdict } = model === undefined ? {} : await import("./rehearsal-verdict.ts");
+  const verdict = script && model && createVerdict?.(script, model, redactor, honorExpectations);
   const recorded = { prepared, options };
   const files = await openRecords(prepared.recordPaths, { redactor, recorded });
   const reporters: readonly (Reporter | undefined)[] = [

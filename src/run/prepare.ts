@@ -10,7 +10,7 @@ import { outputsOf } from "../entry/outputs.ts";
 import type { Reporter } from "../events/sink.ts";
 import { defined } from "../text/guards.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { fillIn } from "../rehearsal/format/text-condition.ts";
+import { fillIn } from "../rehearsal/format/names.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { SharedRuntimes } from "../sessions/request-handler.ts";
 import type { Asker } from "../workflow/kinds/ask.ts";

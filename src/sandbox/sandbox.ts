@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Environment, childEnvironment } from "../platform/environment.ts";
-import { type HostLists, startHostProxy } from "./host-proxy.ts";
+import type { HostLists } from "./host-proxy.ts";
 import { type SandboxOptions, bind, mounts } from "./mounts.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -126,6 +126,7 @@ async function openEgress({ profile, folder }: SandboxOptions): Promise<Egress> 
   const { network } = profile;
   if (typeof network === "string") return { mounts: [], command: [], close: () => {} };
   const socket = join(folder, "hosts");
+  const { startHostProxy } = await import("./host-proxy.ts");
   const proxy = await startHostProxy(socket, network);
   const text = forwardingScript(process.execPath, socket, network);
   const script = writeScript(folder, "forward", text);

@@ -201,13 +201,14 @@ export function promptTokensOf(contextTokens: number, outputTokens = ANSWER_TOKE
 }
 
 /** The runtime compacts conversations, and counts a prompt before it sends it, but sends one that doesn't fit. */
+/** After the second one, which the SDK's types don't have, no request is made. */
+const countsTokens = /^(?:session\.usage_info|model\.compaction_static_context_blocked)$/;
+
 export function overflowIn(event: SessionEvent, asked: ModelAddress): Crash | undefined {
-  // After the other event, which the SDK's types don't have, no request is made.
-  const isCount = /^(?:session\.usage_info|model\.compaction_static_context_blocked)$/;
+  if (event.agentId !== undefined || !countsTokens.test(event.type)) return undefined;
   const { currentTokens = 0, tokenLimit = 0 }: Readonly<Record<string, unknown>> = {
     ...event.data,
   };
-  if (!isCount.test(event.type) || event.agentId !== undefined) return undefined;
   if (typeof currentTokens !== "number" || typeof tokenLimit !== "number") return undefined;
   if (asked.contextTokens === undefined || currentTokens <= tokenLimit) return undefined;
   const [needed, context, rest] = [

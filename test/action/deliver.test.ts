@@ -5,79 +5,47 @@ import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Mode } from "../../src/action/input-table.ts";
-import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
+import type { RepositoryOptions } from "../rig/github-repository.ts";
 import { asReal } from "../rig/journal.ts";
-import { runStep, type StepResult } from "../rig/runner.ts";
-import { makeRepository, type Workspace } from "../rig/workspace.ts";
+import type { StepOptions, StepResult } from "../rig/runner.ts";
+import { head, repositoryWith, type World } from "./repository-rig.ts";
 
 const fixtures = fileURLToPath(new URL("../../../test/fixtures/outputs/", import.meta.url));
-/** The head of pull request 7 in the events. */
-const head = "c".repeat(40);
-const base = "b".repeat(40);
 const diff = { "src/a.ts": "@@ -1 +1,3 @@\n one\n+two\n+three" };
 
-interface World {
-  readonly workspace: Workspace;
-  readonly github: GithubRepository;
-  readonly commit: string;
-}
-
 async function world(t: TestContext, options: Partial<RepositoryOptions> = {}): Promise<World> {
-  const entry = await readFile(join(fixtures, "deliver.yml"), "utf8");
-  const rehearsal = await readFile(join(fixtures, "deliver.rehearsal.yml"), "utf8");
-  const workspace = await makeRepository(t, {
-    "deliver.yml": entry,
-    "deliver.rehearsal.yml": rehearsal,
-    "src/a.ts": "one\ntwo\nthree\n",
-  });
-  const commit = (await workspace.git("rev-parse", "HEAD")).trim();
-  const files = Object.fromEntries(
-    [base, commit].flatMap((ref) => [
-      [`${ref}:deliver.yml`, entry],
-      [`${ref}:deliver.rehearsal.yml`, rehearsal],
-    ]),
-  );
-  files[`${head}:src/a.ts`] = "one\ntwo\nthree\n";
-  const github = await GithubRepository.start(t, { head, diff, files, ...options });
-  return { workspace, github, commit };
+  const read = (name: string): Promise<string> => readFile(join(fixtures, name), "utf8");
+  const source = "one\ntwo\nthree\n";
+  const files = {
+    "deliver.yml": await read("deliver.yml"),
+    "deliver.rehearsal.yml": await read("deliver.rehearsal.yml"),
+    "src/a.ts": source,
+  };
+  return repositoryWith(t, files, { diff, files: { [`${head}:src/a.ts`]: source }, ...options });
 }
 
-interface StepSetting {
-  readonly event?: string;
+interface StepSetting extends Partial<StepOptions> {
   readonly runId?: string;
   readonly attempt?: string;
-  readonly mode?: Mode;
-  readonly inputs?: Readonly<Record<string, string>>;
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 function step(
-  t: TestContext,
-  { workspace, github }: World,
-  {
-    event = "pull-request-target",
-    runId = "99",
-    attempt = "1",
-    mode = "deliver",
-    inputs = {},
-    env = {},
-  }: StepSetting,
+  here: World,
+  { runId = "99", attempt = "1", inputs, ...more }: StepSetting,
 ): Promise<StepResult> {
-  return runStep(t, {
-    workspace: workspace.path,
-    mode,
-    event,
-    apiUrl: github.url,
-    env: { GITHUB_RUN_ID: runId, GITHUB_RUN_ATTEMPT: attempt, ...env },
-    inputs: { entry: "deliver.yml", "github-token": "ghs_0123456789abcdef", ...inputs },
+  return here.step({
+    mode: "deliver",
+    event: "pull-request-target",
+    env: { GITHUB_RUN_ID: runId, GITHUB_RUN_ATTEMPT: attempt },
+    inputs: { entry: "deliver.yml", ...inputs },
+    ...more,
   });
 }
 
 /** A job without permission to write: it leaves a journal and its digest. */
-async function reviewed(t: TestContext, world: World): Promise<StepResult> {
+async function reviewed(world: World): Promise<StepResult> {
   const inputs = { files: "deliver.rehearsal.yml", "output-dir": "out" };
-  const result = await step(t, world, { mode: "rehearse", inputs });
+  const result = await step(world, { mode: "rehearse", inputs });
   assert.equal(result.code, 0, result.raw);
   assert.deepEqual(world.github.calls, []);
   // A rehearsal asks nobody what is there, either.
@@ -93,10 +61,10 @@ const journal = { journal: "out/journal.jsonl" };
 /** A fork's pull request that was reviewed, and the inputs that deliver its journal. */
 async function reviewedFork(t: TestContext) {
   const here = await world(t, { headRepository: 2002 });
-  await reviewed(t, here);
+  await reviewed(here);
   const bytes = await readFile(join(here.workspace.path, journal.journal));
   const rehearsed = createHash("sha256").update(bytes).digest("hex");
-  const refused = await step(t, here, { inputs: { ...journal, "journal-digest": rehearsed } });
+  const refused = await step(here, { inputs: { ...journal, "journal-digest": rehearsed } });
   assert.equal(refused.code, 1, refused.raw);
   assert.match(refused.outputs["reason"] ?? "", /is of a rehearsal: a script played the model/);
   assert.deepEqual(here.github.calls, []);
@@ -132,12 +100,12 @@ describe("the action deliver", () => {
       ],
     ];
     for (const [name, setting, reason] of refusals) {
-      const result = await step(t, here, setting);
+      const result = await step(here, setting);
       assert.equal(result.code, 1, name);
       assert.match(result.outputs["reason"] ?? "", reason, name);
     }
     assert.deepEqual(here.github.calls, []);
-    const first = await step(t, here, { inputs });
+    const first = await step(here, { inputs });
     assert.equal(first.code, 0, first.log);
     assert.deepEqual(statuses(first), [
       ["review of #7", "skipped"],
@@ -148,14 +116,14 @@ describe("the action deliver", () => {
     // A rehearsed change has no head that could be read, so its findings are in the report comment.
     assert.deepEqual([comments.length, reviews.length, threads.length], [1, 0, 0]);
     assert.deepEqual(labels, ["bug"]);
-    const again = await step(t, here, { inputs, attempt: "2" });
+    const again = await step(here, { inputs, attempt: "2" });
     assert.equal(again.code, 0, again.log);
     assert.deepEqual([comments.length, reviews.length, labels.length], [1, 0, 1]);
-    const staged = await step(t, here, { inputs: { ...inputs, staged: "true" } });
+    const staged = await step(here, { inputs: { ...inputs, staged: "true" } });
     assert.match(staged.summary, /staged/);
 
     await appendFile(join(here.workspace.path, "out/journal.jsonl"), "\n");
-    const changed = await step(t, here, { inputs });
+    const changed = await step(here, { inputs });
     assert.match(changed.outputs["reason"] ?? "", /The journal out\/journal\.jsonl is damaged/);
     assert.deepEqual([changed.code, comments.length, reviews.length], [1, 1, 0]);
   });
@@ -171,13 +139,13 @@ describe("the action deliver", () => {
             ? { status: 403 }
             : undefined,
     });
-    await reviewed(t, here);
+    await reviewed(here);
     const digest = await asReal(join(here.workspace.path, "out/journal.jsonl"));
     const inputs = { ...journal, "journal-digest": digest };
     // The token to deliver with counts, whatever the environment has.
     const env = { GITHUB_TOKEN: "ghs_another" };
     here.github.tokens.clear();
-    const lenient = await step(t, here, { inputs, env });
+    const lenient = await step(here, { inputs, env });
     assert.equal(lenient.code, 0, lenient.raw);
     assert.deepEqual([...here.github.tokens], ["token ghs_0123456789abcdef"]);
     const causes = [
@@ -192,7 +160,7 @@ describe("the action deliver", () => {
       assert.ok(warnings[index]?.message.startsWith(cause), warnings[index]?.message);
       assert.match(lines[index] ?? "", /^\*\*Not delivered:\*\* (report comment|labels)/);
     }
-    const strict = await step(t, here, { inputs: { ...inputs, "fail-on": "refused" } });
+    const strict = await step(here, { inputs: { ...inputs, "fail-on": "refused" } });
     const { result, reason } = strict.outputs;
     assert.deepEqual([strict.code, result], [1, "success"], strict.raw);
     assert.match(reason ?? "", /^Refused deliveries: 2 of 3 \(`fail-on: refused`\)\.\nreport/);
@@ -207,14 +175,10 @@ describe("the action deliver", () => {
       tasks: {},
       jobs: { main: { work: { kind: "Run", run: "echo hello" } } },
     });
-    const workspace = await makeRepository(t, { "deliver.yml": entry });
-    const commit = (await workspace.git("rev-parse", "HEAD")).trim();
-    const files = { [`${commit}:deliver.yml`]: entry };
-    const github = await GithubRepository.start(t, { head, diff, files, writes: [] });
-    const here = { workspace, github, commit };
+    const here = await repositoryWith(t, { "deliver.yml": entry }, { diff, writes: [] });
     for (const failOn of ["failure", "refused", "never"]) {
       const inputs = { "fail-on": failOn };
-      const result = await step(t, here, { mode: "run", event: "pull-request", inputs });
+      const result = await step(here, { mode: "run", event: "pull-request", inputs });
       assert.equal(result.code, failOn === "refused" ? 1 : 0, result.raw);
       const [heading, second] = result.summary.split(/\n+/);
       assert.match(heading ?? "", /^## ✓/);
@@ -234,12 +198,12 @@ describe("the action deliver", () => {
 
   it("writes nothing if the base has no such job", async (t) => {
     const { here, inputs } = await reviewedFork(t);
-    const missing = await step(t, here, { inputs: { ...inputs, entry: "other.yml" } });
+    const missing = await step(here, { inputs: { ...inputs, entry: "other.yml" } });
     assert.equal(missing.code, 0, missing.log);
     assert.match(missing.outputs["deliveries"] ?? "", /other\.yml is not in the base/);
     // The base counts also where the event's own commit is the merge of a pull request.
     const event = "pull-request-review-fork";
-    const merge = await step(t, here, { event, inputs: { ...inputs, entry: "other.yml" } });
+    const merge = await step(here, { event, inputs: { ...inputs, entry: "other.yml" } });
     assert.match(merge.outputs["deliveries"] ?? "", /not in the base \(commit b{40}\)/);
     assert.deepEqual(here.github.calls, []);
   });
@@ -251,17 +215,17 @@ describe("the action deliver", () => {
     // An attempt that no re-run would reach.
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace('"attempt":1,', '"attempt":900,'));
-    const delivered = await step(t, here, { event, runId: "100", inputs: journal });
+    const delivered = await step(here, { event, runId: "100", inputs: journal });
     assert.equal(delivered.code, 0, delivered.log);
     assert.equal(here.github.comments.length, 1);
     assert.match(here.github.comments[0]?.body ?? "", /runs\/99\/attempts\/1\)/);
     // A run for a head in the repository itself refuses this journal.
-    const wrong = await step(t, here, { event: "workflow-run", runId: "100", inputs: journal });
+    const wrong = await step(here, { event: "workflow-run", runId: "100", inputs: journal });
     assert.equal(wrong.code, 1);
     assert.match(wrong.outputs["reason"] ?? "", /#7 is not from the repository/);
     // Written by hand, for a commit that the run was not for.
     await writeFile(file, (await readFile(file, "utf8")).replaceAll(head, "f".repeat(40)));
-    const forged = await step(t, here, { event, runId: "100", inputs: journal });
+    const forged = await step(here, { event, runId: "100", inputs: journal });
     assert.equal(forged.code, 1);
     assert.match(forged.outputs["reason"] ?? "", /about commit f+|damaged/);
   });

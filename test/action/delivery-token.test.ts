@@ -4,12 +4,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it, type TestContext } from "node:test";
 import { cliExits } from "../rig/cli.ts";
-import { GithubRepository } from "../rig/github-repository.ts";
 import { bash, modelServer } from "../rig/model-server.ts";
-import { readFixture, runStep } from "../rig/runner.ts";
-import { makeRepository } from "../rig/workspace.ts";
+import { readFixture } from "../rig/runner.ts";
+import { repositoryWith } from "./repository-rig.ts";
 
-const head = "c".repeat(40);
 const token = "ghs_deliveryonly0123456789";
 const other = "ghs_0123456789abcdef";
 const entry = JSON.stringify({
@@ -42,19 +40,19 @@ const entry = JSON.stringify({
 
 /** A repository whose requests are told apart by their token, and a step in it. */
 async function world(t: TestContext) {
-  const workspace = await makeRepository(t, { "e.yml": entry });
-  const commit = (await workspace.git("rev-parse", "HEAD")).trim();
   const used = new Map<string, string>();
-  const github = await GithubRepository.start(t, {
-    head,
-    files: { [`${commit}:e.yml`]: entry, [`${"b".repeat(40)}:e.yml`]: entry },
-    breaks({ method, path, body, authorization = "" }) {
-      const what = path === "/graphql" ? String(body["query"]).split("(")[0] : method;
-      const by = authorization.replace(/^\w+ /, "");
-      used.set(`${what} ${path} ${by}`, by);
-      return undefined;
+  const { workspace, github, ...here } = await repositoryWith(
+    t,
+    { "e.yml": entry },
+    {
+      breaks({ method, path, body, authorization = "" }) {
+        const what = path === "/graphql" ? String(body["query"]).split("(")[0] : method;
+        const by = authorization.replace(/^\w+ /, "");
+        used.set(`${what} ${path} ${by}`, by);
+        return undefined;
+      },
     },
-  });
+  );
   const model = await modelServer(t, ({ toolResults }) => {
     if (toolResults.length > 1) return { text: "Done." };
     if (toolResults.length === 0)
@@ -69,11 +67,7 @@ async function world(t: TestContext) {
     };
   });
   const step = (inputs: Readonly<Record<string, string>>) =>
-    runStep(t, {
-      workspace: workspace.path,
-      event: "pull-request",
-      apiUrl: github.url,
-      env: { GITHUB_RUN_ID: "99" },
+    here.step({
       inputs: {
         entry: "e.yml",
         "github-token": other,

@@ -7,10 +7,10 @@ import { zipSync } from "fflate";
 import { inputName, inputTable, type Mode } from "../../src/action/input-table.ts";
 import type { Option } from "../../src/run/option-table.ts";
 import { readMarker } from "../../src/github/markers.ts";
-import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
-import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { base, repositoryWith } from "./repository-rig.ts";
 
 const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
 const models = { driving: "m", other: "n" };
@@ -233,11 +233,7 @@ describe("a plan", () => {
 
 describe("the comments of legs", () => {
   it("are apart, and each leg finds its own again after a push", async (t) => {
-    const workspace = await makeRepository(t, { "jobs.json": entry });
-    const commit = (await workspace.git("rev-parse", "HEAD")).trim();
-    const head = "c".repeat(40);
-    const files = { [`${"b".repeat(40)}:jobs.json`]: entry, [`${commit}:jobs.json`]: entry };
-    const github = await GithubRepository.start(t, { head, files });
+    const { github, commit, step } = await repositoryWith(t, { "jobs.json": entry });
     const legs: readonly Attempt[] = [
       { inputs: { model: "driving=x" } },
       { inputs: { model: "driving=y" } },
@@ -248,16 +244,13 @@ describe("the comments of legs", () => {
     ];
     for (const run of ["99", "100"])
       for (const { inputs, env } of legs) {
-        const result = await runStep(t, {
-          workspace: workspace.path,
+        const result = await step({
           event: "pull-request-target",
-          apiUrl: github.url,
           env: { GITHUB_RUN_ID: run, ...env },
           // A later run compares with another commit, and is the same leg.
           inputs: {
             entry: "jobs.json",
-            base: run === "99" ? commit : "b".repeat(40),
-            "github-token": "ghs_0123456789abcdef",
+            base: run === "99" ? commit : base,
             ...inputs,
           },
         });

@@ -5,17 +5,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isRunning, sendSignal } from "../../src/platform/processes.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { actionPost } from "../rig/dist.ts";
-import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
-import { runPost, runStep, startStep, type Step, type StepResult } from "../rig/runner.ts";
-import { makeRepository, type Workspace } from "../rig/workspace.ts";
-
-const head = "c".repeat(40);
-const base = "b".repeat(40);
-
-interface World {
-  readonly workspace: Workspace;
-  readonly github: GithubRepository;
-}
+import type { RepositoryOptions } from "../rig/github-repository.ts";
+import {
+  runPost,
+  runStep,
+  startStep,
+  type Step,
+  type StepOptions,
+  type StepResult,
+} from "../rig/runner.ts";
+import { head, repositoryWith, type World } from "./repository-rig.ts";
 
 const outputs = { check: true, report: { comment: "sticky", progress: true, when: "always" } };
 
@@ -30,25 +29,10 @@ function entryOf(run: string, more: object = {}): string {
   });
 }
 
-async function world(
-  t: TestContext,
-  entry: string,
-  options: Partial<RepositoryOptions> = {},
-): Promise<World> {
-  const workspace = await makeRepository(t, { "review.yml": entry });
-  const commit = (await workspace.git("rev-parse", "HEAD")).trim();
-  const files = { [`${commit}:review.yml`]: entry, [`${base}:review.yml`]: entry };
-  return { workspace, github: await GithubRepository.start(t, { head, files, ...options }) };
-}
-
-const setting = ({ workspace, github }: World, event = "pull-request") => ({
-  workspace: workspace.path,
-  event,
-  apiUrl: github.url,
-  env: { GITHUB_RUN_ATTEMPT: "1" },
-  inputs: { entry: "review.yml", "github-token": "ghs_0123456789abcdef" },
-});
-
+const world = (t: TestContext, entry: string, options?: Partial<RepositoryOptions>) =>
+  repositoryWith(t, { "review.yml": entry }, options);
+const setting = (here: World, event = "pull-request"): StepOptions =>
+  here.setting({ event, inputs: { entry: "review.yml" } });
 const step = (t: TestContext, here: World, event?: string): Promise<StepResult> =>
   runStep(t, setting(here, event));
 
@@ -227,13 +211,12 @@ describe("a step", () => {
     await running.ended;
     const [check] = here.github.checks.all;
     assert.equal(check?.status, "in_progress");
-    const one = setting(here);
     const env = {
       GITHUB_REPOSITORY: "octo/shop",
       GITHUB_API_URL: here.github.url,
       GITHUB_RUN_ID: "99",
       GITHUB_RUN_ATTEMPT: "1",
-      "INPUT_GITHUB-TOKEN": one.inputs["github-token"],
+      "INPUT_GITHUB-TOKEN": "ghs_0123456789abcdef",
     };
     const post = (other: object = {}, changed = state): Promise<StepResult> =>
       runPost(here.workspace.path, changed, actionPost, { ...env, ...other });

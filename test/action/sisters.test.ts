@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { it } from "node:test";
 import type { Mode } from "../../src/action/input-table.ts";
-import { GithubRepository } from "../rig/github-repository.ts";
 import { runBundledStep, type StepResult } from "../rig/runner.ts";
-import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { repositoryWith } from "./repository-rig.ts";
 
 const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
 const entry = JSON.stringify({
@@ -25,28 +25,18 @@ const entry = JSON.stringify({
 const rehearsal = "entry: jobs.json\njob: main\nsessions: []\n";
 
 it("a job is rehearsed, planned, run in shards, merged and delivered, from one folder for journals", async (t) => {
-  const workspace = await makeRepository(t, {
-    "jobs.json": entry,
-    "jobs.rehearsal.yml": rehearsal,
-  });
   const { path: temporary } = await makeWorkspace(t);
-  const commit = (await workspace.git("rev-parse", "HEAD")).trim();
-  const [head, base] = ["c".repeat(40), "b".repeat(40)];
-  const files = { [`${commit}:jobs.json`]: entry, [`${base}:jobs.json`]: entry };
-  const github = await GithubRepository.start(t, { head, files });
+  const files = { "jobs.json": entry, "jobs.rehearsal.yml": rehearsal };
+  const { workspace, github, setting } = await repositoryWith(t, files);
   const step = (
     mode: Mode,
     id: string,
     inputs: Readonly<Record<string, string>>,
   ): Promise<StepResult> =>
-    runBundledStep(t, {
-      mode,
-      workspace: workspace.path,
-      event: "pull-request",
-      apiUrl: github.url,
-      env: { GITHUB_ACTION: id, GITHUB_RUN_ATTEMPT: "1", RUNNER_TEMP: temporary },
-      inputs: { "github-token": "ghs_0123456789abcdef", ...inputs },
-    });
+    runBundledStep(
+      t,
+      setting({ mode, inputs, env: { GITHUB_ACTION: id, RUNNER_TEMP: temporary } }),
+    );
   const passed = async (...given: Parameters<typeof step>): Promise<StepResult["outputs"]> => {
     const result = await step(...given);
     assert.equal(result.code, 0, result.raw);

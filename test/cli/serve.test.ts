@@ -204,6 +204,8 @@ describe("agent-jobs serve", () => {
 describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
     ["a token that is empty", ["--token", ""], /must not be empty/],
+    ["a short token", ["--token", "T42", "--host", "0.0.0.0"], /has 3 characters.* at least 16/],
+    ["a short token behind a proxy", ["--token", "T", "--allowed-host", "x.org"], /at least 16/],
     ["a token with a space", ["--token", "a b"], /without spaces/],
     ["a port that is none", ["--port", "70000"], /0 to 65535/],
     [
@@ -221,7 +223,11 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
     ["an entry with --test", ["--test", "--entry", "entries/hello.yml"], /Omit --entry/],
     ["an entry that isn't there", ["--entry", "missing.yml"], /The file doesn't exist/],
     ["--in-place without a rehearsal", ["--in-place"], /requires --rehearse/],
-    ["an address that isn't this machine's", ["--host", "192.0.2.1", "--token", "T"], /192.0.2.1/],
+    [
+      "an address that isn't this machine's",
+      ["--host", "192.0.2.1", "--token", "T".repeat(16)],
+      /192.0.2.1/,
+    ],
   ];
   for (const [what, args, reason] of refused) {
     it(what, async () => {

@@ -157,7 +157,7 @@ describe("a tree of works", () => {
         const { outcome, events, ended } = await play({
           tasks,
           work,
-          limits: { loopIterations },
+          limits: { parallel: 1, loopIterations },
           play: ({ label }) => acts[outcomeOf(label)],
           workspace: commands(({ command, variables }) =>
             ofCommand(seed, commandName(command), variables["AGENT_JOBS_ITEM"]),
@@ -260,13 +260,14 @@ describe("a tree of works", () => {
     const done: WorkResult = { kind: "succeeded", last };
     const runner = {
       loopIterations: 1,
+      parallel: 1,
       runLeaf: async () => done,
       itemsOf: async () => ({ kind: "stopped" as const }),
       loopLimitExceeded: () => {},
       leaveOut: () => {},
       note: () => {},
     };
-    const place = { scope: Scope.root(undefined), items: [] };
+    const place = { scope: Scope.root(undefined), items: [], branch: [] };
     assert.deepEqual(await runWork(runner, work, undefined, place), done);
   });
 });

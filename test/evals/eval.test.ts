@@ -4,33 +4,12 @@ import { fileURLToPath } from "node:url";
 import { describe, it } from "node:test";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { runCli, cliExits, type CliResult } from "../rig/cli.ts";
+import { runCli, cliExits } from "../rig/cli.ts";
 import { onlyNightly } from "../rig/nightly.ts";
-import { makeWorkspace, type Owner, type Workspace } from "../rig/workspace.ts";
-import { entry, evalFile, judges, says, saysInTurn } from "./rig.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { again, entry, evalFile, evaluated, judges, rows, says, saysInTurn } from "./rig.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-
-async function evaluated(
-  t: Owner,
-  fields: object,
-  ...args: readonly string[]
-): Promise<CliResult & { workspace: Workspace }> {
-  const workspace = await makeWorkspace(t, { "entry.yml": entry, "a.eval.yml": evalFile(fields) });
-  return { workspace, ...(await again(workspace, ...args)) };
-}
-
-const again = (workspace: Workspace, ...args: readonly string[]): Promise<CliResult> =>
-  runCli(["eval", "a.eval.yml", ...args], { cwd: workspace.path });
-
-/** `name passed/runs note`, of the table. */
-function rows(stdout: string): string[] {
-  const row = /^(\S.*?) {2,}(\d+) +(-|\d+ %) +\d+ %–\d+ % +\d+ +[\d.]+ +[\d.]+ *(.*)$/;
-  return stdout.split("\n").flatMap((line) => {
-    const [, name, runs, rate, notes] = row.exec(line) ?? [];
-    return name === undefined ? [] : [`${name} ${runs} ${rate} ${notes}`.trim()];
-  });
-}
 
 describe("agent-jobs eval", () => {
   it("measures a case with each variant and each set of models, and names flaky cases", async (t) => {
@@ -82,11 +61,7 @@ describe("agent-jobs eval", () => {
     async (t) => {
       const { path: cwd } = await makeWorkspace(t);
       await cp(join(root, "examples/evals"), cwd, { recursive: true });
-      const { stdout } = await cliExits(
-        0,
-        ["eval", "sort.eval.yml", "--quiet", "--format", "json"],
-        { cwd },
-      );
+      const { stdout } = await cliExits(0, ["eval", "sort.eval.yml", "--format", "json"], { cwd });
       const { totals } = JSON.parse(stdout);
       assert.deepEqual(
         totals.map(({ key, comparison }: Record<string, { fell: boolean } | undefined>) => [
@@ -110,7 +85,7 @@ describe("agent-jobs eval", () => {
       "a.eval.yml": evalFile(fields),
       "base.json": JSON.stringify({ version: 1, cases: { a: all, b: all } }),
     });
-    const runs = ["--runs", "4", "--baseline", "base.json", "--quiet"];
+    const runs = ["--runs", "4", "--baseline", "base.json"];
     const worse = await again(workspace, ...runs, "--output-dir", "out");
     assert.equal(worse.code, 1, worse.stdout);
     assert.match(
@@ -190,17 +165,14 @@ describe("agent-jobs eval", () => {
       { runs: 2, cases: [saysInTurn(name, "yes", "<b>no</b>")] },
       "--output-dir",
       "out",
-      "--summary",
-      "s.md",
     );
     const page = await workspace.read("out/report.html");
     assert.ok(page.includes("&#60;img src=x&#62; | **a** @b"), page.slice(-2000));
     assert.ok(!/<img|<b>|<script|https?:/.test(page.slice(page.indexOf("<body>"))));
     assert.match(page, /--accent/, "the style of the page");
-    const summary = await workspace.read("s.md");
+    const summary = await workspace.read("out/summary.md");
     assert.match(summary, /1 of 2 runs passed, 1 flaky/);
     assert.ok(!/<img|\*\*a\*\*|@b|<b>/.test(summary), summary);
-    assert.equal(await workspace.read("out/summary.md"), summary);
     const json = JSON.parse(await workspace.read("out/eval.json"));
     assert.deepEqual(
       [json.version, json.missing, json.cases[0].passed, json.cases[0].flaky, json.cases[0].tokens],
@@ -229,19 +201,19 @@ describe("agent-jobs eval", () => {
       runs: 3,
       cases: [saysInTurn("a", "yes")],
     });
-    const { workspace, ...short } = await evaluated(t, fields(25), "--quiet");
+    const { workspace, ...short } = await evaluated(t, fields(25));
     assert.equal(short.code, 1, short.stdout);
     const missing = /Missing: 1 run, because the budget is used up: 20 of 25 \(tokens\)/;
     assert.match(short.stdout, missing);
-    const still = await again(workspace, "--quiet");
+    const still = await again(workspace);
     assert.match(still.stdout, /Continuing an eval that was interrupted: 2 runs are there/);
     assert.match(still.stdout, missing);
     await workspace.write("a.eval.yml", evalFile(fields(100)));
-    const whole = await again(workspace, "--quiet");
+    const whole = await again(workspace);
     assert.equal(whole.code, 0, whole.stdout);
     assert.match(whole.stdout, /3 of 3 runs passed, 0 flaky; spent 30 tokens/);
     const step = await workspace.write("step.md", "before\n");
-    const anew = await runCli(["eval", "a.eval.yml", "--quiet"], {
+    const anew = await runCli(["eval", "a.eval.yml"], {
       cwd: workspace.path,
       env: { GITHUB_STEP_SUMMARY: step },
     });
@@ -257,9 +229,9 @@ describe("agent-jobs eval", () => {
       parallel: 1,
       cases: [saysInTurn("a", "yes"), saysInTurn("b", word)],
     });
-    const { workspace } = await evaluated(t, fields(35, "no"), "--quiet");
+    const { workspace } = await evaluated(t, fields(35, "no"));
     await workspace.write("a.eval.yml", evalFile(fields(1000, "yes")));
-    const { stdout } = await again(workspace);
+    const { stdout } = await again(workspace, "--verbose");
     const ran = stdout.split("\n").filter((line) => /^(ok|FAIL) /.test(line));
     assert.deepEqual(
       ran.map((line) => line.replace(/ \(.*/, "")),

@@ -51,6 +51,9 @@ describe("an eval of models", () => {
     assert.match(result.cases[1].failures[0].text, /three/);
     assert.equal(result.spent.tokens, 200);
     assert.equal(result.unpriced.length, 1, "A model without a price.");
+    assert.deepEqual([result.cases[0].cost, result.totals[0].cost], [null, null]);
+    const { stdout: text } = await cliExits(0, args, { cwd: path });
+    assert.deepEqual(text.match(/^(?:one|two|all cases) .* unknown .*/gm)?.length, 3);
   });
 
   it("are stopped in the middle of a turn when the minutes of the budget are over", async (t) => {

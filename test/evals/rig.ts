@@ -1,5 +1,9 @@
 /** An eval whose models are rehearsed: a task that says a word, and cases that expect one. */
 import { stringify } from "yaml";
+import type { Cell } from "../../src/evals/read-eval.ts";
+import type { RunResult } from "../../src/evals/results.ts";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { makeWorkspace, type Owner, type Workspace } from "../rig/workspace.ts";
 
 export const entry = stringify({
   models: { driving: "small", work: "small" },
@@ -63,3 +67,51 @@ export function saysInTurn(name: string, ...words: readonly string[]): object {
 }
 
 export const evalFile = (fields: object): string => stringify({ entry: "entry.yml", ...fields });
+
+export async function evaluated(
+  t: Owner,
+  fields: object,
+  ...args: readonly string[]
+): Promise<CliResult & { workspace: Workspace }> {
+  const workspace = await makeWorkspace(t, { "entry.yml": entry, "a.eval.yml": evalFile(fields) });
+  return { workspace, ...(await again(workspace, ...args)) };
+}
+
+export const again = (workspace: Workspace, ...args: readonly string[]): Promise<CliResult> =>
+  runCli(["eval", "a.eval.yml", ...args], { cwd: workspace.path });
+
+/** `name passed/runs note`, of the table. */
+export function rows(stdout: string): string[] {
+  const row = /^(\S.*?) {2,}(\d+) +(-|\d+ %) +\d+ %–\d+ % +\d+ +(?:[\d.]+|unknown) +[\d.]+ *(.*)$/;
+  return stdout.split("\n").flatMap((line) => {
+    const [, name, runs, rate, notes] = row.exec(line) ?? [];
+    return name === undefined ? [] : [`${name} ${runs} ${rate} ${notes}`.trim()];
+  });
+}
+
+/** For tests without a run. */
+export const cellOf = (number: number, axis: number): Cell => ({
+  key: `${number} | ${axis}`,
+  caseName: String(number),
+  variant: String(axis),
+  model: "",
+  fingerprint: "f",
+  scripts: [],
+  live: true,
+  models: {},
+  inputs: {},
+  judge: undefined,
+  minPassRate: undefined,
+  line: number,
+});
+
+export const resultOf = (key: string, run: number, passed: boolean): RunResult => ({
+  type: "run",
+  key,
+  fingerprint: "f",
+  run,
+  failures: passed ? [] : ["wrong"],
+  tokens: 1,
+  cost: 0,
+  milliseconds: 1,
+});

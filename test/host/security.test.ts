@@ -117,7 +117,7 @@ describe("a server with a token", () => {
     const { ask, port } = await serve(t, { token });
     const opened = await ask(`/?token=${token}`);
     assert.equal(opened.status, 303);
-    assert.equal(opened.headers.location, "/");
+    assert.equal(opened.headers.location, "./");
     const [cookie = "", ...others] = opened.headers["set-cookie"] ?? [];
     assert.equal(others.length, 0);
     assert.match(
@@ -133,6 +133,35 @@ describe("a server with a token", () => {
     const forged = `agent-jobs-${port}=${token}`;
     assert.equal((await ask("/api/test", { headers: { Cookie: forged } })).status, 401);
   });
+
+  for (const [given, place, path] of [
+    ["/agents", "/agents/", "/agents"],
+    ["/a/b-c.d/", "/a/b-c.d/", "/a/b-c.d"],
+    // Whatever is no path leads nowhere else.
+    ["//evil.example", "./", "/"],
+    ["https://evil.example/", "./", "/"],
+    ["/\\evil.example", "./", "/"],
+    ["/a/../..", "./", "/"],
+    ["/a; Domain=evil.example", "./", "/"],
+    ['/"><script>', "./", "/"],
+    ["agents", "./", "/"],
+    ["/a, /b", "./", "/"],
+    ["", "./", "/"],
+  ] as const)
+    it(`behind a proxy with X-Forwarded-Prefix: ${given}, leads to ${place}, with a cookie of ${path}`, async (t) => {
+      const { ask } = await serve(t, { token });
+      const headers = { "X-Forwarded-Prefix": given };
+      const opened = await ask(`/?token=${token}`, { headers });
+      assert.equal(opened.status, 303);
+      assert.equal(opened.headers["location"], place);
+      assert.ok(String(opened.headers["set-cookie"]).includes(`; Path=${path}; HttpOnly;`));
+      const home = place.replace(/^\.?\/$/, "/");
+      const page = { ...headers, Accept: "text/html" };
+      const { text } = await ask("/", { headers: page });
+      assert.ok(text.includes(`<code>${home}?token=TOKEN</code>`), text);
+      const missing = { ...page, Authorization: `Bearer ${token}` };
+      assert.ok((await ask("/none", { headers: missing })).text.includes(`<a href="${home}">`));
+    });
 
   it("tells a wrong token from none, and a browser gets it as a page that says what to do", async (t) => {
     const { ask, port } = await serve(t, { token });

@@ -35,9 +35,17 @@ test("a journal is a header and a numbered line for each event, in folders that 
   const journal = createJournal(path, { now: () => 1234 });
   tell(journal, note("one\ntwo"));
   // Not only after closing: a killed process leaves what was reported.
-  const lines = readFileSync(path, "utf8").split("\n");
+  const [header = "", ...lines] = readFileSync(path, "utf8").split("\n");
+  const { process: writer, ...others } = JSON.parse(header);
+  assert.deepEqual(others, {
+    v: 3,
+    seq: 0,
+    type: "journal",
+    at: 1234,
+    format: "agent-jobs journal",
+  });
+  assert.equal(writer.pid, process.pid);
   assert.deepEqual(lines, [
-    '{"v":3,"seq":0,"type":"journal","at":1234,"format":"agent-jobs journal"}',
     '{"v":3,"seq":1,"at":7,"runId":"run","type":"decision","work":null,"decision":{"kind":"note","text":"one\\ntwo"}}',
     "",
   ]);

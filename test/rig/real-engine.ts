@@ -6,6 +6,7 @@ import { runJob } from "../../src/engine/run-job.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Limits, Permissions, Task, Work } from "../../src/entry/model.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import type { Rig } from "../sessions/rig.ts";
 import { openGate, told, type Played } from "./engine.ts";
@@ -25,6 +26,8 @@ export async function runOn(
     readonly permissions?: Permissions;
     readonly signal?: AbortSignal;
     readonly onEvent?: (event: RunEventBody) => void;
+    /** Of the engine alone. Default: the real one. */
+    readonly clock?: Clock;
   },
 ): Promise<RealRun> {
   const entry = validateEntry(
@@ -37,11 +40,12 @@ export async function runOn(
     "",
   );
   const events: RunEventBody[] = [];
+  const { clock = systemClock } = setup;
   const ports: EnginePorts = {
     sessions: rig.sessions.factory,
-    clock: systemClock,
+    clock,
     gate: openGate,
-    rateLimit: new LocalRateLimit(systemClock),
+    rateLimit: new LocalRateLimit(clock),
     random: () => 0,
     emit: (event) => {
       events.push(event);

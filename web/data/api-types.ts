@@ -1,7 +1,7 @@
 /** The answers of the routes of the server (docs/server.md). */
 import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { GridRow, ModelPrice, PreparedJob } from "../../src/entry/model.ts";
-import type { JournalInfo as JournalSummary } from "../../src/reports/run-summary.ts";
+import type { JournalInfo as JournalSummary, JournalPage } from "../../src/reports/run-summary.ts";
 
 export interface ApiError {
   /** The name that the documents give it; `Unreachable` if there was no answer. */
@@ -104,4 +104,4 @@ export interface SessionListItem {
   }[];
 }
 
-export type { JournalSummary };
+export type { JournalPage, JournalSummary };

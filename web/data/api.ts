@@ -4,7 +4,7 @@ import type {
   ApiError,
   Config,
   Jobs,
-  JournalSummary,
+  JournalPage,
   Model,
   RunListItem,
   SessionListItem,
@@ -55,7 +55,12 @@ export const api = {
     act<object>(apiPath`copilot/session/${sessionId}/query`, prompt),
   stopSession: (sessionId: string) =>
     act<{ result: string }>(apiPath`copilot/session/${sessionId}/stop`),
-  journals: () => field(read<{ journals: JournalSummary[] }>("api/copilot/journal"), "journals"),
+  journals: () => read<JournalPage>("api/copilot/journal"),
+  /** `next`: of the page before. */
+  olderJournals: (next: string) =>
+    read<JournalPage>(`api/copilot/journal?after=${encodeURIComponent(next)}`),
+  journalOf: (runId: string) =>
+    read<JournalPage>(`api/copilot/journal?run=${encodeURIComponent(runId)}`),
 };
 
 /** A path below `api/`, with every value encoded. Relative, so that a proxy may put the server anywhere. */

@@ -38,8 +38,6 @@ export function serverRun(runId: string): RunSource {
   };
 }
 
-/** The runs in the journals of a server that was started with `--journals`. */
-
 /** A run of this server: while it is known, from its stream; afterwards from the journal that contains it. */
 export function keptRun(runId: string): RunSource {
   return {
@@ -67,11 +65,9 @@ async function readFromJournal(
   otherwise: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await api.journals();
+  const answer = await api.journalOf(runId);
   if (signal.aborted) return;
-  const journal = answer.ok
-    ? answer.value.find(({ runs }) => runs.some((run) => run.runId === runId))
-    : undefined;
+  const [journal] = answer.ok ? answer.value.journals : [];
   if (journal === undefined) return listener.failed(otherwise);
   try {
     const response = await fetch(apiPath`copilot/journal/${journal.name}`, {

@@ -69,6 +69,8 @@ export type Status =
   | "canceled"
   /** Its end is not known, and never will be. */
   | "incomplete"
+  /** Its process is gone. */
+  | "interrupted"
   | "skipped"
   | "answered-yes"
   | "answered-no"

@@ -22,6 +22,7 @@ export const looks: Readonly<Record<Status, Look>> = {
   crashed: { word: "Crashed", icon: "bolt", tone: "fail" },
   canceled: { word: "Canceled", icon: "stop", tone: "skip" },
   incomplete: { word: "Incomplete", icon: "alert", tone: "warn" },
+  interrupted: { word: "Interrupted", icon: "alert", tone: "warn" },
   skipped: { word: "Skipped", icon: "skip", tone: "skip" },
   "answered-yes": { word: "Answered yes", icon: "check", tone: "run" },
   "answered-no": { word: "Answered no", icon: "minus", tone: "run" },

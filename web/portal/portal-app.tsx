@@ -1,10 +1,10 @@
 /** The pages of a server. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PortalBoot } from "../../src/reports/html/boot.ts";
-import { api, type JournalSummary } from "../data/api.ts";
+import { api, type JournalPage, type JournalSummary } from "../data/api.ts";
 import { useApi, type Loaded } from "../data/use-api.ts";
 import { Frame } from "../frame.tsx";
-import { plural } from "../parts/format.ts";
+import { formatCount, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import type { ListedRun } from "../report/run-list.ts";
@@ -64,18 +64,12 @@ function Portal({ boot, onStopped }: { boot: PortalBoot; onStopped: () => void }
   );
 }
 
-function Page({
-  route: current,
-  journals,
-}: {
-  route: Route;
-  journals: Loaded<readonly JournalSummary[]>;
-}) {
+function Page({ route: current, journals }: { route: Route; journals: Loaded<JournalPage> }) {
   switch (current.page) {
     case "run":
       return <RunRoute key={current.runId} runId={current.runId} part={current.part} />;
     case "home":
-      return <HomePage journals={journals.kind === "loaded" ? journals.value : []} />;
+      return <HomePage journals={journals.kind === "loaded" ? journals.value.journals : []} />;
     case "session":
       return current.sessionId === undefined ? (
         <NewSessionPage />
@@ -112,11 +106,18 @@ export function UnknownPage() {
 }
 
 /** The runs in the journals of a server that was started with `--journals`. */
-function JournalsPage({ journals }: { journals: Loaded<readonly JournalSummary[]> }) {
-  const runs = useMemo(
-    () => (journals.kind === "loaded" ? listedRuns(journals.value) : []),
-    [journals],
-  );
+function JournalsPage({ journals }: { journals: Loaded<JournalPage> }) {
+  const [older, setOlder] = useState<readonly JournalPage[]>([]);
+  const [problem, setProblem] = useState("");
+  const latest = journals.kind === "loaded" ? journals.value : undefined;
+  const listed = useMemo(() => together([...(latest ? [latest] : []), ...older]), [latest, older]);
+  const runs = useMemo(() => listedRuns(listed), [listed]);
+  const next = (older.at(-1) ?? latest)?.next;
+  const showOlder = async () => {
+    const answer = await api.olderJournals(next ?? "");
+    setProblem(answer.ok ? "" : answer.reason);
+    if (answer.ok) setOlder([...older, answer.value]);
+  };
   if (journals.kind !== "loaded")
     return (
       <>
@@ -131,15 +132,33 @@ function JournalsPage({ journals }: { journals: Loaded<readonly JournalSummary[]
   return (
     <RunsPage
       heading="Journals"
-      eyebrow={plural(journals.value.length, "file")}
+      eyebrow={plural(journals.value.total, "file")}
       runs={runs}
-      journals={journals.value.map(({ name, problems }) => ({
+      more={
+        <>
+          {problem === "" ? null : <ErrorNote>{problem}</ErrorNote>}
+          {next === undefined ? null : (
+            <button type="button" class="button show-more" onClick={() => void showOlder()}>
+              Read older journals ({formatCount(journals.value.total - listed.length)} more)
+            </button>
+          )}
+        </>
+      }
+      journals={listed.map(({ name, problems }) => ({
         name,
         problems: [],
         moreProblems: problems,
       }))}
     />
   );
+}
+
+/** A journal that has grown is on the first page, and was on another one before. */
+function together(pages: readonly JournalPage[]): readonly JournalSummary[] {
+  const journals = new Map<string, JournalSummary>();
+  for (const one of pages.flatMap((page) => page.journals))
+    if (!journals.has(one.name)) journals.set(one.name, one);
+  return [...journals.values()];
 }
 
 /** A run that several journals contain is listed once, preferably from a journal that has its end. */

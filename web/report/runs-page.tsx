@@ -28,11 +28,14 @@ export function RunsPage({
   eyebrow,
   runs,
   journals,
+  more,
 }: {
   heading: string;
   eyebrow?: ComponentChildren;
   runs: readonly ListedRun[];
   journals: readonly ReportJournal[];
+  /** Below the runs. */
+  more?: ComponentChildren;
 }) {
   const [filter, setFilter] = useState<RunFilter>(noFilter);
   const found = useMemo(() => filterRuns(runs, filter), [runs, filter]);
@@ -59,6 +62,7 @@ export function RunsPage({
           )}
         </>
       )}
+      {more}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { defined } from "../../text/guards.ts";
 import type { Locate, Path, Problem } from "../../document/diagnostic.ts";
-import { toActivityName, type ActivityName } from "./activity-name.ts";
+import { toActivityName, type ActivityName } from "./names.ts";
 import type { ConditionField } from "./fields.ts";
 import type { NamedActivity, NamedTask, Place } from "./script.ts";
 import { toCondition, type TextCondition } from "./text-condition.ts";

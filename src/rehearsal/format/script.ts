@@ -3,7 +3,7 @@ import type { Change } from "../../git/change.ts";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Conversation } from "../../events/output-shapes.ts";
 import type { Limits } from "../../entry/model.ts";
-import type { ActivityName } from "./activity-name.ts";
+import type { ActivityName } from "./names.ts";
 import type { GithubFields, RunResult } from "./fields.ts";
 import type { CommitFields } from "./workspace.ts";
 import type {

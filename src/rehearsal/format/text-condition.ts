@@ -2,7 +2,6 @@ import { defined } from "../../text/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./fields.ts";
 import { truncate, truncateStart } from "../../text/truncate.ts";
-import type { RunStarted } from "../../events/event.ts";
 
 export interface TextCondition {
   readonly contains: readonly string[];
@@ -67,43 +66,6 @@ export function quote(text: string): string {
   if (text.length <= SHOWN) return JSON.stringify(text);
   const half = SHOWN / 2;
   return `${JSON.stringify(truncate(text, half))} … ${JSON.stringify(truncateStart(text, half))} (${text.length} characters)`;
-}
-
-/** Paths that differ from run to run, and that a rehearsal names. */
-export interface Places {
-  readonly workingDirectory: string;
-  readonly changeDiff?: string | undefined;
-}
-
-export function placesOf({ workingDirectory, change }: RunStarted): Places {
-  return { workingDirectory, changeDiff: change?.diffFile };
-}
-
-const PLACEHOLDER = /(\$?)\$\{(workingDirectory|changeDiff)\}/g;
-
-/** `$${workingDirectory}` → `${workingDirectory}`, literally. */
-export function fillIn(template: string, places: Places): string {
-  return template.replace(PLACEHOLDER, (whole: string, escape: string, name: keyof Places) =>
-    escape === "" ? (places[name] ?? whole) : whole.slice(1),
-  );
-}
-
-export function takeOut(text: string, { workingDirectory, changeDiff = "" }: Places): string {
-  const escaped = text.replace(/\$\{(?:workingDirectory|changeDiff)\}/g, "$$$&");
-  return withoutPath(
-    withoutPath(escaped, changeDiff, "${changeDiff}"),
-    workingDirectory,
-    "${workingDirectory}",
-  );
-}
-
-function withoutPath(text: string, path: string, placeholder: string): string {
-  // The root and the empty path occur in every text.
-  if (path.length < 2) return text;
-  return text.replaceAll(path, (found, at: number) => {
-    const longerName = /^[\w-]/.test(text.slice(at + found.length));
-    return longerName || text[at - 1] === "$" ? found : placeholder;
-  });
 }
 
 /** A YAML block ends with a line break that is not part of the condition. */

@@ -1,6 +1,6 @@
 /** Which rule plays a session or a prompt of an activity, and which parts of a script were used. */
 import type { ModelRequest } from "../../sessions/transport.ts";
-import { namesActivity, writtenName } from "../format/activity-name.ts";
+import { namesActivity, writtenName } from "../format/names.ts";
 import type { Reply, Rule, Selectors, Turn } from "../format/script.ts";
 import { mismatch, quote } from "../format/text-condition.ts";
 import type { ChatRequest } from "./wire.ts";

@@ -15,7 +15,8 @@ import {
 } from "./matching.ts";
 import { completeDocument } from "../format/fields.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
-import { fillIn, mismatch, quote } from "../format/text-condition.ts";
+import { fillIn } from "../format/names.ts";
+import { mismatch, quote } from "../format/text-condition.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import {
   callIdOf,

@@ -5,7 +5,7 @@ import type { AnswerFinish, ModelReplied, ToolEnded } from "../../events/session
 import { MASK } from "../../redaction/text-stream.ts";
 import type { ReplyFields, RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
 import type { ConditionField } from "../format/fields.ts";
-import { takeOut, type Places } from "../format/text-condition.ts";
+import { takeOut, type Places } from "../format/names.ts";
 import type { RecordedStep } from "./recorded-workflows.ts";
 
 export interface RecordedTurn {

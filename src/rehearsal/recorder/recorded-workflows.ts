@@ -1,7 +1,7 @@
 import type { FlowChart } from "../../events/flow.ts";
 import type { RunEvent, StepStarted } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
-import { activityName } from "../format/activity-name.ts";
+import { activityName } from "../format/names.ts";
 import type { RehearsalFile } from "../format/rehearsal-schema.ts";
 
 /** The run of an activity that a turn belongs to. `activity`: as a rehearsal names it. */

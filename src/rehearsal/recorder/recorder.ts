@@ -21,7 +21,7 @@ import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { RehearsalFile, RuleFields, WorkFields } from "../format/rehearsal-schema.ts";
-import { placesOf, takeOut, type Places } from "../format/text-condition.ts";
+import { placesOf, takeOut, type Places } from "../format/names.ts";
 
 export interface RecorderOptions {
   /** The entry file, relative to where the recording will be. */

@@ -7,7 +7,6 @@ import type { Reporter } from "../../events/sink.ts";
 import type { RunView, WorkView } from "../../events/view.ts";
 import { eventLines } from "../event-lines.ts";
 import { createLiveView, type LiveStream } from "./live-view.ts";
-import { chartOf } from "../flow-chart.ts";
 import { createPaint, type Verbosity } from "../paint.ts";
 import { lastLine, resultLines, type Exit } from "../result-lines.ts";
 import { Heartbeat } from "../doing.ts";
@@ -29,8 +28,8 @@ export interface TerminalOptions {
   readonly live: boolean;
   readonly clock: Clock;
   readonly pause?: TerminalPause;
-  /** A Mermaid chart of what ran, at the end. */
-  readonly chart?: boolean;
+  /** Draws what ran, at the end. */
+  readonly chart?: ((view: RunView) => string) | undefined;
 }
 
 /** Lets a question to a person have the terminal: the live view is gone until the answer, and the log waits. */
@@ -118,7 +117,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
         const text = line.trimStart();
         return wrapped(line.slice(0, line.length - text.length), text);
       });
-      const chart = options.chart === true ? harmless(chartOf(view)).trimEnd() : "";
+      const chart = harmless(options.chart?.(view) ?? "").trimEnd();
       for (const section of [words.join("\n"), chart]) if (section !== "") print(`\n${section}`);
       print(
         ["", ...worksTable(view, tty ? (stream.columns ?? 80) : LOG_COLUMNS, paint)].join("\n"),

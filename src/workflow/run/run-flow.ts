@@ -66,7 +66,7 @@ export type FileRead = Extract<EffectResult, { kind: "read" | "failed" }>;
 /** Never throws. */
 export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
   const scope = context.scope.child();
-  const release = startDeadline(context.ports.clock, run.limits, "jobMinutes", scope);
+  const deadline = startDeadline(context.ports.clock, run.limits, "jobMinutes", scope);
   const usage = context.usage.child(run.limits, scope);
   const flow = new FlowRunner(run, context, scope, usage);
   let end: FlowEnd;
@@ -79,7 +79,7 @@ export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowE
     end = { kind: "crashed", crash };
   }
   await flow.close(end.kind === "succeeded");
-  release();
+  deadline.end();
   scope.dispose();
   return end;
 }

@@ -6,7 +6,7 @@ import type { MadeDecision } from "../../../src/events/decision.ts";
 import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
 import type { RecorderOptions } from "../../../src/rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
-import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
+import { fillIn, takeOut } from "../../../src/rehearsal/format/names.ts";
 import { anyCharacter } from "../../rig/any-character.ts";
 import { answered } from "../../rig/crashes.ts";
 import { modelUsed } from "../../rig/fake-sessions.ts";

@@ -43,7 +43,7 @@ const succeeded = { kind: "succeeded" } as const;
 test("a run is told in lines with a clock and a work, then what was said, a chart, a table and the end", () => {
   const [view = assert.fail()] = viewsOf(samples.story()).values();
   const chart = chartOf(view).trimEnd().split("\n");
-  assert.deepEqual(run(samples.story(), { chart: true }).split("\n"), [
+  assert.deepEqual(run(samples.story(), { chart: chartOf }).split("\n"), [
     "00:00 job nightly started: 2 steps in repo",
     "00:01 #0 review  started, model m1",
     "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
@@ -73,7 +73,7 @@ test("a run is told in lines with a clock and a work, then what was said, a char
 });
 
 test("quiet tells failures only", () => {
-  assert.deepEqual(run(samples.story(), { verbosity: "quiet", chart: true }).split("\n"), [
+  assert.deepEqual(run(samples.story(), { verbosity: "quiet", chart: chartOf }).split("\n"), [
     "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
     "",
   ]);

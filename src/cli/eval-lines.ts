@@ -1,0 +1,73 @@
+/** What `eval` prints: at most 50 lines, whatever the size of the eval, unless it is verbose. */
+import { endLine, evalJson, evalRows, heads, notes } from "../evals/reports.ts";
+import type { RunResult } from "../evals/results.ts";
+import type { EvalSummary } from "../evals/summary.ts";
+import { oneLine } from "../text/harmless-text.ts";
+import { plural, secondsText } from "../text/numbers.ts";
+import { table, type Output } from "./output.ts";
+
+const LONGEST = 300;
+
+export class EvalLines {
+  readonly #output: Output;
+  readonly #isVerbose: boolean;
+  readonly #isText: boolean;
+  #runs = 0;
+  #failed = 0;
+
+  constructor(
+    output: Output,
+    { verbose = false, format }: { readonly verbose?: boolean; readonly format: "text" | "json" },
+  ) {
+    this.#output = output;
+    this.#isVerbose = verbose;
+    this.#isText = format === "text";
+  }
+
+  /** `most`: of more lines, the first ones. */
+  print(lines: readonly string[], most: number): void {
+    if (!this.#isText) return;
+    this.draw("");
+    const shown = this.#isVerbose ? lines : lines.slice(0, most);
+    const left = lines.length - shown.length;
+    for (const line of left === 0 ? shown : [...shown, `… and ${left} more (--verbose)`])
+      this.#output.print(`${/^ */.exec(line)?.[0]}${oneLine(line, LONGEST)}`);
+  }
+
+  /** `due`: how many runs there will be. */
+  run({ key, run, failures, milliseconds }: RunResult, due: number): void {
+    this.#runs += 1;
+    const isFailed = failures.length > 0;
+    if (isFailed) this.#failed += 1;
+    const line = `${isFailed ? "FAIL " : "ok   "} ${key} #${run} (${secondsText(milliseconds)})`;
+    const reasons = failures.slice(0, this.#isVerbose ? 3 : 1).map((text) => `      ${text}`);
+    if (this.#isVerbose || (isFailed && this.#failed <= 6)) this.print([line, ...reasons], 2);
+    const progress = `${this.#runs} of ${plural(due, "run")}, ${this.#failed} failed`;
+    const isQuarter = due >= 20 && this.#runs < due && this.#runs % Math.ceil(due / 4) === 0;
+    if (this.#output.looks.live) this.draw(progress);
+    else if (isQuarter && !this.#isVerbose) this.print([progress], 1);
+  }
+
+  end(summary: EvalSummary): void {
+    if (!this.#isText) return this.#output.printJson(evalJson(summary));
+    const rows = evalRows(summary);
+    const cases = rows.filter(({ rate }) => rate !== undefined);
+    // The worst ones, in the order of the file.
+    const worst = new Set(cases.toSorted((a, b) => (a.rate ?? 0) - (b.rate ?? 0)).slice(0, 10));
+    const isShown = (row: (typeof rows)[number]): boolean =>
+      this.#isVerbose || row.rate === undefined || worst.has(row);
+    const shown = rows
+      .filter(isShown)
+      .map(({ cells }) => cells.map((one) => oneLine(one, LONGEST)));
+    const hidden = rows.length - shown.length;
+    this.print(["", ...table(heads, shown)], 17);
+    if (hidden > 0) this.print([`… and ${plural(hidden, "more case")} (--verbose)`], 1);
+    this.print(["", ...notes(summary)], 8);
+    this.print([endLine(summary)], 1);
+  }
+
+  /** The progress, in the last line of a terminal. */
+  draw(text: string): void {
+    if (this.#isText && this.#output.looks.live) this.#output.terminal.write(`\r\u001B[2K${text}`);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The steps of `Par`s and parallel `Each`es that run at once: at most `limits.parallel` of a run. A step without a slot
+ * has not started, so it costs neither time of its task nor a session. Who holds a slot waits for no other one, so none
+ * is waited for in vain. Free slots go to the steps in the order of their places in the tree.
+ */
+import type { Clock } from "../platform/clock.ts";
+import type { Release } from "../platform/waiting.ts";
+import type { Place } from "./items.ts";
+
+interface Waiting {
+  readonly branch: Place["branch"];
+  readonly start: () => void;
+}
+
+export class Slots {
+  #free: number;
+  #isGranting = false;
+  readonly #waiting: Waiting[] = [];
+  readonly #clock: Clock;
+
+  constructor(count: number, clock: Clock) {
+    this.#free = count;
+    this.#clock = clock;
+  }
+
+  /** Undefined: its scope has stopped before there was a slot. */
+  async run<T>(place: Place, step: () => Promise<T>): Promise<T | undefined> {
+    if (place.branch.length === 0) return step();
+    if (!(await this.#take(place))) return undefined;
+    try {
+      return await step();
+    } finally {
+      this.#free += 1;
+      void this.#grant();
+    }
+  }
+
+  async #take({ branch, scope }: Place): Promise<boolean> {
+    if (scope.stopped !== undefined) return false;
+    if (this.#free > 0 && this.#waiting.length === 0) {
+      this.#free -= 1;
+      return true;
+    }
+    let leave: Release = () => {};
+    const isStarted = await new Promise<boolean>((resolve) => {
+      const waiting = { branch, start: () => resolve(true) };
+      const next = this.#waiting.findLastIndex((other) => compare(other.branch, branch) <= 0) + 1;
+      this.#waiting.splice(next, 0, waiting);
+      leave = scope.onStop(() => {
+        const at = this.#waiting.indexOf(waiting);
+        if (at >= 0) this.#waiting.splice(at, 1);
+        resolve(false);
+      });
+    });
+    leave();
+    return isStarted;
+  }
+
+  /** The next step of the branch that has left its slot comes before a later branch, so it may ask first. */
+  async #grant(): Promise<void> {
+    if (this.#isGranting || this.#waiting.length === 0) return;
+    this.#isGranting = true;
+    await this.#clock.sleep(0);
+    this.#isGranting = false;
+    for (; this.#free > 0 && this.#waiting.length > 0; this.#free -= 1)
+      this.#waiting.shift()?.start();
+  }
+}
+
+function compare(one: Place["branch"], other: Place["branch"]): number {
+  const at = one.findIndex((index, depth) => index !== other[depth]);
+  return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
+}

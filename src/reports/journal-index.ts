@@ -1,0 +1,99 @@
+/**
+ * What a list of journals says, kept beside them, so that a server that starts reads only what has changed. An entry
+ * counts for a file of its size and time; without the index, everything is read again.
+ */
+import { randomUUID } from "node:crypto";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import * as is from "../document/describe.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import { version } from "../generated/version.ts";
+import { writeNewFile } from "../platform/files.ts";
+import type { ProcessIdentity } from "../platform/process-identity.ts";
+import { openToRead } from "../platform/reading.ts";
+import { isRecord } from "../text/guards.ts";
+import type { RunSummary } from "./run-summary.ts";
+
+/** A summary of a file. */
+export interface Known {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly runs: readonly RunSummary[];
+  readonly problems: number;
+  /** Those who write runs that have no end, by the ids of the runs. */
+  readonly writers: Readonly<Record<string, ProcessIdentity>>;
+}
+
+const NAME = ".agent-jobs-journals.json";
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const run = is.record({
+  runId: is.text,
+  jobName: is.text,
+  status: is.words("running", "interrupted", "succeeded", "failed", "canceled", "skipped"),
+  rehearsed: is.optional(is.yes),
+  startTime: is.optional(is.text),
+  endTime: is.optional(is.text),
+  durationMs: is.amount,
+  unpriced: is.optional(is.list(is.text)),
+  reason: is.optional(is.text),
+  modelCalls: is.count,
+  inputTokens: is.count,
+  outputTokens: is.count,
+  cost: is.amount,
+  attempts: is.count,
+  retries: is.count,
+  crashes: is.count,
+  denials: is.count,
+});
+const known = is.record({
+  size: is.count,
+  mtimeMs: is.amount,
+  runs: is.list(run),
+  problems: is.count,
+  writers: is.dictionary(is.record({ pid: is.natural, started: is.text, place: is.text })),
+});
+const check = schemaCheck<is.TypeOf<typeof known>>(known, "entry", 1);
+
+/** By name. Empty if there is no index of this version. */
+export async function readIndex(folder: string): Promise<Map<string, Known>> {
+  const found = new Map<string, Known>();
+  const text = await readText(join(folder, NAME)).catch(() => undefined);
+  if (text === undefined) return found;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return found;
+  }
+  if (!isRecord(value) || value["version"] !== version || !isRecord(value["journals"]))
+    return found;
+  for (const [name, entry] of Object.entries(value["journals"]))
+    if (check.accepts(entry)) found.set(name, entry);
+  return found;
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  const file = await openToRead(path, "refused");
+  try {
+    const stats = await file.stat();
+    return stats.isFile() && stats.size <= MAX_BYTES ? await file.readFile("utf8") : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Replaces the index as a whole, so that another process reads the old or the new one. A folder may refuse it. */
+export async function writeIndex(
+  folder: string,
+  journals: ReadonlyMap<string, Known>,
+): Promise<void> {
+  const draft = join(folder, `${NAME}.${randomUUID()}`);
+  try {
+    const index = { version, journals: Object.fromEntries(journals) };
+    await writeNewFile(draft, JSON.stringify(index));
+    await rename(draft, join(folder, NAME));
+  } catch {
+    await rm(draft, { force: true }).catch(() => undefined);
+  }
+}
