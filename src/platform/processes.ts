@@ -157,16 +157,6 @@ export function programIn(sandbox: number | undefined): number | undefined {
   return at;
 }
 
-/** The processes from one to another that it has started, both included. Linux only: the first one elsewhere. */
-export function pathBetween(root: number, pid: number): readonly number[] {
-  if (root === pid) return [root];
-  for (const child of childrenOf(root)) {
-    const rest = pathBetween(child, pid);
-    if (rest.at(-1) === pid) return [root, ...rest];
-  }
-  return [root];
-}
-
 /** The CPU time of a process and its descendants, in ticks. Linux only: undefined elsewhere. */
 export function cpuTicks(root: number): number | undefined {
   if (process.platform !== "linux") return undefined;

@@ -85,22 +85,17 @@ export class HostSessions {
     this.#current = undefined;
     this.#options.onIdle();
     this.#await(sessions, sessions.stop());
-    if (!this.#options.keepsRuntime) this.#endRuntimes();
-    else if (this.#runtimes !== undefined) void this.#keep(this.#runtimes);
-  }
-
-  async #keep({ pool }: Runtimes): Promise<void> {
-    pool.rest(true);
+    const { keepsRuntime, clock } = this.#options;
+    const pool = this.#runtimes?.pool;
+    if (!keepsRuntime || pool?.rest() !== true) return this.#endRuntimes();
     const releases = [
-      startBackgroundTimer(this.#options.clock, KEEP_MS, () => this.#endRuntimes()),
+      startBackgroundTimer(clock, KEEP_MS, () => this.#endRuntimes()),
       atExit(() => pool.kill()),
-      () => pool.rest(false),
+      () => pool.wake(),
     ];
     this.#wake = () => {
       for (const release of releases.splice(0)) release();
     };
-    // What a session has left behind ends as soon as nothing runs any more.
-    if (!(await pool.isAlone()) && releases.length > 0) this.#endRuntimes();
   }
 
   #endRuntimes(): void {

@@ -5,12 +5,7 @@
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
-import {
-  endMarkedProcesses,
-  killMarkedProcesses,
-  processesMarked,
-  sendSignal,
-} from "../platform/processes.ts";
+import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { RuntimeProcess, type RuntimeProcessOptions } from "./runtime-process.ts";
@@ -137,22 +132,19 @@ export class RuntimePool {
     }
   }
 
-  /** While no session uses them, runtimes can rest. */
-  rest(isResting: boolean): void {
-    for (const runtime of this.#running.keys()) runtime.rest(isResting);
-  }
-
-  /** Whether there are runtimes, all well, and nothing else: no session, and no process that one has left behind. */
-  async isAlone(): Promise<boolean> {
-    if (this.#starting > 0 || this.#folder === undefined) return false;
+  /** So that runtimes don't keep this process from its end. False: a session isn't closed, or a runtime isn't well. */
+  rest(): boolean {
     const all = [...this.#running];
     const isWell = all.every(
       ([one, { open }]) => open.size === 0 && !one.gone && !one.unresponsive,
     );
-    if (all.length === 0 || !isWell) return false;
-    const own = new Set(all.flatMap(([runtime]) => runtime.pids));
-    const marked = await processesMarked(RUN_MARK, this.#folder.mark);
-    return marked.every((pid) => own.has(pid));
+    if (this.#starting > 0 || !isWell) return false;
+    for (const [runtime] of all) runtime.rest(true);
+    return all.length > 0;
+  }
+
+  wake(): void {
+    for (const runtime of this.#running.keys()) runtime.rest(false);
   }
 
   kill(): void {

@@ -18,14 +18,7 @@ import { truncateStartUnredacted } from "../text/truncate.ts";
 import { filesOfRuntime } from "./find-runtime.ts";
 import { bestEffort, onAbort, startTimer, unless, yieldToEventLoop } from "../platform/waiting.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
-import {
-  cpuTicks,
-  endProcess,
-  endText,
-  pathBetween,
-  programIn,
-  sendSignal,
-} from "../platform/processes.ts";
+import { cpuTicks, endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
 import { runtimeSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -165,12 +158,6 @@ export class RuntimeProcess implements RuntimeLife {
 
   get pid(): number | undefined {
     return this.#pid;
-  }
-
-  /** Its process, and those of the sandbox around it. */
-  get pids(): readonly number[] {
-    const { pid: root } = this.#child ?? {};
-    return root === undefined ? [] : pathBetween(root, this.#pid ?? root);
   }
 
   /** While it rests, it doesn't keep this process from its end. */
