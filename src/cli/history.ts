@@ -12,8 +12,7 @@ import { unable, UsageError } from "../run/options.ts";
 import { costWords, countText, durationText, plural } from "../text/numbers.ts";
 import { oneLine } from "../text/harmless-text.ts";
 import type { OptionsOf } from "./options.ts";
-import { table, type Output } from "./output.ts";
-import { exitCode, type ExitCode, type Io } from "./process.ts";
+import { table, type Output, exitCode, type ExitCode, type Io } from "./process.ts";
 
 const RUNS = 30;
 const MOST_RUNS = 100;

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { isHandle, type Handle } from "../platform/at-exit.ts";
 import type { Clock } from "../platform/clock.ts";
 import { truncateStartUnredacted } from "../text/truncate.ts";
-import { filesOfRuntime } from "./find-runtime.ts";
+import { filesOfRuntime, type Authentication } from "./find-runtime.ts";
 import { bestEffort, onAbort, startTimer, unless, yieldToEventLoop } from "../platform/waiting.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
 import { cpuTicks, endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
@@ -23,7 +23,6 @@ import { runtimeSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
-import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
 const stopMs = 5_000;

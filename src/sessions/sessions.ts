@@ -13,7 +13,7 @@ import {
   type ICopilotSessionCallbacks,
 } from "./callbacks.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
-import { authentication } from "../runtime/runtime-environment.ts";
+import { authentication } from "../runtime/find-runtime.ts";
 import {
   ContextLengths,
   OUTPUT_TOKENS,

@@ -136,6 +136,15 @@ export const inputOptions = {
     flag: "--resume-anyway",
     on: ["run", "job"],
   },
+  share: {
+    kind: kind.choice(["items", "all"]),
+    help: "What a shard may spend of `limits.tokens` and `limits.cost`: a share by its `items`, or `all`.",
+    without: { cli: "`items`", action: "`items`" },
+    group: "Continuing and splitting",
+    page: "scale.md#share-a-job-among-machines",
+    flag: "--share <rule>",
+    on: ["run", "action", "job"],
+  },
   rerun: {
     kind: kind.flag,
     help: "With `--resume`: reruns commands that were interrupted.",
@@ -146,7 +155,7 @@ export const inputOptions = {
   shard: {
     kind: kind.shard,
     help: "With `--resume` of a plan: runs one of several parts, such as 1/3.",
-    input: "The part of the job to run, such as `1/3`. `resume` must name the journal of the plan.",
+    input: "The part of the job to run, such as `1/3`.",
     group: "Continuing and splitting",
     page: "scale.md#share-a-job-among-machines",
     flag: "--shard <n/count>",
