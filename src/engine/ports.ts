@@ -18,8 +18,9 @@ import type { EmittedEvent, WorkRef } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
-/** Bounds the concurrent turns of all runs that share it. Resolves with undefined, without running, if `signal` aborts first. */
+/** Bounds the concurrent turns of all runs that share it. */
 export interface TurnGate {
+  /** Resolves with what the turn does, or with undefined, without running it, if `signal` aborts first. */
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }
 
@@ -48,6 +49,7 @@ export interface Budget {
   add(used: Spent): Promise<Spent>;
 }
 
+/** An amount of a budget. */
 export interface Spent {
   /** Of the input and of the output, those of sub-agents included. */
   readonly tokens: number;
