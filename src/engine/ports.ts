@@ -35,9 +35,16 @@ export interface RateLimit {
   lifted(): void;
 }
 
-/** What all runs that share it have spent. */
+/**
+ * What all runs that share it have spent, also on other machines. The limits `tokens` and `cost` that somebody has set
+ * hold for the sums, and those that are defaults for each run alone. What an earlier run has spent that a run resumes or
+ * merges is already there, so it is not added again.
+ */
 export interface Budget {
-  /** Adds what a model call of a run has used, zeros before each of its turns. Resolves with the sums of all runs. */
+  /**
+   * Adds what model calls of a run have used, which is nothing before each of its turns, and resolves with the sums of
+   * all runs. A run has one call under way at a time, waits for it before a turn, and fails if it rejects.
+   */
   add(used: Spent): Promise<Spent>;
 }
 
@@ -253,6 +260,7 @@ export interface EnginePorts {
   readonly gate: TurnGate;
   /** Shared, as the gate is, by all runs that use the same models. */
   readonly rateLimit: RateLimit;
+  readonly budget?: Budget | undefined;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
   readonly awaited?: (() => string | undefined) | undefined;
