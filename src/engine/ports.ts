@@ -52,7 +52,7 @@ export interface Budget {
   add(used: Spent): Promise<Spent>;
 }
 
-/** Tokens and credits. */
+/** An amount of a budget. */
 export interface Spent {
   /** Of the input and of the output, those of sub-agents included. */
   readonly tokens: number;
