@@ -175,7 +175,7 @@ describe("source files", () => {
     };
     for (const [file, text] of source) {
       for (const [, list = "", from = ""] of text.matchAll(
-        /\{([^{}"]*)\}\s*(?:from|=\s*await import\()\s*"[^"]*\/([\w.-]+)"/g,
+        /\{([^{}"]*)\}\s*(?:from|=\s*(?:[^;"]*:\s*)?await import\()\s*"[^"]*\/([\w.-]+)"/g,
       ))
         for (const name of list.split(",")) note(from, name);
       for (const [, as = "", from = ""] of text.matchAll(

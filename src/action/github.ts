@@ -1,6 +1,6 @@
 /** A prepared run on GitHub, and how its step ends. */
 import { createGithubReporter, type GithubOptions } from "../github/github-reporter.ts";
-import type { Outputs } from "../github/step-outputs.ts";
+import type { Outputs } from "../github/output-table.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";

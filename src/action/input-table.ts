@@ -69,7 +69,7 @@ const runInputs = {
 const sisterInputs = {
   shards: {
     kind: count,
-    help: "The number of shards, at most 256. There are never more shards than items.",
+    help: "The number of shards, at most 256.",
   },
   journals: {
     kind: paths,

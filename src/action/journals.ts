@@ -24,7 +24,7 @@ export async function partOf(
 ): Promise<ContinueOptions & Pick<RunOptions, "jobName">> {
   if (mode === "plan") {
     checkShards(shards ?? 0, asInput("shards"));
-    return { plan: true };
+    return { plan: true, ...defined({ shards }) };
   }
   if (mode === "merge") {
     // A journal that can't be read is reported with the others.

@@ -5,7 +5,7 @@ import { documentLimits } from "../document/read-document.ts";
 import { loadEntry } from "../entry/prepare.ts";
 import { promptText, variablePattern } from "../entry/prompt.ts";
 import { leafWorks } from "../entry/work.ts";
-import { readSmallFile } from "../platform/reading.ts";
+import { readSmallFile } from "../platform/files.ts";
 import { loadWorkflow } from "../workflow/read/load-workflow.ts";
 import type { Params } from "../run/options.ts";
 import { filesAround, isWorkflowFile, promptsAround } from "../run/workflow-files.ts";

@@ -1,7 +1,7 @@
 /** The paths among the inputs of a step: inside of the workspace, or where the runner keeps temporary files. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { plainName } from "../platform/output-folder.ts";
+import { plainName } from "../platform/files.ts";
 import { defined } from "../text/guards.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import { Stop } from "./stop.ts";

@@ -4,8 +4,7 @@ import { missingModel } from "../run/execute.ts";
 import { asFlag, UsageError } from "../run/options.ts";
 import { readAccess } from "./access.ts";
 import type { OptionsOf } from "./options.ts";
-import { exitCode, type ExitCode, type Io } from "./process.ts";
-import { table } from "./output.ts";
+import { exitCode, type ExitCode, type Io, table } from "./process.ts";
 import { priceText } from "../text/numbers.ts";
 
 export async function models(

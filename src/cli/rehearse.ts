@@ -26,8 +26,7 @@ import {
 import { placeOfEntries } from "./found.ts";
 import { isDirectory } from "../platform/files.ts";
 import type { OptionsOf } from "./options.ts";
-import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
-import type { Output } from "./output.ts";
+import { cancelFromTerminal, exitCode, type ExitCode, type Io, type Output } from "./process.ts";
 import { unlessAborted } from "../platform/waiting.ts";
 
 export async function rehearse(

@@ -168,7 +168,10 @@ export async function plan(
   const { checkShards, matrixOf, missingJournal } = await import("../run/shards.ts");
   checkShards(shards, "--shards");
   if (journal === undefined) throw missingJournal("--journal or --output-dir");
-  const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, { plan: true });
+  const code = await runPart(entryFile, jobName, { ...given, format: "json" }, io, {
+    plan: true,
+    shards,
+  });
   if (code !== exitCode.success) return code;
   io.output.print(JSON.stringify(await matrixOf(journal, shards)));
   return code;

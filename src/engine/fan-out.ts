@@ -69,6 +69,26 @@ export function shardsOf(weights: readonly number[], count: number): readonly nu
   return shards;
 }
 
+/** The weight of the members of a shard, of those of the shards before it, and of all. */
+export function legWeights(
+  weights: readonly number[],
+  { index, count }: Shard,
+): { readonly before: number; readonly here: number; readonly all: number } {
+  const shards = shardsOf(weights, count);
+  const sum = (isIn: (shard: number) => boolean): number =>
+    weights.reduce((total, weight, at) => (isIn(shards[at] ?? 0) ? total + weight : total), 0);
+  const here = sum((shard) => shard === index);
+  // Without members, there is nothing to divide.
+  return {
+    before: sum((shard) => shard < index),
+    here,
+    all: Math.max(
+      1,
+      sum(() => true),
+    ),
+  };
+}
+
 export function treeOf(work: Work<number>, fanOut: FanOut | undefined): Work<number> {
   return fanOut?.kind === "part" ? (fanOf(work)?.until ?? work) : work;
 }

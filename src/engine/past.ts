@@ -6,7 +6,7 @@ import type {
   StepEnded,
   StepStarted,
 } from "../events/event.ts";
-import { MASK } from "../redaction/text-stream.ts";
+import { MASK } from "../redaction/secret-search.ts";
 
 export type GivenEvent = EventOf<
   | "report.given"

@@ -1,6 +1,5 @@
 /** The one loop of attempts. Every front-end sends through it, so limits and budgets hold for each turn of a model. */
 import { defined } from "../text/guards.ts";
-import type { DrivingSessionRetry } from "../entry/model.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import {
@@ -20,9 +19,12 @@ import type {
   TurnOutcome,
 } from "./ports.ts";
 import { LONGEST_WAIT_MS } from "./rate-limit.ts";
+import type { Attempts } from "./attempts.ts";
 import { RateLimitWait } from "./rate-limit-wait.ts";
 import { type Scope, unlessStopped } from "./scope.ts";
 import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { unlessAborted } from "../platform/waiting.ts";
 import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
 
 export const SESSION_CRASH_PREFIX =
@@ -33,36 +35,6 @@ const OVERLOADED_RETRIES = 2;
 const FIRST_WAIT_MS = 2_000;
 /** After a runtime was ended, its sessions are reopened at random times within this period. */
 const SPREAD_MS = 10_000;
-
-export const MANAGED_ATTEMPTS = 5;
-
-/** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/internals/engine.md`. */
-export interface Attempts {
-  readonly count: number;
-  /** The model of the next attempt. Asked at most `count` times. */
-  readonly nextModel: () => string;
-}
-
-export function sameModel(modelId: string, count: number): Attempts {
-  return { count, nextModel: () => modelId };
-}
-
-export function roundRobin(first: string, budgets: readonly DrivingSessionRetry[]): Attempts {
-  const models = inTurn(first, budgets);
-  return {
-    count: budgets.reduce((sum, { retries }) => sum + retries, 1),
-    nextModel: () => models.next().value ?? first,
-  };
-}
-
-/** One by one: a budget may be any number. */
-function* inTurn(first: string, budgets: readonly DrivingSessionRetry[]): Generator<string> {
-  yield first;
-  for (let round = 0, left = budgets; left.length > 0; round += 1) {
-    left = left.filter(({ retries }) => retries > round);
-    for (const { modelId } of left) yield modelId;
-  }
-}
 
 export interface Prompt {
   readonly purpose: Purpose;
@@ -233,22 +205,33 @@ async function sendOnce(
     if (acquired.kind === "crashed") return { ...acquired, toolCalls: [], opening: true };
     sender.budgets.calls.beforeCall();
     const { session } = acquired;
+    const { gate, rateLimit } = sender.ports;
     // The turns of other jobs cost no time of this task.
     const resume = sender.deadline?.hold() ?? (() => {});
-    const gated = sender.ports.gate.run(async () => {
+    // Ports of an application may reject: then there is no turn.
+    let asked: string | undefined = "turnGate";
+    const gated = gate.run(async () => {
       resume();
+      asked = "rateLimit";
       limited.turn = scope;
-      const leave = await sender.ports.rateLimit.enter(scope.signal, (milliseconds) => {
+      const leave = await rateLimit.enter(scope.signal, (milliseconds) => {
         decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" });
         limited.met();
       });
+      asked = undefined;
       try {
+        await unlessAborted(sender.budgets.usage.settled(), scope.signal);
         return await runTurn(sender, prompt, scope, session, attempt, limited);
       } finally {
         leave();
       }
     }, scope.signal);
-    return (await gated.finally(resume)) ?? canceled;
+    const outcome = await gated.finally(resume).catch((error: unknown): TurnOutcome => {
+      if (asked === undefined) throw error;
+      const message = `The ${asked} failed: ${errorMessage(error)}`;
+      return { kind: "crashed", toolCalls: [], crash: { cause: "configuration", message } };
+    });
+    return outcome ?? canceled;
   } finally {
     scope.dispose();
   }

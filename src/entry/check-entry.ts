@@ -24,7 +24,7 @@ import {
   runtimeVariable,
 } from "./prompt.ts";
 import type { Meaning, PromptMeaning } from "./schema-parts.ts";
-import { allJobTools, toolPatternProblem } from "./known-tools.ts";
+import { allJobTools, toolPatternProblem } from "./permissions.ts";
 import { commandName } from "./work.ts";
 
 type Meant<M extends Meaning> = M extends PromptMeaning

@@ -10,7 +10,7 @@ import type {
   Task,
   ToolDeclaration,
 } from "./model.ts";
-import { ownerOf } from "./known-tools.ts";
+import { ownerOf } from "./permissions.ts";
 
 /** Every session is told the parameters of its tools. In characters. */
 const longestParameters = 50_000;

@@ -1,8 +1,7 @@
 /** The JSON Schema of an entry file. Checks that compare two places of the file are in `check-entry.ts`. */
 import type { SchemaType } from "../document/describe.ts";
 import { limitProperties, pricesSchema } from "./limits.ts";
-import { availableTools } from "./known-tools.ts";
-import { permissionsSchema, type Permissions } from "./permissions.ts";
+import { availableTools, permissionsSchema, type Permissions } from "./permissions.ts";
 import {
   choice,
   flag,

@@ -21,7 +21,7 @@ import type {
 } from "./tool-declarations.ts";
 import type { NamedModel, Prompt, Work, WrittenWork } from "./works.ts";
 
-export { availableTools, reportedBy, type JobTool } from "./known-tools.ts";
+export { availableTools, reportedBy, type JobTool } from "./permissions.ts";
 export * from "./limits.ts";
 export type * from "./entry-schema.ts";
 export type { Outputs } from "./outputs.ts";

@@ -54,3 +54,100 @@ export const permissionsSchema = {
 export type PermissionRules = SchemaType<typeof permissionRules>;
 /** A preset of permissions, or rules that add to one. */
 export type Permissions = SchemaType<typeof permissionsSchema>;
+
+/** The tools with which a model reports to the runner. Each takes one string parameter named `argument`. */
+export const availableTools = [
+  "job_prepare_document",
+  "job_boolean_true",
+  "job_boolean_false",
+  "job_prerequisite_failed",
+] as const;
+export type JobTool = (typeof availableTools)[number];
+
+export const reportedBy: Readonly<Record<string, JobTool>> = {
+  "reported-document": "job_prepare_document",
+  "reported-true-reason": "job_boolean_true",
+  "reported-false-reason": "job_boolean_false",
+};
+
+/** With which a task leaves something for others and for people. Not a part of `availableTools`, which the library exports. */
+const reportTools: readonly string[] = [
+  "job_report",
+  "job_result",
+  "job_annotate",
+  "job_resolve",
+  "job_reply",
+  "job_verdict",
+  "job_propose",
+  "job_remember",
+];
+
+export const allJobTools: readonly string[] = [...availableTools, ...reportTools];
+
+export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
+
+/** Tools of the Copilot runtime for any model and system. It takes such a name for its own tool. */
+export const runtimeTools: readonly string[] = [
+  "view",
+  "grep",
+  "rg",
+  "glob",
+  "create",
+  "edit",
+  "apply_patch",
+  "str_replace_editor",
+  "bash",
+  "read_bash",
+  "write_bash",
+  "stop_bash",
+  "list_bash",
+  "powershell",
+  "read_powershell",
+  "write_powershell",
+  "stop_powershell",
+  "list_powershell",
+  "web_fetch",
+  "web_search",
+  "skill",
+  "lsp",
+  "sql",
+  "task",
+  "task_complete",
+  "read_agent",
+  "list_agents",
+  "write_agent",
+];
+
+export function ownerOf(name: string): string | undefined {
+  if (allJobTools.includes(name)) return "a job tool";
+  if ((protocolTools as readonly string[]).includes(name)) return "a part of the action protocol";
+  return runtimeTools.includes(name) ? "a tool of the Copilot runtime" : undefined;
+}
+
+/**
+ * `pattern`: without its `!`. `./name` is a tool of the entry, never one of the runtime. (As an allowance, `*` doesn't
+ * cover delegation: `mayDelegate` sees to that.)
+ */
+export function toolPatternMatches(pattern: string, name: string): boolean {
+  if (pattern === "*") return true;
+  if (pattern.endsWith("/*")) {
+    const server = pattern.slice(0, -1);
+    return name.startsWith(server) && name.length > server.length;
+  }
+  if (pattern.startsWith("./")) return name === pattern.slice(2);
+  return name === pattern;
+}
+
+export function isToolWildcard(pattern: string): boolean {
+  return pattern === "*" || pattern.endsWith("/*");
+}
+
+/** Why a pattern, without its `!`, is none; undefined if it is one. */
+export function toolPatternProblem(pattern: string): string | undefined {
+  if (pattern === "") return "it is empty";
+  const fixed = isToolWildcard(pattern) ? pattern.slice(0, -1) : pattern;
+  if (fixed.includes("*") || fixed === "/") {
+    return "a star must stand alone, or for all tools of a server (server/*)";
+  }
+  return undefined;
+}

@@ -33,8 +33,8 @@ import {
   placeInPrompt,
   type InsertedPrompt,
   type ReadPrompt,
-} from "./prompt-files.ts";
-import { PromptExpander } from "./prompt.ts";
+  PromptExpander,
+} from "./prompt.ts";
 import { declarationWarnings, entryWarnings, type WarningChecks } from "./warnings.ts";
 import { assignWorkId, mapEach, longWork, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";

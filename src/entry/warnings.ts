@@ -2,7 +2,7 @@
 import { isRecord, isText } from "../text/guards.ts";
 import type { Path, Problem } from "../document/diagnostic.ts";
 import type { MeantPlace } from "../document/schema-check.ts";
-import { allJobTools, protocolTools, runtimeTools } from "./known-tools.ts";
+import { allJobTools, protocolTools, runtimeTools } from "./permissions.ts";
 import {
   availableTools,
   reportedBy,
@@ -13,8 +13,7 @@ import {
   type PreparedTask,
   type Prompt,
 } from "./model.ts";
-import { isPrompt } from "./prompt-files.ts";
-import { promptText, promptsOf, variablesIn } from "./prompt.ts";
+import { isPrompt, promptText, promptsOf, variablesIn } from "./prompt.ts";
 import { Problems, warning } from "./problems.ts";
 import { leafWorks, taskWorks } from "./work.ts";
 

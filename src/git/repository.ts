@@ -8,7 +8,7 @@ import * as fs from "node:fs";
 import { devNull } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
-import { realPathOf, removeDirectory } from "../platform/files.ts";
+import { realPathOf, removeDirectory, readSmallFile } from "../platform/files.ts";
 import { gitPlaceOf, statusOf, type GitPlace } from "../platform/git-folder.ts";
 import {
   entriesOf,
@@ -21,7 +21,6 @@ import {
   startGit,
 } from "./git.ts";
 import type { StartOptions } from "../platform/programs.ts";
-import { readSmallFile } from "../platform/reading.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { programSandbox, sandboxSupport } from "../sandbox/sandbox.ts";
 

@@ -3,8 +3,7 @@ import { join, sep } from "node:path";
 import { GitRepository, type GitView } from "./repository.ts";
 import { entriesOf, GitUnknown } from "./git.ts";
 import { isGarbled, leftOutNote, notUtf8, stageWorkingTree } from "./working-tree.ts";
-import { realPathOf } from "../platform/files.ts";
-import { readJudged } from "../platform/reading.ts";
+import { realPathOf, readJudged } from "../platform/files.ts";
 import type { Change, Repository } from "./change.ts";
 
 const longestFile = 5_000_000;

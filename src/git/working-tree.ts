@@ -8,7 +8,7 @@ import { inflateSync } from "node:zlib";
 import { GitRepository, isBehindLink, type GitView } from "./repository.ts";
 import { entriesOf, GitUnknown, type Filter } from "./git.ts";
 import { firstOf } from "../text/numbers.ts";
-import { openJudged, readJudged } from "../platform/reading.ts";
+import { openJudged, readJudged } from "../platform/files.ts";
 import { isPrivate } from "../platform/private-files.ts";
 import { errorMessage } from "../platform/system-error.ts";
 

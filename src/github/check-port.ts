@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { truncate } from "../text/truncate.ts";
-import type { Publisher } from "./comments.ts";
+import { runUrl, type Publisher } from "./comments.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { Calls, Made } from "./graphql.ts";
 import { at, listAt, textAt } from "./webhook-event.ts";
@@ -70,14 +70,14 @@ export function mayHaveCheck({ isPullRequest, event }: Origin): boolean {
 
 /** The check run of this job and leg. GitHub shows the latest of a name on a commit. Undefined: it has none. */
 export function newCheck(about: Publisher, check: Outputs["check"]): NewCheck | undefined {
-  const { server, repository, workflowRun, attempt, head, legName } = about.origin;
+  const { head, legName } = about.origin;
   if (check === undefined || !mayHaveCheck(about.origin)) return undefined;
   const name = check === true ? `agent-jobs: ${about.job}` : check.name;
   return {
     head,
     name: truncate(legName === undefined ? name : `${name} (${legName})`, MAX_TITLE),
     externalId: externalIdOf(about),
-    url: `${server}/${repository}/actions/runs/${encodeURIComponent(workflowRun)}/attempts/${attempt}`,
+    url: runUrl(about.origin),
   };
 }
 
@@ -122,6 +122,12 @@ export function createCheckCalls({ api, write, redact }: Calls) {
         .filter((one) => at(one, "app", "slug") === app && at(one, "name") === name)
         .map(ownCheck)
         .sort((a, b) => b.id - a.id);
+    },
+    /** The one that was made for this attempt, if it is there. */
+    async checkOf(check: NewCheck): Promise<OwnCheck | undefined> {
+      return (await this.ownChecks(check)).find(
+        ({ externalId }) => externalId === check.externalId,
+      );
     },
     async checkAt(check_run_id: number): Promise<OwnCheck> {
       return ownCheck(

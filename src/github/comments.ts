@@ -8,6 +8,7 @@ import { oneLine, withoutInstructions } from "../text/harmless-text.ts";
 import { costWords, countText, durationText, plural, unbroken } from "../text/numbers.ts";
 import { defined } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
+import { tableHead, tableRow, wholeItems } from "./layout.ts";
 import { codeText, linkText, safeCell, safeMarkdown } from "./markdown.ts";
 import { markerOf, type Marker } from "./markers.ts";
 
@@ -41,12 +42,12 @@ export function bodyOf(marker: string, parts: readonly string[]): string {
   return withoutInstructions([marker, ...parts.filter((part) => part !== "")].join("\n\n"));
 }
 
-export function runLink(
-  { server, repository, workflowRun, attempt }: Origin,
-  text: string,
-): string {
-  const url = `${server}/${repository}/actions/runs/${encodeURIComponent(workflowRun)}/attempts/${attempt}`;
-  return linkText(text, url);
+export function runUrl({ server, repository, workflowRun, attempt }: Origin): string {
+  return `${server}/${repository}/actions/runs/${encodeURIComponent(workflowRun)}/attempts/${attempt}`;
+}
+
+export function runLink(origin: Origin, text: string): string {
+  return linkText(text, runUrl(origin));
 }
 
 /** Keeps links to files of the repository. */
@@ -76,7 +77,7 @@ export const severitySigns: Readonly<Record<Finding["severity"], string>> = {
   notice: "ℹ",
 };
 
-const columns = "| Severity | Place | Rule | Finding |\n| --- | --- | --- | --- |\n";
+const tableStart = tableHead(["Severity", "Place", "Rule", "Finding"]);
 
 /** Shows the first rows that fit into `room`, and counts the others and those `omitted` before. */
 export function findingsTable(
@@ -91,26 +92,20 @@ export function findingsTable(
     readonly room: number;
   },
 ): { readonly text: string; readonly left: number } {
-  const rows: string[] = [];
+  const all = findings.map((finding) => rowOf(finding, target));
   // The last row counts the others.
-  let free = room - columns.length - 100;
-  for (const finding of findings) {
-    const row = rowOf(finding, target);
-    free -= row.length;
-    if (free < 0) break;
-    rows.push(row);
-  }
+  const rows = wholeItems(all, room - tableStart.length - 100, (row) => row.length);
   const left = findings.length - rows.length + omitted;
   if (rows.length === 0) return { text: "", left };
-  if (left > 0) rows.push(`| | and ${left} more | | |\n`);
-  return { text: (columns + rows.join("")).trimEnd(), left };
+  if (left > 0) rows.push(tableRow(["", `and ${left} more`, "", ""]));
+  return { text: (tableStart + rows.join("")).trimEnd(), left };
 }
 
 function rowOf(finding: Finding, target: LinkTarget | undefined): string {
   const { severity, title, message, rule } = finding;
   const about = safeCell(message, { maxLength: MAX_MESSAGE, title: title?.slice(0, MAX_TITLE) });
   const sign = unbroken(`${severitySigns[severity]} ${severity}`);
-  return `| ${sign} | ${placeText(finding, target)} | ${codeText(rule, MAX_NAME)} | ${about} |\n`;
+  return tableRow([sign, placeText(finding, target), codeText(rule, MAX_NAME), about]);
 }
 
 /** `src/index.ts:3-5`, a link if the lines are in the commit that it leads to. */

@@ -46,8 +46,6 @@ export async function deliverCheck(
   const check = newCheck(about, about.outputs.check);
   if (check === undefined) return skipped("check", "the event is about no commit");
   const { faults = [] } = options;
-  const openCheck = async (): Promise<Omit<OwnCheck, "externalId"> | undefined> =>
-    (await github.ownChecks(check)).find(({ externalId }) => externalId === check.externalId);
   const judgement = judge(collected, about.outputs);
   const reason = faults[0] ?? (judgement.kind === "failed" ? judgement.reason : "");
   const isFailed = outcome.kind === "succeeded" && reason !== "";
@@ -62,14 +60,14 @@ export async function deliverCheck(
   const writing = { what, needs: checkNeeds, preview: `${text.title}\n\n${text.summary}` };
   return attempt(delivering, writing, async () => {
     if (options.staged) return write(delivering, writing, () => Promise.resolve({}));
-    let known =
+    let known: Omit<OwnCheck, "externalId"> | undefined =
       options.checkId === undefined
-        ? await openCheck()
+        ? await github.checkOf(check)
         : { id: options.checkId, isCompleted: false, annotations: 0 };
     if (known?.isCompleted === true)
       return skipped(what, "already published by this run or a later one");
     const found = async () => {
-      known = await openCheck();
+      known = await github.checkOf(check);
       return known === undefined ? undefined : {};
     };
     if (known === undefined)

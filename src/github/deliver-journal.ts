@@ -13,7 +13,7 @@ import { readJournal } from "../journal/read.ts";
 import { deliver } from "./deliver.ts";
 import { skipped, type Delivery } from "./delivery.ts";
 import type { Environment } from "../platform/environment.ts";
-import { readSmallFile } from "../platform/reading.ts";
+import { readSmallFile } from "../platform/files.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { jobReport } from "../reports/run-json.ts";

@@ -1,17 +1,9 @@
 import { statusSign } from "../entry/mermaid.ts";
 import { endWords } from "../events/event.ts";
 import { statusText, wasRetried, type RunView, type WorkView } from "../events/view.ts";
-import {
-  costWords,
-  countText as amountText,
-  durationText,
-  unbroken,
-  plural,
-} from "../text/numbers.ts";
+import { plural } from "../text/numbers.ts";
 import { nodeStatus } from "../reports/flow-chart.ts";
 import { code } from "../text/harmless-text.ts";
-
-export { amountText, costWords, durationText, unbroken };
 
 export interface Section {
   /** Harmless Markdown, for the note about what was left out. */
@@ -27,12 +19,16 @@ export interface Section {
 /** Bytes of UTF-8 of a section: half of the page. */
 const MAX_SECTION = 500_000;
 
-/** The first items that fit into `room` bytes of UTF-8. */
-export function wholeItems(items: readonly string[], room = MAX_SECTION): string[] {
+/** The first items that fit into `room`, by default in bytes of UTF-8. */
+export function wholeItems(
+  items: readonly string[],
+  room = MAX_SECTION,
+  sizeOf: (item: string) => number = (item) => Buffer.byteLength(item),
+): string[] {
   const kept: string[] = [];
   let left = room;
   for (const item of items) {
-    left -= Buffer.byteLength(item);
+    left -= sizeOf(item);
     if (left < 0) break;
     kept.push(item);
   }

@@ -11,7 +11,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { startTimer, within, type Release } from "../platform/waiting.ts";
 import type { Clock } from "../platform/clock.ts";
 import { code, inline, sentence } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
+import { plural, durationText } from "../text/numbers.ts";
 import {
   checkNeeds,
   newCheck,
@@ -24,7 +24,7 @@ import { titleText } from "./deliver-check.ts";
 import { reasonOf } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { GithubPort, OwnComment } from "./github-port.ts";
-import { durationText, result, tableHead, tableRow } from "./layout.ts";
+import { result, tableHead, tableRow } from "./layout.ts";
 import { codeText } from "./markdown.ts";
 import { markerOf, readMarkerOf, type Marker } from "./markers.ts";
 
@@ -210,22 +210,20 @@ export class LiveStatus {
   }
 
   #check(check: NewCheck): Writer {
-    const find = async (port: GithubPort) =>
-      (await port.ownChecks(check)).find(({ externalId }) => externalId === check.externalId);
     let isAsked = false;
     return {
       what: "check run",
       needs: checkNeeds,
       show: async (port, text) => {
         // GitHub may have made it without an answer.
-        if (isAsked) this.#checkId ??= (await find(port))?.id;
+        if (isAsked) this.#checkId ??= (await port.checkOf(check))?.id;
         isAsked = true;
         if (this.#checkId === undefined) this.#checkId = await port.createCheck(check, text);
         else await port.updateCheck(this.#checkId, text);
       },
       end: async (port, text, conclusion) => {
         const id = this.#checkId;
-        const known = id === undefined ? await find(port) : await port.checkAt(id);
+        const known = id === undefined ? await port.checkOf(check) : await port.checkAt(id);
         if (known?.isCompleted === true) return;
         if (known === undefined) await port.createCheck(check, text, conclusion);
         else await port.updateCheck(known.id, text, conclusion);

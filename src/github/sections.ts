@@ -12,10 +12,15 @@ import {
 } from "../events/view.ts";
 import { isDrawable } from "../reports/flow-chart.ts";
 import { harmless, oneLine, code, fenced, inline } from "../text/harmless-text.ts";
-import { clockText, firstOf, plural } from "../text/numbers.ts";
 import {
-  amountText,
+  clockText,
+  firstOf,
+  plural,
+  countText as amountText,
   durationText,
+  unbroken,
+} from "../text/numbers.ts";
+import {
   fold,
   lastItems,
   listSection,
@@ -24,7 +29,6 @@ import {
   tableSection,
   tableHead,
   tableRow,
-  unbroken,
   type Section,
 } from "./layout.ts";
 import { durationMs } from "./step-outputs.ts";

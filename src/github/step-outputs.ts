@@ -15,8 +15,6 @@ import type { Outputs } from "./output-table.ts";
 
 export type Result = "success" | "failure" | "skipped" | "cancelled";
 
-export type { Outputs };
-
 export interface OutputsOptions {
   readonly outputDir?: string | undefined;
   readonly journal?: string | undefined;

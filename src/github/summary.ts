@@ -1,9 +1,15 @@
 /**
- * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/escape.ts`, but the
+ * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/harmless-text.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
 import { harmless, code, fenced, inline, sentence } from "../text/harmless-text.ts";
-import { firstOf, plural } from "../text/numbers.ts";
+import {
+  firstOf,
+  plural,
+  countText as amountText,
+  costWords,
+  durationText,
+} from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { statusSign } from "../entry/mermaid.ts";
@@ -16,20 +22,16 @@ import {
   type RunView,
   type WorkView,
 } from "../events/view.ts";
-import { collectOutputs } from "../outputs/collect.ts";
+import { collectOutputs, previousOutcomes, previousOutcomeText } from "../outputs/collect.ts";
 import { countsText, findingsTable } from "./comments.ts";
 import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
-import { previousOutcomes, previousOutcomeText } from "../outputs/previous-outcomes.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { changeText, instructionsText } from "../events/plan.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
 import {
-  amountText,
   chartDetail,
-  costWords,
-  durationText,
   fitting,
   fold,
   folded,

@@ -17,17 +17,8 @@ import { rejectedText, statusWord } from "../reports/event-lines.ts";
 import { flowPathChart } from "../reports/flow-chart.ts";
 import { stepParts, stepSubject } from "../reports/step-text.ts";
 import { harmless, code, fenced, inline } from "../text/harmless-text.ts";
-import { plural } from "../text/numbers.ts";
-import {
-  durationText,
-  fold,
-  lastItems,
-  nameOf,
-  tableHead,
-  tableRow,
-  unbroken,
-  type Section,
-} from "./layout.ts";
+import { plural, durationText, unbroken } from "../text/numbers.ts";
+import { fold, lastItems, nameOf, tableHead, tableRow, type Section } from "./layout.ts";
 
 const MAX_TEXT = 3000;
 const MAX_STEP_REASON = 500;

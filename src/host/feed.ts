@@ -14,8 +14,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../platform/clock.ts";
-import { makeDirectoryNow } from "../platform/files.ts";
-import { openToReadNow } from "../platform/reading.ts";
+import { makeDirectoryNow, openToReadNow } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { onAbort, startTimeLimit } from "../platform/waiting.ts";
 

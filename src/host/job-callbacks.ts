@@ -212,6 +212,11 @@ export interface RunJobOptions {
   readonly plan?: { readonly shards: number };
   /** With `resume`: runs only one part of several, such as `1/3`. */
   readonly shard?: string;
+  /**
+   * With `shard`: what it may spend of `limits.tokens` and `limits.cost`, after the plan: a share by its items, or all. With
+   * a budget that the shards have in common, `all`. Default: `items`.
+   */
+  readonly share?: "items" | "all";
   /** The journals of a plan and of its shards, in any order: runs what comes after them, and has the result of the whole job. */
   readonly merge?: readonly string[];
   /** With `merge`: whether the job fails if a shard is missing or unfinished. Default: `fail`. */

@@ -21,6 +21,7 @@ export interface JobStartOptions
       | "rerun"
       | "journal"
       | "onResult"
+      | "share"
     > {
   readonly jobName: string;
   readonly workingDirectory: string;
@@ -46,6 +47,7 @@ export async function startOf(jobName: string, options: RunJobOptions): Promise<
     workingDirectory: ".",
     ...defined(others),
     plan: plan !== undefined,
+    shards: plan?.shards,
     journals,
     shard: shard?.kind === "value" ? shard.value : undefined,
   };

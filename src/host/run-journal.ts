@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import { createJournal } from "../journal/write.ts";
 import type { Clock } from "../platform/clock.ts";
-import { plainName } from "../platform/output-folder.ts";
+import { plainName } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { asOption, unable } from "../run/options.ts";
 import { lockJournal, type RunOptions } from "../run/prepare.ts";

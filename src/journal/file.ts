@@ -2,7 +2,7 @@
 import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
-import { openToRead, type Links } from "../platform/reading.ts";
+import { openToRead, type Links } from "../platform/files.ts";
 import { JournalReader, notAJournal, type JournalProblem, type JournalWriter } from "./read.ts";
 import type { JournalSource } from "./store.ts";
 

@@ -13,7 +13,7 @@ import {
   runtimeTools,
   toolPatternMatches,
   toolPatternProblem,
-} from "../entry/known-tools.ts";
+} from "../entry/permissions.ts";
 import { isPrivate } from "../platform/private-files.ts";
 
 /** Model families know the same ability under different names: all of them, the runtime picks. */

@@ -37,7 +37,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Line, Tone, Verbosity } from "./paint.ts";
-import { previousPlace } from "../outputs/previous-outcomes.ts";
+import { previousPlace } from "../outputs/collect.ts";
 import { findingLine, said, verdictGiven } from "./result-lines.ts";
 import { stepParts, stepSubject } from "./step-text.ts";
 

@@ -8,9 +8,8 @@ import { join } from "node:path";
 import * as is from "../document/describe.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { version } from "../generated/version.ts";
-import { writeNewFile } from "../platform/files.ts";
+import { writeNewFile, openToRead } from "../platform/files.ts";
 import type { ProcessIdentity } from "../platform/process-identity.ts";
-import { openToRead } from "../platform/reading.ts";
 import { isRecord } from "../text/guards.ts";
 import type { RunSummary } from "./run-summary.ts";
 

@@ -5,8 +5,7 @@ import { sentence } from "../text/truncate.ts";
 import { outcomeText } from "../events/event.ts";
 import type { Finding, Verdict } from "../events/output-shapes.ts";
 import { endText, type RunView } from "../events/view.ts";
-import { collectOutputs } from "../outputs/collect.ts";
-import { previousOutcomes, previousOutcomeText } from "../outputs/previous-outcomes.ts";
+import { collectOutputs, previousOutcomes, previousOutcomeText } from "../outputs/collect.ts";
 import { verdictLine } from "../outputs/verdict.ts";
 import type { Line, Tone } from "./paint.ts";
 

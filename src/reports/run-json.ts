@@ -1,7 +1,6 @@
 /** `run.json`: the result of a run for programs. `schema/run.schema.json` describes its stable shape. */
 import type { Finding, Proposal } from "../events/output-shapes.ts";
-import { collectOutputs, resultsOf } from "../outputs/collect.ts";
-import { previousOutcomes } from "../outputs/previous-outcomes.ts";
+import { collectOutputs, resultsOf, previousOutcomes } from "../outputs/collect.ts";
 import { endReason } from "../outputs/verdict.ts";
 import {
   elapsedMs,

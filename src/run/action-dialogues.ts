@@ -3,7 +3,7 @@ import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { ServerFailure } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import { mayDelegate, ruleSet, toolVerdict } from "../permissions/rules.ts";
 import type { Monument } from "../protocol/catalogue.ts";
 import type { RunTools } from "./run-tools.ts";

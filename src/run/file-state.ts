@@ -4,9 +4,8 @@ import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { join, sep } from "node:path";
 import { isAmong } from "../entry/glob.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
-import { realPathOf } from "../platform/files.ts";
+import { realPathOf, readJudged } from "../platform/files.ts";
 import type { GitRepository } from "../git/repository.ts";
-import { readJudged } from "../platform/reading.ts";
 import { matchingFiles } from "../tools/matching-files.ts";
 
 /** A larger file is judged by its size and time. */

@@ -4,7 +4,7 @@ import { join, relative, resolve } from "node:path";
 import { isAmong, readGlob } from "../entry/glob.ts";
 import type { Environment } from "../platform/environment.ts";
 import { GitRepository } from "../git/repository.ts";
-import { readSmallFile } from "../platform/reading.ts";
+import { readSmallFile } from "../platform/files.ts";
 import { UsageError } from "./options.ts";
 
 function isRehearsalName(path: string): boolean {

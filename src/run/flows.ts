@@ -15,7 +15,7 @@ import {
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import type { Workflow, WorkflowFiles } from "../workflow/model.ts";
 import type { Answers, Asker } from "../workflow/kinds/ask.ts";

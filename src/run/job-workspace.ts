@@ -7,9 +7,9 @@ import type { Clock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { GitRepository } from "../git/repository.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import type { Programs } from "../tools/tool-programs.ts";
-import { OutputFolder, plainName } from "../platform/output-folder.ts";
+import { OutputFolder, plainName } from "../platform/files.ts";
 import { allowedOf, type AllowedVariables } from "./variables.ts";
 
 export interface JobWorkspaceOptions extends AllowedVariables {

@@ -6,9 +6,8 @@ import type { Reporter } from "../events/sink.ts";
 import { givenInOrder, keyOfGiven } from "../events/view.ts";
 import { codeText } from "../github/markdown.ts";
 import { endReason } from "../outputs/verdict.ts";
-import { readSmallFile } from "../platform/reading.ts";
+import { readSmallFile, longestName, OutputFolder, plainName } from "../platform/files.ts";
 import { jobReport, runJson } from "../reports/run-json.ts";
-import { longestName, OutputFolder, plainName } from "../platform/output-folder.ts";
 
 export const reportFile = "report.md";
 const runFile = "run.json";

@@ -141,7 +141,7 @@ export function settleEntry(
   };
 }
 
-interface BegunJob extends Pick<PreparedRun, "past" | "fanOut"> {
+interface BegunJob extends Pick<PreparedRun, "past" | "fanOut" | "limits"> {
   readonly userInput: string | undefined;
   readonly resumed?: ResumedJob | undefined;
   readonly notes: readonly string[];
@@ -162,6 +162,7 @@ export async function beginJob(
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
   const job = {
     entry: settled.originalEntry ?? settled.entry,
+    limits: settled.limits,
     jobName,
     flows,
     whole: flow && whole,
@@ -171,6 +172,7 @@ export async function beginJob(
   const {
     resumed,
     fanOut,
+    limits = settled.limits,
     warnings: notes = [],
   }: Awaited<ReturnType<typeof continueJob>> = continues
     ? await (await import("./resume-job.ts")).continueJob(job, script, options)
@@ -189,7 +191,7 @@ export async function beginJob(
       onResult,
     });
   checkVariablesOfJob({ ...settled, environment, rehearses }, jobName, write);
-  return { ...started, resumed, past: resumed?.past, fanOut, userInput, notes };
+  return { ...started, resumed, past: resumed?.past, fanOut, limits, userInput, notes };
 }
 
 /** Checked input, which can no longer be refused. */
@@ -260,7 +262,7 @@ async function prepareLoaded(
   const settled = settleEntry(loaded, options, script);
   const { entry, permissions, flows } = settled;
   const begun = await beginJob(loaded, settled, jobName, { ...options, script, rehearses, write });
-  const { resumed, past, fanOut, userInput, whole } = begun;
+  const { resumed, past, fanOut, limits, userInput, whole } = begun;
   checkSandboxOption(options.sandbox, permissionScopes(entry, jobName, permissions, flows), write);
   const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
   if (noInput !== undefined)
@@ -327,6 +329,7 @@ async function prepareLoaded(
     records: recordFiles(paths, environment).map((path) => resolve(path)),
     outputDirectory: options.outputDir && resolve(options.outputDir),
     ...subject,
+    limits,
     past,
     fanOut,
     memory,

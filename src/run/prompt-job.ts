@@ -1,7 +1,7 @@
 /** A job without an entry: one task with a prompt that is given in place of it. It reads only, by default. */
 import { type Diagnostic, diagnosticLine, DiagnosticsError } from "../document/diagnostic.ts";
 import { readDocument, readSource } from "../document/read-document.ts";
-import { allJobTools } from "../entry/known-tools.ts";
+import { allJobTools } from "../entry/permissions.ts";
 import { preparePlain } from "../entry/prepare.ts";
 import { variablesIn } from "../entry/prompt.ts";
 import { defined, isRecord } from "../text/guards.ts";

@@ -1,16 +1,19 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
 import type { FanOut, Shard } from "../engine/fan-out.ts";
+import type { ResolvedLimits } from "../engine/limits.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { Conversation } from "../events/output-shapes.ts";
 import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
-import type { PreparedEntry } from "../entry/model.ts";
+import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
+import { defined } from "../text/guards.ts";
 import type { Flows } from "./flows.ts";
+import type { Share } from "./leg-limits.ts";
 import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./options.ts";
 import {
   type EarlierJob,
@@ -26,6 +29,8 @@ import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 export interface ContinueOptions {
   /** Only what comes before the fan-out runs, and its items are listed. */
   readonly plan?: boolean | undefined;
+  /** With `plan`: how many shards will follow. */
+  readonly shards?: number | undefined;
   /** With `resume`, the journal of the plan: only these members of the fan-out run. */
   readonly shard?: Shard | undefined;
   /** Journals of a plan and of its shards, from which the run goes on. */
@@ -37,6 +42,7 @@ export interface ContinueOptions {
 
 interface ContinuedJob {
   readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
   readonly jobName: string;
   readonly flows: Flows;
   readonly whole?: string | undefined;
@@ -54,6 +60,9 @@ interface ResumeOptions {
   readonly rehearses: boolean;
   /** Nothing is left to do. */
   readonly isDone?: boolean;
+  readonly share?: Share | undefined;
+  /** Those that were set for this machine. */
+  readonly limits?: Limits | undefined;
 }
 
 /** Throws `UsageError` if the job can't continue from there, or can't be split. */
@@ -61,7 +70,12 @@ export async function continueJob(
   job: ContinuedJob,
   script: Script | undefined,
   all: ContinueOptions & ResumeOptions,
-): Promise<{ resumed?: ResumedJob; fanOut?: FanOut; warnings?: readonly string[] }> {
+): Promise<{
+  resumed?: ResumedJob;
+  fanOut?: FanOut;
+  limits?: ResolvedLimits;
+  warnings?: readonly string[];
+}> {
   const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
   const { store } = all;
   const { work } = job.entry.jobs[job.jobName] ?? {};
@@ -86,7 +100,7 @@ export async function continueJob(
     throw new UsageError(
       `The job ${quoted(job.jobName)} has no Each and no Par at its top, so it can't be split.`,
     );
-  const planned = plan === true ? { fanOut: planOnly } : {};
+  const planned = plan === true ? { fanOut: planOnly(all.shards) } : {};
   if (resume === undefined) {
     if (shard === undefined) return planned;
     throw new UsageError(
@@ -108,7 +122,7 @@ export async function continueJob(
   if (isDone && job.whole !== undefined) earlier = await read("begun");
   const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
-    return { resumed, fanOut: shardOf(work, earlier, shard, refuse) };
+    return { resumed, ...shardOf(work, earlier, shard, { ...all, whole: job.limits, refuse }) };
   const { part, origin } = earlier.started ?? {};
   if (plan === true && part?.kind !== "plan") throw refuse("it is not the journal of a plan.");
   if (plan !== true && (part?.kind === "plan" || part?.kind === "shard"))
@@ -132,7 +146,9 @@ function hasSucceeded({ outcome, started }: ReadJob, { plan, shard }: ContinueOp
   return outcome?.kind === "succeeded" && isSame;
 }
 
-const planOnly: FanOut = { kind: "part", part: { kind: "plan" }, members: new Set() };
+function planOnly(shards: number | undefined): FanOut {
+  return { kind: "part", part: { kind: "plan", ...defined({ shards }) }, members: new Set() };
+}
 
 export interface ResumedJob {
   readonly past: PastRun;

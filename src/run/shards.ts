@@ -10,6 +10,7 @@ import {
   type FoundFan,
   type Shard,
 } from "../engine/fan-out.ts";
+import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PastItems, PastRun, PastWork } from "../engine/past.ts";
 import type { PreparedEntry, Work } from "../entry/model.ts";
 import { journalFiles } from "../journal/file.ts";
@@ -19,6 +20,7 @@ import { legName } from "../events/plan.ts";
 import { defined } from "../text/guards.ts";
 import { plural } from "../text/numbers.ts";
 import { afterFanOut, type AfterFanOut } from "./after-fan-out.ts";
+import { legLimits, type LegOptions } from "./leg-limits.ts";
 import { UsageError } from "./options.ts";
 import { pastEvents, type EventSource } from "./past-events.ts";
 import { readEarlierJob, unusable, type EarlierJob } from "./past-run.ts";
@@ -70,10 +72,17 @@ function itemsOf({ workIds }: FoundFan, lists: PastRun["lists"]): readonly strin
 /** The part of a run that goes on from the journal of a plan, or of an interrupted run of the same shard. */
 export function shardOf(
   work: Work<number>,
-  { started, past, outcome }: EarlierJob,
+  { started, past, outcome, planned }: EarlierJob,
   shard: Shard,
-  refuse: (reason: string) => Error,
-): FanOut {
+  {
+    refuse,
+    whole,
+    ...own
+  }: LegOptions & {
+    readonly whole: ResolvedLimits;
+    readonly refuse: (reason: string) => Error;
+  },
+): { readonly fanOut: FanOut; readonly limits: ResolvedLimits } {
   const part = started?.part;
   const weights = membersOf(work, past);
   if (weights === undefined)
@@ -88,7 +97,9 @@ export function shardOf(
   const members = [...shardsOf(weights, shard.count).entries()].flatMap(([member, index]) =>
     index === shard.index ? [member] : [],
   );
-  return { kind: "part", part: { ...shard, kind: "shard", plan }, members: new Set(members) };
+  const { limits, notes } = legLimits({ shard, weights, planned }, whole, own);
+  const ofShard = { ...shard, kind: "shard", plan } as const;
+  return { fanOut: { kind: "part", part: ofShard, members: new Set(members), notes }, limits };
 }
 
 /** A plan of more shards than members has a matrix of as many as it has members. */
@@ -250,12 +261,9 @@ function together(
   store: JournalSource,
 ): PastRun {
   const { past, started } = plan;
-  const planned = new Set(past.works.map(keyOf));
-  const listed = past.lists.length;
   const own = legs.map((leg) => ({
-    works: leg.past.works.filter((work) => !planned.has(keyOf(work))),
-    // A shard has the lists of the plan, which come first.
-    lists: leg.past.lists.slice(listed),
+    works: leg.past.works,
+    lists: leg.past.lists,
     tokens: leg.past.tokens - leg.planned.tokens,
     cost: leg.past.cost - leg.planned.cost,
     milliseconds: leg.past.milliseconds - past.milliseconds,
@@ -291,10 +299,6 @@ function together(
       Math.max(0, ...own.map((leg) => leg.milliseconds)) +
       (after?.milliseconds ?? 0),
   };
-}
-
-function keyOf({ workId, items }: PastWork): string {
-  return JSON.stringify([workId, ...items]);
 }
 
 function mergedFanOut(

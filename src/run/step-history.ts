@@ -3,12 +3,11 @@ import { closeSync, readdirSync, readSync } from "node:fs";
 import type { RunEvent, RunStamp, WorkRef, StepEnded, StepStarted } from "../events/event.ts";
 import { plannedWorks, workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import type { Reporter } from "../events/sink.ts";
 import { yieldToEventLoop } from "../platform/waiting.ts";
-import { openToReadNow } from "../platform/reading.ts";
+import { openToReadNow, OutputFolder } from "../platform/files.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";
-import { OutputFolder } from "../platform/output-folder.ts";
 
 interface Begun {
   readonly event: StepStarted & Pick<RunStamp, "past">;

@@ -6,7 +6,7 @@ import type { Permissions } from "../entry/model.ts";
 import { isUnder } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { isPrivate } from "../platform/private-files.ts";
-import { readJudged } from "../platform/reading.ts";
+import { readJudged } from "../platform/files.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/model.ts";
@@ -16,7 +16,7 @@ import { holdsCredential } from "../redaction/redactor.ts";
 import { unmatchable } from "../permissions/commands.ts";
 import { allowsServer, ruleSet, toolVerdict } from "../permissions/rules.ts";
 import { isText } from "../text/guards.ts";
-import type { ReadPrompt } from "../entry/prompt-files.ts";
+import type { ReadPrompt } from "../entry/prompt.ts";
 
 export function isWorkflowFile(file: string): boolean {
   return /\.wf\.md$/i.test(file);

@@ -17,9 +17,8 @@ import {
 } from "./find-runtime.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { makeDirectory } from "../platform/files.ts";
+import { makeDirectory, readSmallFile } from "../platform/files.ts";
 import { runToEnd, type ProgramOutcome } from "../platform/programs.ts";
-import { readSmallFile } from "../platform/reading.ts";
 import { findProgram, isInWorkspace, searchFolders, variable } from "../platform/search-path.ts";
 import { childEnvironment, isProxy, type Environment } from "../platform/environment.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated/runtime-hashes.ts";

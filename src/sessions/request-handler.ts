@@ -23,12 +23,12 @@ import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { orderedPrivateGlobs, privateNamesGlob } from "../platform/private-files.ts";
-import { findRuntime } from "../runtime/find-runtime.ts";
 import {
+  findRuntime,
   authentication,
   runtimeEnvironment,
   type Authentication,
-} from "../runtime/runtime-environment.ts";
+} from "../runtime/find-runtime.ts";
 import {
   RuntimePool,
   type RuntimeKind,

@@ -21,7 +21,7 @@ import { within } from "../platform/waiting.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { createHash } from "node:crypto";
 import { availableTools } from "../entry/model.ts";
-import { runtimeTools } from "../entry/known-tools.ts";
+import { runtimeTools } from "../entry/permissions.ts";
 
 const handlerSeconds = 60;
 /** More than a model can make use of; the runtime keeps a result in the conversation. */

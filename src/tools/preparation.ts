@@ -12,7 +12,7 @@ import { diagnosticLine } from "../document/diagnostic.ts";
 import type { ToolBuild, ToolDeclaration } from "../entry/model.ts";
 import { isUnder } from "../permissions/paths.ts";
 import type { Environment } from "../platform/environment.ts";
-import { openJudged, readJudged } from "../platform/reading.ts";
+import { openJudged, readJudged } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { findProgram } from "../platform/search-path.ts";
 import {

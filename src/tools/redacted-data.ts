@@ -1,7 +1,7 @@
 /** The result of a tool may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
 import { truncateUnredacted, truncate } from "../text/truncate.ts";
-import { redactedValue } from "../redaction/redacted-value.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import { redactedValue } from "../redaction/redactor.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
 
 /** UTF-16 units: a part takes a few milliseconds at most. */

@@ -2,11 +2,11 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Permissions, RelicDeclaration } from "../entry/model.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
-import { readJudged } from "../platform/reading.ts";
+import { readJudged } from "../platform/files.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";

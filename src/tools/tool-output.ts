@@ -2,7 +2,7 @@ import { StringDecoder } from "node:string_decoder";
 import { isRecord, isText, parsedJson } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withoutSequences } from "../text/harmless-text.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import { redactedData, redactedText } from "./redacted-data.ts";
 import type { ToolProgress } from "./tool.ts";
 import { truncate, truncateStart } from "../text/truncate.ts";

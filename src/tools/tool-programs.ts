@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { isDirectory } from "../platform/files.ts";
 import { endGroup, endMarkedProcesses } from "../platform/processes.ts";

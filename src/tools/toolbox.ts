@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Entry, McpServer, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { TextStream } from "../redaction/text-stream.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
 import { allowsServer, allowsTool, boundsOf, withSandbox } from "../permissions/rules.ts";
 import { type Environment, childEnvironment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";

@@ -133,6 +133,51 @@ describe("a journal with huge parts", onlyNightly, () => {
       .waitFor();
   });
 
+  it(
+    "has the search and the flowchart before the reports of a thousand items",
+    browserTests,
+    async (t) => {
+      const items = Array.from({ length: 1_000 }, (_, index) => `item ${index}`);
+      const each: PlannedTree = {
+        kind: "Each",
+        items: { values: items },
+        work: ref(0, "survey"),
+      };
+      const bodies = items.flatMap((item, itemIndex): RunEventBody[] => {
+        const work = { workId: 0, taskId: "survey", iteration: itemIndex + 1, item, itemIndex };
+        const markdown = `# About ${item}\n\n${"It is fine. ".repeat(100)}`;
+        return [
+          { type: "work.started", work, modelId: "m1" },
+          { type: "report.given", work, markdown },
+          { type: "result.given", work, result: { item } },
+          { type: "work.ended", work, outcome: { kind: "succeeded" } },
+        ];
+      });
+      const page = await openRun(t, runOf(each, bodies));
+      const tops = await Promise.all(
+        [
+          page.getByRole("searchbox", { name: "Search the run" }),
+          page.getByRole("button", { name: "1,000 reports" }),
+          page.getByRole("button", { name: "1,000 results" }),
+          page.getByRole("region", { name: "Flowchart" }),
+        ].map(async (one) => (await one.boundingBox())?.y ?? Infinity),
+      );
+      assert.deepEqual(
+        tops,
+        tops.toSorted((a, b) => a - b),
+      );
+      assert.ok((tops.at(-1) ?? 0) < 600, String(tops));
+      await page.getByRole("button", { name: "1,000 reports" }).click();
+      await page.getByRole("button", { name: "Report of survey › item 49" }).waitFor();
+      await page.getByRole("button", { name: "Show more (950 more reports)" }).click();
+      await page.getByRole("button", { name: "Report of survey › item 99" }).waitFor();
+      await page.getByRole("searchbox", { name: "Search the run" }).fill("item 777");
+      await page.getByRole("button", { name: "1 of 1,000 reports match the search" }).waitFor();
+      await page.getByRole("button", { name: "Report of survey › item 777" }).click();
+      await page.getByText("It is fine. It is fine.").first().waitFor();
+    },
+  );
+
   it("draws the flowchart of hundreds of works only when asked to", browserTests, async (t) => {
     const works = Array.from({ length: 120 }, (_, id) => ref(id, `task-${id}`));
     const page = await openRun(t, runOf({ kind: "Par", works }, []));

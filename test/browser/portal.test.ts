@@ -18,6 +18,9 @@ import {
   useBrowser,
   type TabOptions,
 } from "../rig/browser.ts";
+import { prefixProxy } from "../rig/prefix-proxy.ts";
+import { writeJournals } from "../rig/many-journals.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 import { notAStream, startPortal, usePortal } from "./portal.ts";
 
 const open = useBrowser();
@@ -365,6 +368,47 @@ describe("the portal", () => {
     await expectNoSidewaysScroll(page, "a new session");
   });
 
+  for (const says of [true, false])
+    it(
+      `works behind a path of a proxy that ${says ? "says" : "doesn't say"} which, from the login on`,
+      browserTests,
+      async (t) => {
+        const token = "a-token-of-this-test";
+        const args = ["--token", token, "--allowed-host", "127.0.0.1"];
+        const { address } = await startPortal(t, args);
+        const outside = await prefixProxy(t, address, "/agents", says);
+        const { page } = await open();
+        await page.goto(`${outside}?token=${token}`);
+        assert.equal(page.url(), outside);
+        await start(page, "Maintain");
+        await title(page, /maintain.*Succeeded/).waitFor();
+        const [cookie] = await page.context().cookies();
+        assert.equal(cookie?.path, says ? "/agents" : "/");
+      },
+    );
+
+  it(
+    "reads older journals when asked to, and opens a run of any of them",
+    browserTests,
+    async (t) => {
+      const { path } = await makeWorkspace(t);
+      writeJournals(path, 150, 0);
+      const { address } = await startPortal(t, ["--journals", path]);
+      const { page } = await open();
+      await page.goto(`${address}#/journals`);
+      await page.getByText("150 files").waitFor();
+      assert.equal(await page.getByRole("row", { name: /nightly/ }).count(), 100);
+      await page.getByRole("button", { name: "Read older journals (50 more)" }).click();
+      await page
+        .getByRole("row", { name: /nightly/ })
+        .nth(149)
+        .waitFor();
+      assert.equal(await page.getByRole("button", { name: /Read older/ }).count(), 0);
+      await page.goto(`${address}#/run/run-3`);
+      await title(page, /nightly.*Failed/).waitFor();
+    },
+  );
+
   it(
     "says so when the server is gone; the next one keeps its runs, and is stopped after asking",
     browserTests,
@@ -393,11 +437,11 @@ describe("the portal", () => {
       // The next server knows both from their journals. One has no end.
       const next = await startPortal(t, ["--journals", `${server.workspace.path}/journals`]);
       await page.goto(next.address);
-      await page.getByRole("link", { name: /branches.*Incomplete/ }).waitFor();
+      await page.getByRole("link", { name: /branches.*Interrupted/ }).waitFor();
       await page.goto(`${next.address}#/journals`);
       await page
         .getByRole("row", { name: /branches/ })
-        .getByText("Incomplete")
+        .getByText("Interrupted")
         .waitFor();
       await picture(page, "journals");
       await page.goto(`${next.address}${hash}`);

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { text as readAll } from "node:stream/consumers";
 import { describe, it, test, type TestContext } from "node:test";
 import * as fc from "fast-check";
-import { createOutput, type Looks, type Output } from "../../src/cli/output.ts";
+import { createOutput, type Looks, type Output } from "../../src/cli/process.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { type CliChild, runCli, startCli } from "../rig/cli.ts";
 import { commandLine } from "../rig/dist.ts";

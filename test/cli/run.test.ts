@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, test, type TestContext } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
-import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { outputsOf } from "../../src/github/step-outputs.ts";
 import { report } from "../github/summary-rig.ts";
@@ -9,6 +8,7 @@ import { type CliChild, cliExits, type CliResult, runCli, startCli } from "../ri
 import { modelServer, type Reply, type Script, startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { entryOf } from "./rig.ts";
+import { viewOf } from "../rig/tell.ts";
 
 const yes = { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "so it is" } }] };
 const no = { toolCalls: [{ name: "job_boolean_false", arguments: { argument: "not yet" } }] };
@@ -229,8 +229,7 @@ async function play(
   const args = ["run", "entry.json", job, "--rehearse", "r.json", "--journal", "j.jsonl"];
   const result = await runCli(args, { cwd: workspace.path });
   const { events } = parseJournal(await workspace.read("j.jsonl"));
-  const view = createRunView();
-  for (const event of events) applyEvent(view, event);
+  const view = viewOf(events);
   const github = await report(events);
   return { ...result, events, outputs: outputsOf(view), github };
 }

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry, Task, Work } from "../../src/entry/model.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
-import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
+import type { RunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
 import { JobData } from "../../src/engine/job-data.ts";
 import { outputChecks } from "../rig/output-checks.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { play, ref, type Played, type Setup } from "../rig/engine.ts";
+import { viewOf } from "../rig/tell.ts";
 
 const outputs: Outputs = { proposals: { comment: {} } };
 
@@ -41,8 +42,7 @@ async function reviewed(
     },
     ...setup,
   });
-  const view = createRunView();
-  for (const event of played.events) applyEvent(view, { at: 0, runId: "r", ...event });
+  const view = viewOf(played.events);
   const messages = collectOutputs(view).findings.map(({ message }) => message);
   return { ...played, view, messages };
 }

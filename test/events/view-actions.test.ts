@@ -20,6 +20,7 @@ import {
   work,
 } from "../rig/action-events.ts";
 import { holds } from "../rig/fuzz.ts";
+import { viewOf } from "../rig/tell.ts";
 
 const told = await releaseStory();
 
@@ -135,8 +136,7 @@ test("its turns are no attempts; a criteria retry and a turn after a crash are",
 });
 
 test("an action of a delegate with the same id is another action", () => {
-  const view = createRunView();
-  for (const event of told.events.slice(0, 2)) applyEvent(view, event);
+  const view = viewOf(told.events.slice(0, 2));
   applyEvent(view, acted(waiting("build")));
   applyEvent(view, acted(waiting("build"), 0, "docs"));
   applyEvent(view, acted(ended("build"), 1, "docs"));

@@ -15,11 +15,10 @@ import * as samples from "./samples.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { truncateUnredacted } from "../../src/text/truncate.ts";
 import { rounds } from "../rig/nightly.ts";
+import { viewOf } from "../rig/tell.ts";
 
 function fold(events: readonly RunEvent[]): RunView {
-  const view = createRunView();
-  for (const event of events) applyEvent(view, event);
-  return view;
+  return viewOf(events);
 }
 
 const stamp = { at: 1, runId: "run", work: samples.review } as const;

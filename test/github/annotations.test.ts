@@ -2,7 +2,6 @@ import type { RunOutcome } from "../../src/events/event.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { chooseAnnotations, diagnosticAnnotations } from "../../src/github/annotations.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import * as arbitrary from "../events/samples.ts";
@@ -15,7 +14,7 @@ import { options, report } from "./summary-rig.ts";
 import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
 import { rounds } from "../rig/nightly.ts";
-import { tell } from "../rig/tell.ts";
+import { tell, viewOf } from "../rig/tell.ts";
 
 const levels = ["error", "warning", "notice"] as const;
 
@@ -153,8 +152,7 @@ test("a job that publishes leaves room for three warnings about deliveries", () 
 test("at most ten of each level, each within 4096 characters, whatever happened", () => {
   fc.assert(
     fc.property(arbitrary.events, fc.constantFrom(1, 1, 3000), (events, by) => {
-      const view = createRunView();
-      for (const event of events) applyEvent(view, event);
+      const view = viewOf(events);
       for (const work of view.works.values()) {
         for (let copy = 0; copy < 12; copy += 1) {
           const text = `${copy}${"\u{1F600}".repeat(by)}`;

@@ -213,7 +213,7 @@ test("the comment has the verdict, the report, the findings with links to their 
     "| --- | --- | --- | --- |",
     `| ✗\u00A0error | [\`src/a.ts:7-9\`](${blob}/src/a.ts#L17-L19) | \`review\` | **Lost** The error is swallowed. |`,
     `| ⚠\u00A0warning | [\`docs/a b.md:3\`](${blob}/docs/a%20b.md?plain=1#L3) | \`docs\` | \`x \\| y\` is gone |`,
-    "| | and 2 more | | |",
+    "|  | and 2 more |  |  |",
     "<sub>3 model calls · 12.3k tokens in, 678 out · 0.99 credits (0.0099 USD) · 1\u00A0min\u00A005\u00A0s · commit `c0ffee00c0ff` · [run](https://github.com/o/r/actions/runs/77/attempts/1)</sub>",
   ]);
   assert.deepEqual(alive(body, ours), []);

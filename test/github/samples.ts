@@ -2,10 +2,11 @@
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
+import type { RunView } from "../../src/events/view.ts";
 import type { PlannedTree } from "../../src/events/plan.ts";
 import { planned, plannedTasks, ref } from "../rig/plan.ts";
 import { chartWithDetails } from "../../src/github/summary.ts";
+import { viewOf as fold } from "../rig/tell.ts";
 
 const START = Date.UTC(2026, 2, 1, 6, 30);
 
@@ -269,7 +270,5 @@ export function huge(count = 50): Sample {
 }
 
 export function viewOf(sample: Pick<Sample, "events">): RunView {
-  const view = createRunView();
-  for (const event of sample.events) applyEvent(view, event);
-  return view;
+  return fold(sample.events);
 }

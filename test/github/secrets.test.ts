@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink } from "../../src/events/sink.ts";
-import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { outputsOf } from "../../src/github/step-outputs.ts";
 import { report } from "./summary-rig.ts";
 import { Telling } from "./samples.ts";
+import { viewOf } from "../rig/tell.ts";
 
 const known = "correct-horse-battery-staple";
 // The form of the tokens of today: a prefix, dots, a JWT, about 520 characters.
@@ -45,8 +45,7 @@ test("a secret that stands where a text is cut is gone from log, annotations, su
         .say({ type: "run.ended", outcome: { kind: "failed", reason: text } });
       const events = redacted(telling.events);
       const { output, summary = "" } = await report(events);
-      const view = createRunView();
-      for (const event of events) applyEvent(view, event);
+      const view = viewOf(events);
       const outputs = JSON.stringify(outputsOf(view));
       for (const shown of [output, summary, outputs]) {
         assert.ok(shown.includes("x x x"), "the text is shown");

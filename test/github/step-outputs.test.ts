@@ -7,6 +7,7 @@ import * as arbitrary from "../events/samples.ts";
 import { buildStory } from "../rig/flow-events.ts";
 import * as samples from "./samples.ts";
 import { rounds } from "../rig/nightly.ts";
+import { viewOf } from "../rig/tell.ts";
 
 /** Limit of the environment of a later step that takes all of them through `env`. */
 const BYTES = 128_000;
@@ -82,8 +83,7 @@ test("all outputs together stay below the limit and are well-formed, whatever ha
       arbitrary.events,
       fc.constantFrom("a", "\u20AC", '"\\', "\u{1F600}"),
       (events, sign) => {
-        const view = createRunView();
-        for (const event of events) applyEvent(view, event);
+        const view = viewOf(events);
         const long = sign.repeat(200_000);
         view.reason = long;
         view.reportedDocument = long;

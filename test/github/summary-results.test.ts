@@ -116,7 +116,7 @@ test("the findings are bounded by the entry, and the rest is counted", () => {
   const findings = Array.from({ length: 7 }, (_, index) => finding({ fingerprint: `${index}` }));
   const text = render({ findings, outputs: { findings: { max: 3 } } });
   assert.equal(text.match(/The error is swallowed/g)?.length, 3);
-  assert.match(text, /^\| \| and 4 more \| \| \|$/m);
+  assert.match(text, /^\| {2}\| and 4 more \| {2}\| {2}\|$/m);
 });
 
 test("nothing that an agent hands in is alive in the summary, and it is never longer than GitHub takes", () => {

@@ -3,12 +3,13 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { renderSummary, type SummaryOptions } from "../../src/github/summary.ts";
 import * as arbitrary from "../events/samples.ts";
-import { applyEvent, createRunView, type RunView, WorkView } from "../../src/events/view.ts";
+import { WorkView } from "../../src/events/view.ts";
 import * as samples from "./samples.ts";
 import { harmless } from "../../src/text/harmless-text.ts";
 import { hostile } from "./hostile.ts";
 import { hidden, outsideOfFences } from "./page.ts";
 import { rounds } from "../rig/nightly.ts";
+import { viewOf } from "../rig/tell.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -233,8 +234,7 @@ test("it never exceeds 1 MiB and never throws, whatever the events, their order 
       longer,
       fc.constantFrom("full", "compact"),
       (events, by, summary) => {
-        const view: RunView = createRunView();
-        for (const event of events) applyEvent(view, event);
+        const view = viewOf(events);
         for (const work of view.works.values()) {
           work.lastMessage = "`é".repeat(by);
           work.reason = "\u{1F600}".repeat(by);

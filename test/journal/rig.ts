@@ -1,7 +1,8 @@
 import type { RunEvent } from "../../src/events/event.ts";
-import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
+import type { RunView } from "../../src/events/view.ts";
 import { journalLine } from "../../src/journal/read.ts";
 import type { JournalFile } from "../../src/journal/write.ts";
+import { viewOf } from "../rig/tell.ts";
 
 /** A file in memory whose writes take as many bytes as `take` says. */
 export function memory(
@@ -22,9 +23,7 @@ export function memory(
 }
 
 export function fold(events: readonly RunEvent[]): RunView {
-  const view = createRunView();
-  for (const event of events) applyEvent(view, event);
-  return view;
+  return viewOf(events);
 }
 
 export const note = (text: string): RunEvent => ({

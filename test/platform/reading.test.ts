@@ -9,8 +9,8 @@ import {
   openToReadNow,
   readJudged,
   readSmallFile,
-} from "../../src/platform/reading.ts";
-import { inRealFolder } from "../../src/platform/files.ts";
+  inRealFolder,
+} from "../../src/platform/files.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 describe("a file that is opened to be read", () => {

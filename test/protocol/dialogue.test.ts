@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
-import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { stopped, talk } from "./dialogue-rig.ts";
 import { action, documentOf, internal, tool } from "./rig.ts";
+import { viewOf } from "../rig/tell.ts";
 
 const never: Tool = tool("never", {
   parallelSafe: true,
@@ -134,8 +134,7 @@ describe("a task with the action protocol", () => {
         { calls: [found("second")], text: stopped() },
       ],
     });
-    const view = createRunView();
-    for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
+    const view = viewOf(events);
     assert.deepEqual(
       collectOutputs(view).findings.map(({ message }) => message),
       ["first", "second"],

@@ -80,41 +80,59 @@ export interface Bench {
   readonly until: <T>(promise: Promise<T>) => Promise<T>;
 }
 
-/**
- * Tools whose calls are scripted by their params: `{ returns, fails, seconds, stubborn }`. `slow` takes 10 seconds
- * unless it is told otherwise, `unsafe` and `unsafe2` are not parallelSafe, `read` only reads.
- */
-export function bench(options: Partial<ExecutorOptions> = {}): Bench {
-  const clock = new FakeClock();
-  const events: ActionEvent[] = [];
-  const started: string[] = [];
-  const ended: string[] = [];
-  const scripted = (name: string, parts: Partial<Tool>, usual = 0): Tool => ({
+/** A tool whose calls are scripted by their params: `{ returns, fails, seconds, stubborn, percent, says }`. */
+export function scripted(
+  clock: FakeClock,
+  name: string,
+  { usual = 0, onCall, ...parts }: Partial<Tool> & Scripting = {},
+): Tool {
+  return {
     name,
     parameters: anyParams,
     timeoutSeconds: 60,
     ...parts,
     run: async ({ id, params }, { signal, onProgress }) => {
-      started.push(id);
-      const { returns = `${id} done`, fails, seconds = usual, stubborn, percent } = params;
+      onCall?.(id, "started");
+      const { returns = `${id} done`, fails, seconds = usual, stubborn, percent, says } = params;
       if (typeof percent === "number") onProgress({ percent, message: "working" });
+      if (typeof says === "string") onProgress({ percent: 10, message: says });
       if (Number(seconds) > 0) {
         await clock.sleep(Number(seconds) * 1000, stubborn === true ? undefined : signal);
       }
-      ended.push(id);
+      onCall?.(id, "ended");
       return typeof fails === "string"
         ? { kind: "failed", reason: fails, tail: "the end of stderr" }
         : { kind: "succeeded", value: returns };
     },
-  });
+  };
+}
+
+interface Scripting {
+  /** Seconds of a call that names none. */
+  readonly usual?: number;
+  readonly onCall?: (id: string, what: "started" | "ended") => void;
+}
+
+/** `slow` takes 10 seconds unless it is told otherwise, `unsafe` and `unsafe2` are not parallelSafe, `read` only reads. */
+export function bench(options: Partial<ExecutorOptions> = {}): Bench {
+  const clock = new FakeClock();
+  const events: ActionEvent[] = [];
+  const started: string[] = [];
+  const ended: string[] = [];
+  const own = (name: string, parts: Partial<Tool>, usual = 0): Tool =>
+    scripted(clock, name, {
+      ...parts,
+      usual,
+      onCall: (id, what) => void { started, ended }[what].push(id),
+    });
   const executor = createActionExecutor({
     tools: [
-      scripted("safe", { parallelSafe: true }),
-      scripted("slow", { parallelSafe: true }, 10),
-      scripted("unsafe", {}),
-      scripted("unsafe2", {}),
-      scripted("read", { parallelSafe: true, readOnly: true }),
-      scripted("lookup", { readOnly: true }),
+      own("safe", { parallelSafe: true }),
+      own("slow", { parallelSafe: true }, 10),
+      own("unsafe", {}),
+      own("unsafe2", {}),
+      own("read", { parallelSafe: true, readOnly: true }),
+      own("lookup", { readOnly: true }),
     ],
     clock,
     emit: (event) => events.push(event),

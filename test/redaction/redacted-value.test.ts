@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { redactedValue } from "../../src/redaction/redacted-value.ts";
+import { redactedValue } from "../../src/redaction/redactor.ts";
 
 const redact = (text: string): string => text.replaceAll("secret", "***");
 

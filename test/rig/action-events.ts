@@ -2,23 +2,19 @@
 import * as fc from "fast-check";
 import type { ActionEvent, ActionStatus } from "../../src/events/action.ts";
 import type { RunEvent, RunEventBody, WorkOutcome, WorkRef } from "../../src/events/event.ts";
-import {
-  applyEvent,
-  createRunView,
-  type ActionsView,
-  type RunView,
-} from "../../src/events/view.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import { type ActionsView, type RunView } from "../../src/events/view.ts";
 import { type ActionExecutor, createActionExecutor } from "../../src/protocol/executor.ts";
 import { anyCharacter } from "./any-character.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { planned, ref } from "./plan.ts";
+import { documentOf, scripted, type Json } from "../protocol/rig.ts";
+import { viewOf } from "./tell.ts";
+
+export { documentOf };
 
 const START = Date.UTC(2026, 2, 1, 6, 30);
 
 export const work: WorkRef = { workId: 0, taskId: "ship", iteration: 1 };
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** An action of the tool `name`, which is scripted by its params: see `scripted`. */
 export function act(name: string, id: string, params: Json = {}, fields: Json = {}): Json {
@@ -35,30 +31,6 @@ export function background(name: string, id: string, label: string, params: Json
   return act(name, id, params, { execution: "ASYNC", display });
 }
 
-export function documentOf(actions: readonly Json[] | null, fields: Json = {}): string {
-  const usual = { status: "EXECUTING", thoughts: [], stop: false, response: null };
-  return JSON.stringify({ ...usual, actions, ...fields });
-}
-
-/** Takes `seconds`, and returns `returns` or fails with `fails`. */
-function scripted(clock: FakeClock, name: string, parts: Partial<Tool> = {}): Tool {
-  return {
-    name,
-    parameters: { type: "object" },
-    parallelSafe: true,
-    timeoutSeconds: 60,
-    ...parts,
-    run: async ({ id, params }, { signal, onProgress }) => {
-      const { returns = `${id} done`, fails, seconds = 0, says } = params;
-      if (typeof says === "string") onProgress({ percent: 10, message: says });
-      if (Number(seconds) > 0) await clock.sleep(Number(seconds) * 1000, signal);
-      return typeof fails === "string"
-        ? { kind: "failed", reason: fails, tail: "the end of stderr" }
-        : { kind: "succeeded", value: returns };
-    },
-  };
-}
-
 /** Tells a run of a task with actions. */
 export class ActionTelling {
   readonly events: RunEvent[] = [];
@@ -70,8 +42,8 @@ export class ActionTelling {
     const names = ["npm/build", "npm/test", "lint", "deploy"];
     this.executor = createActionExecutor({
       tools: [
-        ...names.map((name) => scripted(this.clock, name)),
-        scripted(this.clock, "search", { readOnly: true }),
+        ...names.map((name) => scripted(this.clock, name, { parallelSafe: true })),
+        scripted(this.clock, "search", { parallelSafe: true, readOnly: true }),
       ],
       delegation: {
         tasks: ["docs"],
@@ -143,9 +115,7 @@ export class ActionTelling {
   }
 
   get view(): RunView {
-    const view = createRunView();
-    for (const event of this.events) applyEvent(view, event);
-    return view;
+    return viewOf(this.events);
   }
 
   get actions(): ActionsView {

@@ -15,8 +15,9 @@ import type {
   StepStarted,
 } from "../../src/events/event.ts";
 import type { PlannedFlow, PlannedTree } from "../../src/events/plan.ts";
-import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
+import type { RunView } from "../../src/events/view.ts";
 import { planned } from "./plan.ts";
+import { viewOf } from "./tell.ts";
 
 const START = Date.UTC(2026, 2, 1, 6, 30);
 
@@ -188,9 +189,7 @@ export class FlowTelling {
   }
 
   get view(): RunView {
-    const view = createRunView();
-    for (const event of this.events) applyEvent(view, event);
-    return view;
+    return viewOf(this.events);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../src/events/event.ts";
+import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
 import type { Reporter } from "../../src/events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 
@@ -12,4 +12,11 @@ export function tell(reporter: Pick<Reporter, "report">, ...events: readonly Run
     applyEvent(view, event);
     reporter.report(event, view);
   }
+}
+
+/** The view of a run. Events without a time are at 0. */
+export function viewOf(events: readonly (RunEvent | RunEventBody)[]): RunView {
+  const view = createRunView();
+  for (const event of events) applyEvent(view, { at: 0, runId: "run", ...event });
+  return view;
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import * as fc from "fast-check";
+import { resolveLimits } from "../../src/engine/limits.ts";
 import { fanOf } from "../../src/engine/fan-out.ts";
 import type { Work } from "../../src/entry/model.ts";
 import { assignWorkId, simplifyWork } from "../../src/entry/work.ts";
@@ -49,7 +50,12 @@ async function share(
   for (let shard = 1; shard <= shards; shard += 1) {
     const earlier = await readEarlierJob(path("plan.jsonl"));
     const refuse = (reason: string): Error => new Error(reason);
-    const fanOut = shardOf(work, earlier, { index: shard, count: shards }, refuse);
+    const { fanOut } = shardOf(
+      work,
+      earlier,
+      { index: shard, count: shards },
+      { refuse, whole: resolveLimits() },
+    );
     const leg = await run(given, seed, { past: earlier.past, fanOut, id: `leg-${shard}`, sides });
     await workspace.write(`leg-${shard}.jsonl`, leg.journal);
     files.push(`leg-${shard}.jsonl`);

@@ -3,7 +3,7 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";
+import { authentication, runtimeEnvironment } from "../../src/runtime/find-runtime.ts";
 import { RuntimeProcess } from "../../src/runtime/runtime-process.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

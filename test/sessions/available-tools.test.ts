@@ -1,7 +1,7 @@
 /** The tools that a session with a list of tools offers, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownerOf } from "../../src/entry/known-tools.ts";
+import { ownerOf } from "../../src/entry/permissions.ts";
 import type { SessionTool } from "../../src/engine/ports.ts";
 import { completed, denials, sharedRig, successes, turn } from "./rig.ts";
 

@@ -17,7 +17,7 @@ import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
 import type { RuntimePool } from "../../src/runtime/runtime-pool.ts";
-import { authentication } from "../../src/runtime/runtime-environment.ts";
+import { authentication } from "../../src/runtime/find-runtime.ts";
 import { type Conversation, makeRuntimes } from "../../src/sessions/request-handler.ts";
 import {
   createSessions,

@@ -3,9 +3,8 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { BoundedBytes, longestResult, resultOf, ToolLog } from "../../src/tools/tool-output.ts";
 import { redactedData, redactedText } from "../../src/tools/redacted-data.ts";
-import { redactedValue } from "../../src/redaction/redacted-value.ts";
-import type { TextStream } from "../../src/redaction/text-stream.ts";
-import { createRedactor } from "../../src/redaction/redactor.ts";
+import { redactedValue, createRedactor } from "../../src/redaction/redactor.ts";
+import type { TextStream } from "../../src/redaction/secret-search.ts";
 import { holds } from "../rig/fuzz.ts";
 import { secret } from "./rig.ts";
 

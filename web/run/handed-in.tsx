@@ -1,10 +1,14 @@
 /** The outputs of the agents for people: a verdict, findings, reports, results and proposals. */
+import type { VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import type { GivenView } from "../../src/events/view.ts";
-import { collectOutputs } from "../../src/outputs/collect.ts";
+import {
+  collectOutputs,
+  previousOutcomes,
+  type PreviousOutcome,
+} from "../../src/outputs/collect.ts";
 import { lineAddress } from "../../src/outputs/line-address.ts";
-import { previousOutcomes, type PreviousOutcome } from "../../src/outputs/previous-outcomes.ts";
 import { verdictTitle } from "../../src/outputs/verdict.ts";
 import type { RunModel } from "../model/model.ts";
 import { patternOf } from "../model/search.ts";
@@ -16,8 +20,10 @@ import { RehearsalMark, type Tone } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { useMarkedText } from "./marked-text.ts";
 
-/** Findings that are shown at first, and how many more each time. */
+/** How many of a list are shown at first, and how many more each time. */
 const STEP = 50;
+/** More reports or results than these are behind one line: what follows them stays in sight. */
+const FEW = 5;
 
 const verdictTones: Readonly<Record<Verdict["verdict"], Tone>> = {
   pass: "ok",
@@ -61,27 +67,71 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
         />
       )}
       {previous.length === 0 ? null : <Previous outcomes={previous} />}
-      {reports.slice(0, STEP).map(({ report, ...of }) => (
-        <Collapsible
-          key={`report ${keyOf(of)}`}
-          summary={`Report of ${nameOf(of)}${report?.title === undefined ? "" : `: ${report.title}`}`}
-          open={reports.length === 1}
-        >
-          <Markdown text={report?.markdown ?? ""} />
-        </Collapsible>
-      ))}
-      {results.slice(0, STEP).map(({ result, ...of }) => (
-        <Collapsible key={`result ${keyOf(of)}`} summary={`Result of ${nameOf(of)}`}>
-          <Json value={result?.value} label={`result of ${nameOf(of)}`} />
-        </Collapsible>
-      ))}
-      {Math.max(reports.length, results.length) > STEP ? (
-        <p class="muted small">
-          The first {STEP} reports and results are shown. <code>--output-dir</code> writes all.
-        </p>
-      ) : null}
+      <Many what="report" given={reports} textOf={({ report }) => report?.markdown ?? ""}>
+        {({ report, ...of }) => (
+          <Collapsible
+            key={keyOf(of)}
+            summary={`Report of ${nameOf(of)}${report?.title === undefined ? "" : `: ${report.title}`}`}
+            open={reports.length === 1}
+          >
+            <Markdown text={report?.markdown ?? ""} />
+          </Collapsible>
+        )}
+      </Many>
+      <Many what="result" given={results} textOf={({ result }) => JSON.stringify(result?.value)}>
+        {({ result, ...of }) => (
+          <Collapsible key={keyOf(of)} summary={`Result of ${nameOf(of)}`}>
+            <Json value={result?.value} label={`result of ${nameOf(of)}`} />
+          </Collapsible>
+        )}
+      </Many>
       {proposals.length === 0 ? null : <Proposals proposals={proposals} />}
     </section>
+  );
+}
+
+/** All that match the search. */
+function Many({
+  what,
+  given,
+  textOf,
+  children,
+}: {
+  what: string;
+  given: readonly GivenView[];
+  textOf: (one: GivenView) => string;
+  children: (one: GivenView) => VNode;
+}) {
+  const [room, setRoom] = useState(STEP);
+  const pattern = usePattern();
+  if (given.length <= FEW) return <>{given.map(children)}</>;
+  const found =
+    pattern === undefined
+      ? given
+      : given.filter((one) => pattern.test(`${nameOf(one)}\n${textOf(one)}`));
+  const all = plural(given.length, what);
+  return (
+    <Collapsible
+      summary={
+        pattern === undefined ? all : `${formatCount(found.length)} of ${all} match the search`
+      }
+    >
+      {found.slice(0, room).map(children)}
+      <ShowMore left={found.length - room} what={what} onClick={() => setRoom(room + STEP)} />
+    </Collapsible>
+  );
+}
+
+function usePattern(): RegExp | undefined {
+  const wanted = useRunContext().query.trim();
+  return useMemo(() => (wanted === "" ? undefined : patternOf(wanted)), [wanted]);
+}
+
+function ShowMore({ left, what, onClick }: { left: number; what: string; onClick: () => void }) {
+  return left <= 0 ? null : (
+    <button type="button" class="text-button" onClick={onClick}>
+      Show more ({formatCount(left)} more {what}s)
+    </button>
   );
 }
 
@@ -113,7 +163,7 @@ function Findings({
   const [room, setRoom] = useState(STEP);
   const list = useRef<HTMLUListElement>(null);
   const wanted = query.trim();
-  const pattern = wanted === "" ? undefined : patternOf(wanted);
+  const pattern = usePattern();
   const found =
     pattern === undefined ? findings : findings.filter((one) => pattern.test(textOf(one)));
   const shown = found.slice(0, room);
@@ -133,11 +183,7 @@ function Findings({
           />
         ))}
       </ul>
-      {found.length > room ? (
-        <button type="button" class="text-button" onClick={() => setRoom(room + STEP)}>
-          Show more ({formatCount(found.length - room)} more findings)
-        </button>
-      ) : null}
+      <ShowMore left={found.length - room} what="finding" onClick={() => setRoom(room + STEP)} />
       {omitted === 0 ? null : (
         <p class="muted small">
           {plural(omitted, "more finding")} above <code>outputs.findings.max</code>.

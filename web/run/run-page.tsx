@@ -52,8 +52,11 @@ export function RunPage({
     <RunContext.Provider value={context}>
       <RunHead model={model} feed={feed} actions={actions} />
       {live && actions !== undefined ? <Questions model={model} actions={actions} /> : null}
+      <div class="run-search">
+        <SearchBar model={model} version={run.version} onQuery={setQuery} />
+      </div>
       <HandedIn model={model} version={run.version} />
-      <RunParts run={run} route={route} onQuery={setQuery} />
+      <RunParts run={run} route={route} />
     </RunContext.Provider>
   );
 }
@@ -71,15 +74,7 @@ function WithoutEvents({ run: { feed } }: { run: Run }) {
   );
 }
 
-function RunParts({
-  run: { model, version },
-  route,
-  onQuery,
-}: {
-  run: Run;
-  route: RunPart;
-  onQuery: (query: string) => void;
-}) {
+function RunParts({ run: { model, version }, route }: { run: Run; route: RunPart }) {
   const target = targetOf(model, route);
   const selected = target.work?.workId;
   const detail = useRef<HTMLElement>(null);
@@ -90,9 +85,6 @@ function RunParts({
   useShown(detail, route, target);
   return (
     <>
-      <div class="run-search">
-        <SearchBar model={model} version={version} onQuery={onQuery} />
-      </div>
       <div class="run-pictures">
         {isNarrow ? null : (
           <section class="card" aria-label="Flowchart">

@@ -4,9 +4,7 @@ import { type Diagnostic, toDiagnostics, type Path } from "../../document/diagno
 import { defined, isRecord } from "../../text/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { schemaCheck } from "../../document/schema-check.ts";
-import { conversationOf } from "./conversation.ts";
-import { toExpectation } from "./expectation.ts";
-import { Reading, type ScriptPlace } from "./reading.ts";
+import { conversationOf, Reading, type ScriptPlace, toExpectation } from "./reading.ts";
 import {
   rehearsalSchema,
   type RehearsalFile,

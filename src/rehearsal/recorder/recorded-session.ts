@@ -2,7 +2,7 @@ import { defined, isRecord } from "../../text/guards.ts";
 import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { SessionStarted, WorkRef } from "../../events/event.ts";
 import type { AnswerFinish, ModelReplied, ToolEnded } from "../../events/session-activity.ts";
-import { MASK } from "../../redaction/text-stream.ts";
+import { MASK } from "../../redaction/secret-search.ts";
 import type { ReplyFields, RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
 import type { ConditionField } from "../format/fields.ts";
 import { takeOut, type Places } from "../format/names.ts";

@@ -15,7 +15,7 @@ import {
   type RecordedSession,
   type RecordedTurn,
 } from "./recorded-session.ts";
-import { githubFields } from "../format/conversation.ts";
+import { githubFields } from "../format/reading.ts";
 import { SeenOutputs, WorkTallies, type WorkTally } from "../seen-outputs.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";

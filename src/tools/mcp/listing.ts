@@ -1,7 +1,7 @@
 /** The tools of a server as a task sees them: what can't be offered is left out by name. */
 import type { StandardSchemaV1, Tool as ServerTool } from "@modelcontextprotocol/client";
 import { isRecord, isText } from "../../text/guards.ts";
-import { redactedValue } from "../../redaction/redacted-value.ts";
+import { redactedValue } from "../../redaction/redactor.ts";
 import { redactedBeginning } from "../redacted-data.ts";
 import type { Tool } from "../tool.ts";
 

@@ -10,7 +10,7 @@ import { entrySchema } from "../../entry/entry-schema.ts";
 import { entryCheck, warning } from "../../entry/problems.ts";
 import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
 import { prepareDeclarations } from "../../entry/prepare.ts";
-import { toolPatternProblem } from "../../entry/known-tools.ts";
+import { toolPatternProblem } from "../../entry/permissions.ts";
 import { declarations, toolName } from "../../entry/tool-declarations.ts";
 import {
   patternsOf,

@@ -1,7 +1,7 @@
 /** The output of a script: complete in a file, its ends in memory, and piece by piece for who watches. */
 import type { Clock } from "../../platform/clock.ts";
 import { truncateUnredacted, truncateStartUnredacted } from "../../text/truncate.ts";
-import type { TextStream } from "../../redaction/text-stream.ts";
+import type { TextStream } from "../../redaction/secret-search.ts";
 import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";
 import type { ScriptOutputPiece } from "./executors.ts";

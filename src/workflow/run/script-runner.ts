@@ -8,7 +8,7 @@ import { defaultLimits, type Permissions } from "../../entry/model.ts";
 import { limitText } from "../../events/exceeded-limit.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ShellState } from "../../events/event.ts";
-import type { TextStream } from "../../redaction/text-stream.ts";
+import type { TextStream } from "../../redaction/secret-search.ts";
 import {
   onAbort,
   startTimer,
