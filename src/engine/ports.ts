@@ -20,11 +20,14 @@ import type { SessionActivity } from "../events/session-activity.ts";
 
 /** Bounds the concurrent turns of all runs that share it. */
 export interface TurnGate {
-  /** Resolves with what the turn does, or with undefined, without running it, if `signal` aborts first. */
+  /**
+   * Runs the turn when there is room for it. Resolves with its result, or with undefined, without running it, if `signal`
+   * aborts first. A turn that has begun ends in its own way. If it rejects before the turn, the task crashes.
+   */
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** Makes turns wait for a rate limit that another turn met. */
+/** Makes turns wait for a rate limit that another turn met. If `enter` rejects, the task crashes; the others never throw. */
 export interface RateLimit {
   /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
   enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void>;
