@@ -18,12 +18,16 @@ import type { EmittedEvent, WorkRef } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
-/** Bounds the concurrent turns of all runs that share it. Resolves with undefined, without running, if `signal` aborts first. */
+/** Bounds the concurrent turns of all runs that share it. */
 export interface TurnGate {
+  /**
+   * Runs the turn when there is room for it. Resolves with its result, or with undefined, without running it, if `signal`
+   * aborts first. A turn that has begun ends in its own way. If it rejects before the turn, the task crashes.
+   */
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** Makes turns wait for a rate limit that another turn met. */
+/** Makes turns wait for a rate limit that another turn met. If `enter` rejects, the task crashes; the others never throw. */
 export interface RateLimit {
   /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
   enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void>;
@@ -48,6 +52,7 @@ export interface Budget {
   add(used: Spent): Promise<Spent>;
 }
 
+/** An amount of a budget. */
 export interface Spent {
   /** Of the input and of the output, those of sub-agents included. */
   readonly tokens: number;
