@@ -9,9 +9,10 @@ import { parseArgs } from "node:util";
 import { bundleCommandLine, close, commandLine } from "./sessions/sides.ts";
 import { median } from "./sessions/workload.ts";
 import { rows as items } from "./wide/items.ts";
+import { rows as journals } from "./wide/journals.ts";
 import type { Figures, Row } from "./wide/row.ts";
 
-const rows: readonly Row[] = [...items];
+const rows: readonly Row[] = [...items, ...journals];
 
 const { values } = parseArgs({
   options: {
