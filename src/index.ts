@@ -5,6 +5,7 @@
 export * from "./entry/index.ts";
 export { loadEntry, readRehearsal } from "./run/entry-files.ts";
 export { loadWorkflow } from "./run/workflow-run.ts";
+export type { Budget, RateLimit, Spent, TurnGate } from "./engine/ports.ts";
 export { errorToDetailedString } from "./events/error-detail.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
 export { decisionOf, type DecisionOfWork } from "./events/decision-of.ts";

@@ -6,6 +6,8 @@ import { oneLine } from "../text/harmless-text.ts";
 import { plural, secondsText } from "../text/numbers.ts";
 import { table, type Output } from "./process.ts";
 
+const MOST_LINES = 50;
+const MOST_NOTES = 8;
 const LONGEST = 300;
 
 export class EvalLines {
@@ -14,6 +16,7 @@ export class EvalLines {
   readonly #isText: boolean;
   #runs = 0;
   #failed = 0;
+  #printed = 0;
 
   constructor(
     output: Output,
@@ -30,8 +33,9 @@ export class EvalLines {
     this.draw("");
     const shown = this.#isVerbose ? lines : lines.slice(0, most);
     const left = lines.length - shown.length;
-    for (const line of left === 0 ? shown : [...shown, `… and ${left} more (--verbose)`])
-      this.#output.print(`${/^ */.exec(line)?.[0]}${oneLine(line, LONGEST)}`);
+    const all = left === 0 ? shown : [...shown, `… and ${left} more (--verbose)`];
+    this.#printed += all.length;
+    for (const line of all) this.#output.print(`${/^ */.exec(line)?.[0]}${oneLine(line, LONGEST)}`);
   }
 
   /** `due`: how many runs there will be. */
@@ -51,18 +55,24 @@ export class EvalLines {
   end(summary: EvalSummary): void {
     if (!this.#isText) return this.#output.printJson(evalJson(summary));
     const rows = evalRows(summary);
+    const said = ["", ...notes(summary)];
+    // Besides the rows: an empty line, the head, how many are hidden, and the end.
+    const room = this.#isVerbose
+      ? rows.length
+      : MOST_LINES - this.#printed - Math.min(said.length, MOST_NOTES + 1) - 4;
     const cases = rows.filter(({ rate }) => rate !== undefined);
+    const few = Math.max(8, room - (rows.length - cases.length));
     // The worst ones, in the order of the file.
-    const worst = new Set(cases.toSorted((a, b) => (a.rate ?? 0) - (b.rate ?? 0)).slice(0, 10));
-    const isShown = (row: (typeof rows)[number]): boolean =>
-      this.#isVerbose || row.rate === undefined || worst.has(row);
+    const worst = cases.toSorted((a, b) => (a.rate ?? 0) - (b.rate ?? 0)).slice(0, few);
     const shown = rows
-      .filter(isShown)
-      .map(({ cells }) => cells.map((one) => oneLine(one, LONGEST)));
+      .filter((row) => row.rate === undefined || worst.includes(row))
+      .slice(0, room);
+    const cells = shown.map((row) => row.cells.map((one) => oneLine(one, LONGEST)));
+    const lines = table(heads, cells);
     const hidden = rows.length - shown.length;
-    this.print(["", ...table(heads, shown)], 17);
-    if (hidden > 0) this.print([`… and ${plural(hidden, "more case")} (--verbose)`], 1);
-    this.print(["", ...notes(summary)], 8);
+    const rest = hidden === 0 ? [] : [`… and ${plural(hidden, "more row")} (--verbose)`];
+    this.print(["", ...lines, ...rest], MOST_LINES);
+    this.print(said, MOST_NOTES);
     this.print([endLine(summary)], 1);
   }
 

@@ -144,7 +144,11 @@ function costOf({ cost, unpriced = [] }: RunSummary): string {
 
 function sumOf(runs: readonly RunSummary[]): string {
   const succeeded = runs.filter(({ status }) => status === "succeeded").length;
-  const cost = runs.reduce((sum, run) => sum + run.cost, 0);
+  const ids = new Set(runs.map(({ runId }) => runId));
+  // What a run has cost that another continues is in both.
+  const twice = ({ resumed }: RunSummary): number =>
+    resumed !== undefined && ids.has(resumed.runId) ? resumed.cost : 0;
+  const cost = runs.reduce((sum, run) => sum + run.cost - twice(run), 0);
   const unpriced = [...new Set(runs.flatMap((run) => run.unpriced ?? []))];
   const texts = [`${succeeded} succeeded`, ...costTexts(cost, unpriced)];
   return `${plural(runs.length, "run")}: ${texts.join(", ")}`;

@@ -6,6 +6,8 @@ import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
 import { startTimer, type Release } from "../platform/waiting.ts";
 import type { PastRun } from "./past.ts";
+import type { Budget } from "./ports.ts";
+import { SharedBudget } from "./shared-budget.ts";
 import type { Scope } from "./scope.ts";
 
 /** The option, input or field that set a limit, as the user wrote it. */
@@ -122,6 +124,12 @@ export interface Budgets {
   readonly usage: UsageBudget;
 }
 
+interface BudgetOptions {
+  readonly prices?: Prices | undefined;
+  readonly whole?: UsageBudget;
+  readonly budget?: Budget | undefined;
+}
+
 type UsageLimits = Pick<ResolvedLimits, "tokens" | "cost" | "setBy">;
 
 /** Counted from the runtime's own account, sub-agents included. What a part spends, the whole spends too. */
@@ -130,25 +138,45 @@ export class UsageBudget {
   readonly #scope: Scope;
   readonly #prices: Prices | undefined;
   readonly #whole: UsageBudget | undefined;
+  readonly #shared: SharedBudget | undefined;
   readonly #unpriced = new Set<string>();
   #tokens = 0;
   #cost = 0;
+  /** Of all runs that share the budget. */
+  #totalCost = 0;
 
-  constructor(limits: UsageLimits, scope: Scope, prices?: Prices, whole?: UsageBudget) {
+  constructor(limits: UsageLimits, scope: Scope, { prices, whole, budget }: BudgetOptions = {}) {
     this.#limits = limits;
     this.#scope = scope;
     this.#prices = prices;
     this.#whole = whole;
+    this.#shared =
+      budget &&
+      new SharedBudget(
+        budget,
+        ({ tokens, cost }) => {
+          this.#totalCost = cost;
+          if (this.#isShared("tokens")) this.#hold("tokens", tokens);
+          if (this.#isShared("cost")) this.#hold("cost", withoutNoise(cost));
+        },
+        (reason) => scope.stop({ kind: "budget-failed", reason }),
+      );
   }
 
   child(limits: UsageLimits, scope: Scope): UsageBudget {
-    return new UsageBudget(limits, scope, this.#prices, this);
+    return new UsageBudget(limits, scope, { prices: this.#prices, whole: this });
+  }
+
+  /** Resolves when all that was spent is counted, also by the runs that share the budget. Never rejects. */
+  async settled(): Promise<void> {
+    await (this.#whole?.settled() ?? this.#shared?.ask());
   }
 
   /** How much of `limits.cost` is left, here and in all around it, if somebody has set it. */
   get creditsLeft(): number {
     const { cost, setBy } = this.#limits;
-    const own = setBy?.cost === undefined ? Infinity : Math.max(0, cost - this.#cost);
+    const spent = this.#shared === undefined ? this.#cost : this.#totalCost;
+    const own = setBy?.cost === undefined ? Infinity : Math.max(0, cost - spent);
     return Math.min(own, this.#whole?.creditsLeft ?? Infinity);
   }
 
@@ -169,21 +197,28 @@ export class UsageBudget {
   spend(used: Pick<ModelUsed, "inputTokens" | "outputTokens" | "cost">): void {
     // The whole first: if both are exceeded, the part is stopped with the whole.
     this.#whole?.spend(used);
-    this.#tokens += counted(used.inputTokens) + counted(used.outputTokens);
-    this.#cost += counted(used.cost ?? 0);
-    this.#hold("tokens", this.#tokens);
-    this.#hold("cost", withoutNoise(this.#cost));
+    const tokens = counted(used.inputTokens) + counted(used.outputTokens);
+    const cost = counted(used.cost ?? 0);
+    this.#shared?.spend({ tokens, cost });
+    this.#count(tokens, cost);
   }
 
   /** Adds what earlier runs spent. `shared`: on several machines, each of which had the default bounds, so only a limit that somebody has set bounds their sum. */
   resume({ tokens, cost }: Pick<PastRun, "tokens" | "cost">, shared: boolean): void {
     const { setBy } = this.#limits;
     const counts = (limit: "tokens" | "cost"): boolean => !shared || setBy?.[limit] !== undefined;
-    this.spend({
-      inputTokens: counts("tokens") ? tokens : 0,
-      outputTokens: 0,
-      cost: counts("cost") ? cost : 0,
-    });
+    this.#count(counts("tokens") ? tokens : 0, counts("cost") ? cost : 0);
+  }
+
+  #count(tokens: number, cost: number): void {
+    this.#tokens += tokens;
+    this.#cost += cost;
+    if (!this.#isShared("tokens")) this.#hold("tokens", this.#tokens);
+    if (!this.#isShared("cost")) this.#hold("cost", withoutNoise(this.#cost));
+  }
+
+  #isShared(limit: "tokens" | "cost"): boolean {
+    return this.#shared !== undefined && this.#limits.setBy?.[limit] !== undefined;
   }
 
   #hold(limit: "tokens" | "cost", used: number): void {

@@ -18,12 +18,16 @@ import type { EmittedEvent, WorkRef } from "../events/event.ts";
 import type { Finding, Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
-/** Bounds the concurrent turns of all runs that share it. Resolves with undefined, without running, if `signal` aborts first. */
+/** Bounds the concurrent turns of all runs that share it. */
 export interface TurnGate {
+  /**
+   * Runs the turn when there is room for it. Resolves with its result, or with undefined, without running it, if `signal`
+   * aborts first. A turn that has begun ends in its own way. If it rejects before the turn, the task crashes.
+   */
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** Makes turns wait for a rate limit that another turn met. */
+/** Makes turns wait for a rate limit that another turn met. If `enter` rejects, the task crashes; the others never throw. */
 export interface RateLimit {
   /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
   enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void>;
@@ -35,12 +39,20 @@ export interface RateLimit {
   lifted(): void;
 }
 
-/** What all runs that share it have spent. */
+/**
+ * What all runs that share it have spent, also on other machines. The limits `tokens` and `cost` that somebody has set
+ * hold for the sums, and those that are defaults for each run alone. What an earlier run has spent that a run resumes or
+ * merges is already there, so it is not added again.
+ */
 export interface Budget {
-  /** Adds what a model call of a run has used, zeros before each of its turns. Resolves with the sums of all runs. */
+  /**
+   * Adds what model calls of a run have used, which is nothing before each of its turns, and resolves with the sums of
+   * all runs. A run has one call under way at a time, waits for it before a turn, and fails if it rejects.
+   */
   add(used: Spent): Promise<Spent>;
 }
 
+/** An amount of a budget. */
 export interface Spent {
   /** Of the input and of the output, those of sub-agents included. */
   readonly tokens: number;
@@ -253,6 +265,7 @@ export interface EnginePorts {
   readonly gate: TurnGate;
   /** Shared, as the gate is, by all runs that use the same models. */
   readonly rateLimit: RateLimit;
+  readonly budget?: Budget | undefined;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
   readonly awaited?: (() => string | undefined) | undefined;

@@ -99,7 +99,10 @@ class JobRun {
     this.#ports = withReadable(ports, spec.change?.folder);
     this.#lastErrors = new LastErrors(ports);
     this.#scope = Scope.root(signal);
-    this.#usage = new UsageBudget(spec.limits, this.#scope, spec.entry.prices);
+    this.#usage = new UsageBudget(spec.limits, this.#scope, {
+      prices: spec.entry.prices,
+      budget: ports.budget,
+    });
     this.#values = new JobValues(spec, this.#ports);
     this.#past = new Past(spec.past);
     this.#finishes = this.#past.size;
@@ -130,12 +133,11 @@ class JobRun {
     emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
     const unreadable = past && (await this.#resume(past, at));
-    const outcome = this.#conclude(unreadable ?? (await body()), lent);
-    const opened = openedBy(this.#spec);
-    if (opened.length > 0) {
-      const closing = Promise.all(opened.map((one) => one.close()));
-      await unlessStopped(this.#scope, clock, closing);
-    }
+    const result = unreadable ?? (await body());
+    await unlessStopped(this.#scope, clock, this.#usage.settled());
+    const outcome = this.#conclude(result, lent);
+    const closing = Promise.all(openedBy(this.#spec).map((one) => one.close()));
+    await unlessStopped(this.#scope, clock, closing);
     deadline.end();
     this.#scope.dispose();
     emit({ type: "run.ended", outcome });

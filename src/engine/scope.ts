@@ -8,6 +8,7 @@ export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
   | { readonly kind: "task-crashed"; readonly taskId: string; readonly crash: Crash }
   | { readonly kind: "work-stopped"; readonly reason: string }
+  | { readonly kind: "budget-failed"; readonly reason: string }
   | (ExceededLimit & {
       readonly kind: "limit";
       readonly limit: "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
@@ -89,6 +90,7 @@ export function stopText(reason: StopReason): string {
   switch (reason.kind) {
     case "canceled":
     case "work-stopped":
+    case "budget-failed":
       return reason.reason;
     case "task-crashed":
       return `task "${reason.taskId}" crashed: ${crashText(reason.crash)}`;

@@ -22,6 +22,8 @@ import type {
 import { LONGEST_WAIT_MS } from "./rate-limit.ts";
 import { type Scope, unlessStopped } from "./scope.ts";
 import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { unlessAborted } from "../platform/waiting.ts";
 import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
 
 export const SESSION_CRASH_PREFIX =
@@ -211,20 +213,31 @@ async function sendOnce(
     if (acquired.kind === "crashed") return { ...acquired, toolCalls: [], opening: true };
     sender.budgets.calls.beforeCall();
     const { session } = acquired;
+    const { gate, rateLimit } = sender.ports;
     // The turns of other jobs cost no time of this task.
     const resume = sender.deadline?.hold() ?? (() => {});
-    const gated = sender.ports.gate.run(async () => {
+    // Ports of an application may reject: then there is no turn.
+    let asked: string | undefined = "turnGate";
+    const gated = gate.run(async () => {
       resume();
-      const leave = await sender.ports.rateLimit.enter(scope.signal, (milliseconds) =>
+      asked = "rateLimit";
+      const leave = await rateLimit.enter(scope.signal, (milliseconds) =>
         decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
       );
+      asked = undefined;
       try {
+        await unlessAborted(sender.budgets.usage.settled(), scope.signal);
         return await runTurn(sender, prompt, scope, session, attempt);
       } finally {
         leave();
       }
     }, scope.signal);
-    return (await gated.finally(resume)) ?? canceled;
+    const outcome = await gated.finally(resume).catch((error: unknown): TurnOutcome => {
+      if (asked === undefined) throw error;
+      const message = `The ${asked} failed: ${errorMessage(error)}`;
+      return { kind: "crashed", toolCalls: [], crash: { cause: "configuration", message } };
+    });
+    return outcome ?? canceled;
   } finally {
     scope.dispose();
   }

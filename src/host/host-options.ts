@@ -4,6 +4,7 @@ import { overridingLimits } from "../entry/limits.ts";
 import { didYouMean, suggest } from "../document/diagnostic.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { LimitSources } from "../engine/limits.ts";
+import type { Budget, RateLimit, TurnGate } from "../engine/ports.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Tool } from "../sessions/sessions.ts";
@@ -72,6 +73,12 @@ export interface JobHostOptions extends Partial<ModelAccess> {
    * Where the runs that are given a `journal` keep it, and where `resume`, `merge` and the like find theirs. Default: files.
    */
   readonly journalStore?: JournalStore;
+  /** Bounds the turns of all hosts that share it, after `limits.parallel` of this one. Default: none. */
+  readonly turnGate?: TurnGate;
+  /** Makes the turns of all hosts that share it wait for a rate limit that one of them met. Default: of this host alone. */
+  readonly rateLimit?: RateLimit;
+  /** Holds `limits.tokens` and `limits.cost` for all runs that share it. Default: they hold for each run alone. */
+  readonly budget?: Budget;
   /**
    * The folder for feeds of `live` that have become too long for the memory. Files in it are removed when their feed
    * is forgotten. Default: none, so the oldest responses are dropped.
@@ -127,6 +134,12 @@ const hostFields: Checks = {
   rehearsal: must("be a rehearsal", (value) => isRecord(value) && isList(value["rules"])),
   journals: filled.check,
   journalStore: must("have the functions append and read", has("append", "read")),
+  turnGate: must("have a function run", has("run")),
+  rateLimit: must(
+    "have the functions enter, met, pause and lifted",
+    has("enter", "met", "pause", "lifted"),
+  ),
+  budget: must("have a function add", has("add")),
   feedsFolder: filled.check,
   ask: must("be a function", (value) => typeof value === "function"),
   executors: must(

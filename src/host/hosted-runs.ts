@@ -110,6 +110,7 @@ export class HostedRuns {
       gitHubToken,
       transport,
       kept: this.kept,
+      keepsRuntime: true,
       onReporterFailure: warnIncomplete,
     });
     this.#offered = modelsOnceAMinute(clock, () => this.host.listModels());
@@ -190,19 +191,19 @@ export class HostedRuns {
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
     const { jobName, params = {}, asker: ask = this.options.ask } = start;
-    const { rehearsal: script, journalStore, limits } = this.options;
-    const installed = this.#ensureInstalled();
-    const { settled } = installed;
+    const { rehearsal: script, journalStore, limits, budget } = this.options;
+    const { settled, ...installed } = this.#ensureInstalled();
     const { entry, permissions, flows } = settled;
     if (installed.whole === undefined) refuseParams(params);
-    const rehearses = script !== undefined;
-    const { environment } = this.host;
+    const { environment, rehearses } = this.host;
     const store = journalStore && journalsIn(journalStore);
-    const options = { ...start, environment, script, rehearses, write: asOption, store, limits };
+    const share = budget === undefined ? start.share : "all";
+    const given = { ...start, store, limits, share };
+    const options = { ...given, environment, script, rehearses, write: asOption };
     const begun = await beginJob(installed, settled, jobName, options);
     const { whole, past, fanOut, resumed, userInput = "" } = begun;
-    const given = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
-    const inputs = inputsOf(entry, given, asOption);
+    const before = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
+    const inputs = inputsOf(entry, before, asOption);
     const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
     // Throws for a workflow without a model.
@@ -236,8 +237,7 @@ export class HostedRuns {
     const { entry, permissions } = settled;
     const noInput = missingUserInput("task", taskName, entry.tasks[taskName], userInput);
     if (noInput !== undefined) throw new UsageError(noInput);
-    const { environment } = this.host;
-    const rehearses = this.options.rehearsal !== undefined;
+    const { environment, rehearses } = this.host;
     checkServersOfTask({ ...settled, environment, rehearses }, taskName, asOption);
     const { clock } = this;
     const lentModel = session && (await modelOfSession(session, clock));

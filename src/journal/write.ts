@@ -69,6 +69,9 @@ function prepareToContinue(file: OwnFile): { nextSeq: number; removed: number } 
   return { nextSeq, removed };
 }
 
+/** Characters that wait for the next round. */
+const MOST_PENDING = 1024 * 1024;
+
 export function createJournalReporter(
   file: JournalFile,
   now: () => number,
@@ -123,7 +126,8 @@ export function createJournalReporter(
       if (failure === undefined) {
         begin();
         if (isKept(event)) add(event);
-        if (event.type === "activity" || event.past === true) scheduled ??= setImmediate(flush);
+        const mayWait = event.type === "activity" || event.past === true;
+        if (mayWait && pending.length < MOST_PENDING) scheduled ??= setImmediate(flush);
         else flush();
       }
       reportFailure();

@@ -6,4 +6,6 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** Calls the listener after `milliseconds`, unless the returned function is called before. Default: by `sleep`. */
   after?(milliseconds: number, listener: () => void): () => void;
+  /** As `after`, but the process may end meanwhile. */
+  background?(milliseconds: number, listener: () => void): () => void;
 }

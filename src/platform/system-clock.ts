@@ -22,18 +22,20 @@ export const systemClock: Clock = {
   },
 
   after,
+  background: (milliseconds, listener) => after(milliseconds, listener, true),
 };
 
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Node fires a timer of more than 2^31-1 ms at once. */
-function after(milliseconds: number, listener: () => void): Release {
+function after(milliseconds: number, listener: () => void, isBackground = false): Release {
   const part = Math.min(milliseconds, LONGEST_TIMER_MS);
   const wait = (): void => {
-    if (milliseconds > part) cancel = after(milliseconds - part, listener);
+    if (milliseconds > part) cancel = after(milliseconds - part, listener, isBackground);
     else listener();
   };
   const timer = setTimeout(wait, part);
+  if (isBackground) timer.unref();
   let cancel: Release = () => clearTimeout(timer);
   return () => cancel();
 }

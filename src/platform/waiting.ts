@@ -43,6 +43,15 @@ export function startTimer(clock: Clock, milliseconds: number, listener: () => v
   return () => timer.abort(over);
 }
 
+/** The process may end meanwhile, if the clock is that of the system. */
+export function startBackgroundTimer(
+  clock: Clock,
+  milliseconds: number,
+  listener: () => void,
+): Release {
+  return clock.background?.(milliseconds, listener) ?? startTimer(clock, milliseconds, listener);
+}
+
 /** Waits for `promise`: the value in a box, or undefined at the first of the occasions. The others build on it. */
 export async function unless<T>(
   promise: Promise<T>,

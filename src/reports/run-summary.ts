@@ -31,6 +31,8 @@ export interface RunSummary extends Pick<
   readonly unpriced?: readonly string[];
   /** Why it failed or was canceled, and what to do about it. */
   readonly reason?: string;
+  /** The run that it continues, and how much of `cost` was spent before. */
+  readonly resumed?: { readonly runId: string; readonly cost: number };
 }
 
 /** A journal of a folder, in the list of a server. */
@@ -61,6 +63,7 @@ export function summaryOf(view: RunView): RunSummary {
   const { runId, jobName, status, startedAt, endedAt, totals, firstAt, lastAt } = view;
   const { runs: _r, cacheReadTokens: _c, reasoningTokens: _t, unpriced, ...counters } = totals;
   const reason = endText(view);
+  const { resumed } = view.plan ?? {};
   return {
     runId,
     jobName,
@@ -71,6 +74,7 @@ export function summaryOf(view: RunView): RunSummary {
     ...(endedAt !== undefined && { endTime: isoTime(endedAt) }),
     durationMs: Math.max(0, (endedAt ?? lastAt) - (startedAt ?? firstAt)),
     ...(unpriced.length > 0 && { unpriced }),
+    ...(resumed && { resumed: { runId: resumed.runId, cost: resumed.cost } }),
     ...(reason !== "" && { reason: truncate(reason, MAX_REASON, "…") }),
     ...counters,
   };

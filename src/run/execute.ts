@@ -59,12 +59,10 @@ export async function executeRun(
       if (missing !== undefined) throw new UsageError(missing);
       checkRuntime(options, write);
     }
-    const changeDiff = change?.diffFile;
-    const player = script && (await import("../rehearsal/player/scripted-model.ts"));
+    const places = { clock: systemClock, workingDirectory, changeDiff: change?.diffFile };
     const model =
       script &&
-      player &&
-      new player.ScriptedModel(script, { clock: systemClock, workingDirectory, changeDiff });
+      new (await import("../rehearsal/player/scripted-model.ts")).ScriptedModel(script, places);
     const trace =
       telemetry?.traces && startTrace(telemetry, options.environment, past, fanOut !== undefined);
     const traced = trace && { TRACEPARENT: trace.traceparent };
@@ -132,7 +130,7 @@ async function runOn(
   const script = model && prepared.script;
   const { honorExpectations = false } = options;
   const { redactor } = host;
-  const { createVerdict } = model === undefined ? {} : await import("./rehearsal-verdict.ts");
+  const createVerdict = model && (await import("./rehearsal-verdict.ts")).createVerdict;
   const verdict = script && model && createVerdict?.(script, model, redactor, honorExpectations);
   const recorded = { prepared, options };
   const files = await openRecords(prepared.recordPaths, { redactor, recorded });

@@ -2,6 +2,12 @@ import pLimit from "p-limit";
 import { onAbort } from "../platform/waiting.ts";
 import type { TurnGate } from "../engine/ports.ts";
 
+/** What waits for the first takes no place of the second. */
+export function inTurn(first: TurnGate, second: TurnGate | undefined): TurnGate {
+  if (second === undefined) return first;
+  return { run: (turn, signal) => first.run(() => second.run(turn, signal), signal) };
+}
+
 /** `parallel` may change at any time; turns that have begun go on. */
 export function createGate(parallel: number): TurnGate & { parallel: number } {
   const limit = pLimit(parallel);

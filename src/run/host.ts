@@ -1,7 +1,7 @@
 /**
  * Owns everything that runs share: the runtime, its sessions, the slots for turns, the rate limit, the secrets to mask, the reporters.
- * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens to it is an
- * event of every run under way; after `close()` nothing runs or starts, and every reporter has been closed once.
+ * Invariants: a process that is done can exit, whatever it keeps; what happens to the runtime is an event of every run
+ * under way; after `close()` nothing runs or starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
 import { toolSourcesOf } from "../engine/plan.ts";
@@ -9,7 +9,7 @@ import { LocalRateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { RateLimit, SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
+import type { Budget, RateLimit, SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
 import type { EmittedEvent, RunOutcome, WorkRef } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -27,7 +27,6 @@ import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import {
-  createSessions,
   type RawSessionRequest,
   type Sessions,
   type SessionsOptions,
@@ -38,11 +37,12 @@ import type { SharedRuntimes } from "../sessions/request-handler.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
-import { createGate } from "./gate.ts";
+import { createGate, inTurn } from "./gate.ts";
 import { modelServer, withKeysTold, type ModelAccess } from "./options-provider.ts";
 import { version } from "../generated/version.ts";
 import { withoutCost } from "./prices.ts";
 import { HostMasking } from "./secrets.ts";
+import { HostSessions } from "./host-sessions.ts";
 
 export interface HostOptions extends ModelAccess {
   readonly transport?: ModelTransport | undefined;
@@ -55,8 +55,14 @@ export interface HostOptions extends ModelAccess {
   readonly mark?: string | undefined;
   readonly reporters?: readonly Reporter[] | undefined;
   readonly runtimes?: SharedRuntimes | undefined;
+  /** Shared with other hosts. */
+  readonly turnGate?: TurnGate | undefined;
+  readonly rateLimit?: RateLimit | undefined;
+  readonly budget?: Budget | undefined;
   readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
   readonly clock?: Clock;
+  /** Whether the runtime is kept for a minute after the last run. Default: false. */
+  readonly keepsRuntime?: boolean | undefined;
   readonly createSessions?: (options: SessionsOptions) => Sessions;
 }
 
@@ -104,17 +110,17 @@ export class Host {
   readonly mark: string;
   readonly clock: Clock;
   readonly #reporters: ReporterSet;
+  /** Of this host alone. */
   readonly #gate = createGate(1);
+  readonly #sharedGate: TurnGate;
   readonly #rateLimit: RateLimit;
   readonly #runs = new Map<string, ActiveRun>();
   readonly #lent = new Set<ICopilotSession>();
+  readonly #sessions: HostSessions;
   readonly #masking: HostMasking;
   #mcp: McpServers | undefined;
   #confinement: Confinement | undefined;
   #sessionsOfNoRun = 0;
-  #sessions: Sessions | undefined;
-  #users = 0;
-  readonly #ending = new Map<Sessions, Promise<void>>();
   #unreachable: MadeDecision | undefined;
   #closing: Promise<readonly ReporterFailure[]> | undefined;
 
@@ -123,7 +129,15 @@ export class Host {
     this.mark = options.mark ?? randomUUID();
     this.#masking = new HostMasking(options);
     this.clock = options.clock ?? systemClock;
-    this.#rateLimit = new LocalRateLimit(this.clock);
+    this.#rateLimit = options.rateLimit ?? new LocalRateLimit(this.clock);
+    this.#sessions = new HostSessions({
+      clock: this.clock,
+      keepsRuntime: options.keepsRuntime === true,
+      createSessions: options.createSessions,
+      options: () => this.#sessionsOptions(),
+      onIdle: () => this.#masking.renew(),
+    });
+    this.#sharedGate = inTurn(this.#gate, options.turnGate);
     this.#reporters = new ReporterSet({
       clock: this.clock,
       redact: (text) => this.redactor.text(text),
@@ -168,7 +182,7 @@ export class Host {
   }
 
   get busy(): boolean {
-    return this.#users > 0;
+    return this.#sessions.busy;
   }
 
   ensureOpen(): void {
@@ -189,7 +203,7 @@ export class Host {
       reporters: [...reporters, this.#reporters.asReporter("host")],
     });
     const { parallel } = spec.limits;
-    const sessions = this.#acquire();
+    const sessions = this.#sessions.acquire();
     let [hasStarted, saysUnconfined] = [false, false];
     const stops = new Map<string, (reason: string) => void>();
     const emit = (event: EmittedEvent): void => {
@@ -212,8 +226,9 @@ export class Host {
     const ports = {
       sessions: { open },
       clock: this.clock,
-      gate: gateTurns?.(this.#gate) ?? this.#gate,
+      gate: gateTurns?.(this.#sharedGate) ?? this.#sharedGate,
       rateLimit: this.#rateLimit,
+      budget: this.#options.budget,
       random: Math.random,
       awaited: () => sessions.unreachable,
       onWork: (work: WorkRef, stop: (why: string) => void) => void stops.set(workKey(work), stop),
@@ -264,7 +279,7 @@ export class Host {
   async startSession(request: RawSessionRequest): Promise<ICopilotSession> {
     this.ensureOpen();
     const { redactor } = this;
-    const sessions = this.#acquire();
+    const sessions = this.#sessions.acquire();
     const key = `session of no run ${(this.#sessionsOfNoRun += 1)}`;
     const start = async (): Promise<ICopilotSession> =>
       sessions.startSession({
@@ -272,12 +287,12 @@ export class Host {
         shown: (activity) => redactor.activities(key, activity),
         onEnded: () => {
           this.#lent.delete(session);
-          this.#release();
+          this.#sessions.release();
           request.onEnded?.();
         },
       });
     const session: ICopilotSession = await start().catch((error: unknown) => {
-      this.#release();
+      this.#sessions.release();
       throw error;
     });
     this.#lent.add(session);
@@ -288,17 +303,17 @@ export class Host {
 
   async listModels(): Promise<readonly OfferedModel[]> {
     this.ensureOpen();
-    const sessions = this.#acquire();
+    const sessions = this.#sessions.acquire();
     try {
       return await sessions.listModels();
     } finally {
-      this.#release();
+      this.#sessions.release();
     }
   }
 
   /** A session of a run, while it is open. To stop it is a crash of its turn. */
   findSession(sessionId: string): ICopilotSession | undefined {
-    return this.#sessions?.find(sessionId);
+    return this.#sessions.current?.find(sessionId);
   }
 
   /** Cancels what runs, and closes the reporters, each step within a few seconds. Idempotent, never rejects. */
@@ -309,8 +324,7 @@ export class Host {
 
   /** Ends the runtime and all it started by force and at once, for a process that has no time left. */
   kill(): void {
-    this.#sessions?.kill();
-    for (const sessions of this.#ending.keys()) sessions.kill();
+    this.#sessions.kill();
     this.#mcp?.kill();
     killMarkedProcesses(RUN_MARK, this.mark);
   }
@@ -322,17 +336,9 @@ export class Host {
     const ended = Promise.allSettled(runs.map((run) => run.ended));
     await within(ended, RUNS_END_MS, this.clock);
     await within(Promise.allSettled(lent), SESSIONS_END_MS, this.clock);
-    this.#endSessions();
-    await Promise.all([...this.#ending.values(), this.#mcp?.close()]);
+    await Promise.all([this.#sessions.close(), this.#mcp?.close()]);
     await this.#confinement?.close();
     return this.#reporters.close();
-  }
-
-  /** Whoever calls this must not throw before it is certain that `#release()` follows. */
-  #acquire(): Sessions {
-    this.#sessions ??= (this.#options.createSessions ?? createSessions)(this.#sessionsOptions());
-    this.#users += 1;
-    return this.#sessions;
   }
 
   #sessionsOptions(): SessionsOptions {
@@ -368,26 +374,12 @@ export class Host {
   #leave(run: ActiveRun): void {
     if (!this.#runs.delete(run.runId)) return;
     this.#setParallel();
-    this.#release();
+    this.#sessions.release();
   }
 
   #setParallel(): void {
     const all = [...this.#runs.values()].map(({ parallel }) => parallel);
     if (all.length > 0) this.#gate.parallel = Math.min(...all);
-  }
-
-  #release(): void {
-    this.#users -= 1;
-    if (this.#users === 0) this.#endSessions();
-  }
-
-  #endSessions(): void {
-    const sessions = this.#sessions;
-    if (sessions === undefined) return;
-    this.#sessions = undefined;
-    this.#masking.renew();
-    const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
-    this.#ending.set(sessions, ended);
   }
 }
 

@@ -69,8 +69,11 @@ async function* eventsOf({
 }: EventSource): AsyncGenerator<Head["next"], undefined> {
   const open = new Map<string, Past & { readonly type: "work.ended"; readonly at: number }>();
   let last = job.started?.at ?? 0;
-  for await (const events of readJournalIn(store.read(name)).events)
-    for (const { runId, ...event } of events) {
+  for await (const events of readJournalIn(store.read(name)).events) {
+    // Each is let go before the next: a plan's list of items is in every leg.
+    const left = [...events].toReversed();
+    for (let one = left.pop(); one !== undefined; one = left.pop()) {
+      const { runId, ...event } = one;
       const { type, at } = event;
       if (runId !== job.started?.runId || type === "run.started" || type === "run.ended") continue;
       last = at;
@@ -83,6 +86,7 @@ async function* eventsOf({
       } else if (type === "work.ended") open.delete(workKey(event.work));
       yield { ...event, past: true };
     }
+  }
   for (const end of open.values()) yield { ...end, at: last };
   return undefined;
 }

@@ -107,6 +107,7 @@ export class EarlierRun {
       }
       case "items.listed": {
         const { workId, items, outerItems = [] } = event;
+        if (this.#isOthers(isOfLeg)) return;
         this.#lists.push({ workId, items, outerItems });
         return;
       }
@@ -170,7 +171,7 @@ export class EarlierRun {
     const key = workKey(work);
     const open = this.#open.get(key);
     this.#open.delete(key);
-    if (open === undefined) return;
+    if (open === undefined || this.#isOthers(open.isOfLeg)) return;
     const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
     if (this.#takes === "begun" || (!takesAll && !hasAnswered(outcome))) {
       this.#underWay.set(keyOf(work), underWayOf(open, outcome));
@@ -184,6 +185,11 @@ export class EarlierRun {
     this.#works.push(done);
     if (outcome.kind === "crashed" || (outcome.kind === "failed" && !isNo))
       this.#failed.set(keyOf(work), done);
+  }
+
+  /** A merge has what the plan has done from the plan itself, once for all legs. */
+  #isOthers(isOfLeg: boolean): boolean {
+    return this.#takes === "ended" && this.#started?.part?.kind === "shard" && !isOfLeg;
   }
 
   /** What was not done for good has been begun once more, by a run that was resumed. */

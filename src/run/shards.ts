@@ -261,12 +261,9 @@ function together(
   store: JournalSource,
 ): PastRun {
   const { past, started } = plan;
-  const planned = new Set(past.works.map(keyOf));
-  const listed = past.lists.length;
   const own = legs.map((leg) => ({
-    works: leg.past.works.filter((work) => !planned.has(keyOf(work))),
-    // A shard has the lists of the plan, which come first.
-    lists: leg.past.lists.slice(listed),
+    works: leg.past.works,
+    lists: leg.past.lists,
     tokens: leg.past.tokens - leg.planned.tokens,
     cost: leg.past.cost - leg.planned.cost,
     milliseconds: leg.past.milliseconds - past.milliseconds,
@@ -302,10 +299,6 @@ function together(
       Math.max(0, ...own.map((leg) => leg.milliseconds)) +
       (after?.milliseconds ?? 0),
   };
-}
-
-function keyOf({ workId, items }: PastWork): string {
-  return JSON.stringify([workId, ...items]);
 }
 
 function mergedFanOut(

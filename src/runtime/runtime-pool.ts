@@ -62,6 +62,7 @@ export class RuntimePool {
   #folder: RunFolder | undefined;
   #reaping: Promise<void> | undefined;
   #started = 0;
+  #starting = 0;
   #isUnconfined = false;
   readonly #lastLoss = new Map<string, string>();
   #stopping: Promise<void> | undefined;
@@ -131,6 +132,21 @@ export class RuntimePool {
     }
   }
 
+  /** So that runtimes don't keep this process from its end. False: a session isn't closed, or a runtime isn't well. */
+  rest(): boolean {
+    const all = [...this.#running];
+    const isWell = all.every(
+      ([one, { open }]) => open.size === 0 && !one.gone && !one.unresponsive,
+    );
+    if (this.#starting > 0 || !isWell) return false;
+    for (const [runtime] of all) runtime.rest(true);
+    return all.length > 0;
+  }
+
+  wake(): void {
+    for (const runtime of this.#running.keys()) runtime.rest(false);
+  }
+
   kill(): void {
     for (const pid of this.pids) sendSignal(pid, "SIGKILL");
     if (this.#folder === undefined) return;
@@ -145,6 +161,7 @@ export class RuntimePool {
 
   async #start(kind: RuntimeKind): Promise<RuntimeProcess> {
     const key = keyOf(kind);
+    this.#starting += 1;
     try {
       await Promise.allSettled(this.#current.values());
       // A full disk may have room at the next attempt.
@@ -163,6 +180,8 @@ export class RuntimePool {
     } catch (error) {
       this.#current.delete(key);
       throw error;
+    } finally {
+      this.#starting -= 1;
     }
   }
 

@@ -12,6 +12,7 @@ import {
 import { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isHandle, type Handle } from "../platform/at-exit.ts";
 import type { Clock } from "../platform/clock.ts";
 import { truncateStartUnredacted } from "../text/truncate.ts";
 import { filesOfRuntime, type Authentication } from "./find-runtime.ts";
@@ -86,6 +87,7 @@ export class RuntimeProcess implements RuntimeLife {
   #stopping: Promise<void> | undefined;
   #probing: Promise<void> | undefined;
   #child: ChildProcess | undefined;
+  #handles: readonly Handle[] = [];
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
   #messages = 0;
@@ -155,6 +157,11 @@ export class RuntimeProcess implements RuntimeLife {
 
   get pid(): number | undefined {
     return this.#pid;
+  }
+
+  /** While it rests, it doesn't keep this process from its end. */
+  rest(isResting: boolean): void {
+    for (const handle of this.#handles) handle[isResting ? "unref" : "ref"]();
   }
 
   async start(): Promise<void> {
@@ -318,6 +325,9 @@ export class RuntimeProcess implements RuntimeLife {
     }
     this.#child = child;
     this.#pid = child.pid;
+    // The SDK forgets its timer for the start.
+    const timer: unknown = Reflect.get(this.client, "cliStartTimeout");
+    this.#handles = [child, child.stdin, child.stdout, child.stderr, timer].filter(isHandle);
     // The SDK has not connected to it yet.
     if (child.stdout !== null) {
       child.stdout = boundedMessages(child.stdout.on("data", () => (this.#messages += 1)));
@@ -350,9 +360,14 @@ export class RuntimeProcess implements RuntimeLife {
  */
 
 export function tolerateBrokenPipes(): () => void {
-  process.on("unhandledRejection", ignoreBrokenPipe);
-  return () => process.off("unhandledRejection", ignoreBrokenPipe);
+  // Once, because Node warns of more than ten.
+  if ((tolerating += 1) === 1) process.on("unhandledRejection", ignoreBrokenPipe);
+  return () => {
+    if ((tolerating -= 1) === 0) process.off("unhandledRejection", ignoreBrokenPipe);
+  };
 }
+
+let tolerating = 0;
 
 export function ignoreBrokenPipe(reason: unknown): void {
   if (isBrokenPipe(reason)) return;

@@ -153,8 +153,6 @@ export class ModelProbe {
     try {
       const { signal } = limit;
       const answer = await askForModels(address, provider, environment, { headers, signal });
-      // A body that nobody reads keeps its connection.
-      await answer.arrayBuffer();
       // 503: it loads its model.
       return answer.status === 503 ? "unclear" : "answered";
     } catch (error) {

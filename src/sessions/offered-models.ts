@@ -7,7 +7,7 @@ import { quoted, serverName, wordsOf, modelName, type ModelAddress } from "./mod
 import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
-import { forward } from "./forward.ts";
+import { ask } from "./forward.ts";
 import { keyOf, listOf, providerTypeOf, type Provider } from "./provider.ts";
 import type { CopilotClient, SessionEvent } from "@github/copilot-sdk";
 import type { ModelPrice } from "../entry/model.ts";
@@ -38,18 +38,21 @@ export async function askForModels(
   address: string,
   provider: Provider | undefined,
   environment: Environment,
-  { headers, signal }: { readonly headers: Headers; readonly signal: AbortSignal },
-): Promise<Response> {
+  { headers, signal }: { readonly headers: PlainHeaders; readonly signal: AbortSignal },
+): ReturnType<typeof ask> {
   const url = provider === undefined ? `${address}/models` : listOf(provider);
-  return forward({ url, method: "GET", headers, body: "" }, environment, signal);
+  return ask({ url, method: "GET", headers, body: "" }, environment, signal);
 }
 
+type PlainHeaders = Readonly<Record<string, string>>;
+
 /** Not part of a time limit for an answer: a command that makes a key may take longer. Rejects with a `KeyUnavailable`. */
-export async function headersOf(provider: Provider | undefined): Promise<Headers> {
+export async function headersOf(provider: Provider | undefined): Promise<PlainHeaders> {
   const { headers = {} } = provider ?? {};
   const apiKey = provider === undefined ? "" : await keyOf(provider);
   const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
-  return new Headers({ ...ofKey, ...headers });
+  const all = Object.entries({ ...ofKey, ...headers });
+  return Object.fromEntries(all.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Undefined if it takes too long, or fails. */
@@ -79,7 +82,7 @@ async function listIn(
   return inTime(clock, milliseconds, async (signal): Promise<unknown> => {
     const asked = { headers, signal };
     const answer = await askForModels(provider.baseUrl, provider, environment, asked);
-    return answer.json();
+    return parsedJson(answer.text);
   });
 }
 
@@ -119,16 +122,18 @@ export async function whyNoModels(
   const limit = startTimeLimit(clock, answerMs);
   try {
     const { signal } = limit;
-    const answer = await askForModels(baseUrl, provider, environment, { headers, signal });
-    const text = await answer.text();
-    if (answer.ok && isRecord(parsedJson(text)))
+    const { status, text } = await askForModels(baseUrl, provider, environment, {
+      headers,
+      signal,
+    });
+    if (status >= 200 && status < 300 && isRecord(parsedJson(text)))
       return `${server} has no models. Pull one first, or load it.`;
     const versioned = { ...provider, baseUrl: `${baseUrl}/v1` };
     const list = /\/v\d/.test(baseUrl) ? undefined : await listIn(versioned, environment, clock);
     if (isRecord(list) && "data" in list)
       return `${server} lists its models below /v1. Add /v1 to the base URL.`;
-    const advice = [401, 403].includes(answer.status) ? "Check the key." : "Check the base URL.";
-    return `${server} answered ${answer.status} to ${asks}${quoted(wordsOf(text))} ${advice}`;
+    const advice = [401, 403].includes(status) ? "Check the key." : "Check the base URL.";
+    return `${server} answered ${status} to ${asks}${quoted(wordsOf(text))} ${advice}`;
   } catch (error) {
     const reason = limit.isOver ? `no answer within ${answerMs / 1000} s` : errorMessage(error);
     return `${server} can't be reached: ${sentence(reason)} Is it running?`;
@@ -259,18 +264,17 @@ export class ContextLengths {
    * model was trained with may be far more. So the model is loaded, as the first request would do.
    */
   async #askOllama(provider: Provider, modelId: string): Promise<number | undefined> {
-    const headers = await headersOf(provider);
-    headers.set("content-type", "application/json");
-    const ask = (path: string, body?: object, milliseconds = sessionAnswerMs) =>
+    const headers = { ...(await headersOf(provider)), "content-type": "application/json" };
+    const askFor = (path: string, body?: object, milliseconds = sessionAnswerMs) =>
       inTime(this.#clock, milliseconds, async (signal) => {
         const method = body === undefined ? "GET" : "POST";
         const url = new URL(path, provider.baseUrl).href;
         const request = { url, method, headers, body: body ? JSON.stringify(body) : "" };
-        const answer: unknown = await (await forward(request, this.#environment, signal)).json();
+        const answer = parsedJson((await ask(request, this.#environment, signal)).text);
         return isRecord(answer) ? answer : undefined;
       });
     const askLoaded = async (): Promise<number | "not loaded" | undefined> => {
-      const models = (await ask("/api/ps"))?.["models"];
+      const models = (await askFor("/api/ps"))?.["models"];
       if (!Array.isArray(models)) return undefined;
       const loaded: unknown = models.find(
         (one) => isRecord(one) && withoutLatest(String(one["name"])) === withoutLatest(modelId),
@@ -279,10 +283,10 @@ export class ContextLengths {
     };
     let context = await askLoaded();
     if (context !== "not loaded") return context;
-    const shown = await ask("/api/show", { model: modelId });
+    const shown = await askFor("/api/show", { model: modelId });
     // A model in Ollama's cloud is never loaded here.
     if (!isText(shown?.["remote_host"])) {
-      await ask("/api/generate", { model: modelId, stream: false }, loadMs);
+      await askFor("/api/generate", { model: modelId, stream: false }, loadMs);
       context = await askLoaded();
       return context === "not loaded" ? undefined : context;
     }

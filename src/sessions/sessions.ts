@@ -12,6 +12,7 @@ import {
   type ICopilotSession,
   type ICopilotSessionCallbacks,
 } from "./callbacks.ts";
+import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { authentication } from "../runtime/find-runtime.ts";
 import {
   ContextLengths,
@@ -54,6 +55,8 @@ export interface SessionsOptions extends RuntimesOptions {
   readonly transport?: ModelTransport | undefined;
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
   readonly runtimes?: Pick<SharedRuntimes, "conversations" | "acquire"> | undefined;
+  /** Those of the caller, who stops them. Default: of these sessions alone. */
+  readonly own?: Runtimes | undefined;
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
   /** Calls wait while the model server answers others of this run. */
   readonly onQueued?: ((server: string) => void) | undefined;
@@ -62,6 +65,21 @@ export interface SessionsOptions extends RuntimesOptions {
   readonly kept?: readonly string[] | undefined;
   /** Default: a sandbox wherever there is one. */
   readonly confinement?: Confinement | undefined;
+}
+
+export interface Runtimes {
+  readonly pool: RuntimePool;
+  readonly conversations: Map<string, Conversation>;
+}
+
+/** Nothing is started yet. */
+export function runtimesOf(options: SessionsOptions): Runtimes {
+  const { transport, runtimes, gitHubToken } = options;
+  const provider = options.provider ?? placeholderProvider(transport);
+  const access = authentication({ gitHubToken, hasProvider: provider !== undefined });
+  const conversations = runtimes?.conversations ?? new Map<string, Conversation>();
+  const more = { provider, authentication: access, conversations, transport };
+  return { pool: makeRuntimes({ ...options, ...more }), conversations };
 }
 
 export interface RawSessionRequest {
@@ -93,15 +111,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     gitHubToken: options.gitHubToken,
     hasProvider: provider !== undefined,
   });
-  const conversations = runtimes?.conversations ?? new Map<string, Conversation>();
+  const { pool, conversations } = options.own ?? runtimesOf(options);
   const open = new Map<string, OpenSession>();
-  const pool = makeRuntimes({
-    ...options,
-    provider,
-    authentication: access,
-    conversations,
-    transport,
-  });
   const scripted = transport?.scripted === true;
   const confinement =
     options.confinement ?? new Confinement({ environment, kept: options.kept, scripted });
@@ -130,7 +141,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       const contextTokens = (await unlessAborted(Promise.resolve(asked), signal))?.value;
       return { contextTokens, outputTokens };
     },
-    kept: (options.kept ?? []).map((path) => resolve(path)),
+    get kept() {
+      return (options.kept ?? []).map((path) => resolve(path));
+    },
     provider,
     gitHubToken: access.gitHubToken,
     probe,
@@ -222,7 +235,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     async stop() {
       probe?.stop();
-      await pool.stop();
+      if (options.own === undefined) await pool.stop();
       // A given one is its owner's.
       if (options.confinement === undefined) await confinement.close();
     },

@@ -56,9 +56,9 @@ describe("what an eval prints", () => {
     assert.equal(count(/^ {6}wrong ⏎ second line$/), 6);
     assert.equal(count(/^ok /), 0);
     assert.equal(count(/^\d+ of 2400 runs, \d+ failed$/), 3);
-    assert.equal(count(/^\d+ \| \d {2,}5 +0 % /), 10, "the cases that never passed");
+    assert.equal(count(/^\d+ \| \d {2,}5 +0 % /), 13, "the cases that never passed");
     assert.equal(count(/^all cases \| \d {2}/), 4);
-    assert.equal(count(/^… and 470 more cases/), 1);
+    assert.equal(count(/^… and 467 more rows/), 1);
     assert.equal(count(/^all cases \| 3: passed none of 600 runs\.$/), 1);
     assert.match(lines.at(-1) ?? "", /^1203 of 2400 runs passed, 1 flaky/);
   });

@@ -40,6 +40,7 @@ describe("an eval of 13 cases with a baseline", () => {
       );
       if (words[0] === "no") {
         assert.deepEqual(rows(now.stdout)[0], "case 0 5 0 % was 100 %");
+        assert.equal(rows(now.stdout).length, 13 + 1, "all of them fit");
         assert.ok(now.stdout.split("\n").length <= 51, "50 lines and the end of the last one");
       }
     }

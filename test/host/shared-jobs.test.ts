@@ -117,8 +117,15 @@ describe("a job in parts, through the library", () => {
     assert.deepEqual(merged.outcome, { kind: "succeeded" });
     const asked = prompts.splice(0);
     assert.ok(items.every((item) => asked.at(-1)?.includes(`About ${item}`)));
-    await rig.run({ userInput: "colors" });
+    const whole = await rig.run({ userInput: "colors" });
     assert.deepEqual(asked.toSorted(), prompts.splice(0).toSorted());
+    const { modelCalls, inputTokens, outputTokens } = whole.view.totals;
+    assert.ok(modelCalls > items.length);
+    const { totals } = merged.view;
+    assert.deepEqual(
+      [totals.modelCalls, totals.inputTokens, totals.outputTokens],
+      [modelCalls, inputTokens, outputTokens],
+    );
 
     await workspace.write("jobs.json", JSON.stringify(entry));
     const path = (name: string): string => join(workspace.path, name);
@@ -252,6 +259,44 @@ describe("a job in parts, through the library", () => {
     await workspace.write("run.jsonl.lock", "999999999");
     const { outcome } = await run({ resume: file });
     assert.deepEqual([outcome, prompts], [{ kind: "succeeded" }, []]);
+  });
+
+  it("spends one budget on several hosts, through one gate, each at most a turn too much", async (t) => {
+    const { run, prompts } = await makeRig(t);
+    const sum = { tokens: 0, cost: 0 };
+    let [turns, most] = [0, 0];
+    const more: JobHostOptions = {
+      journalStore: new MemoryStore(),
+      limits: { tokens: 600 },
+      budget: {
+        async add({ tokens, cost }) {
+          sum.tokens += tokens;
+          sum.cost += cost;
+          return { ...sum };
+        },
+      },
+      turnGate: {
+        async run(turn) {
+          most = Math.max(most, (turns += 1));
+          return turn().finally(() => (turns -= 1));
+        },
+      },
+    };
+    await run({ plan: { shards: 2 }, journal: "plan", userInput: "colors" }, more);
+    const legs = await Promise.all(
+      ["1/2", "2/2"].map((shard) => run({ shard, resume: "plan", journal: shard }, more)),
+    );
+    // A turn has two calls of 100 tokens each; the plan has had one, and the shards have three items.
+    assert.ok(sum.tokens > 600 && sum.tokens <= 600 + 2 * 200, String(sum.tokens));
+    assert.ok(most <= 2);
+    const reasons = legs.map(({ outcome }) => ("reason" in outcome ? outcome.reason : ""));
+    assert.ok(
+      reasons.some((reason) => reason.startsWith("exceeded limits.tokens (600 tokens")),
+      String(reasons),
+    );
+    prompts.splice(0);
+    const again = await run({ shard: "1/2", resume: "1/2", journal: "1/2" }, more);
+    assert.deepEqual([again.outcome.kind, prompts.length], ["failed", 0]);
   });
 
   it("reports to the callbacks of startJob, too", async (t) => {

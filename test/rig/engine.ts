@@ -2,7 +2,7 @@ import { defined } from "../../src/text/guards.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
-import type { EnginePorts, TurnGate } from "../../src/engine/ports.ts";
+import type { Budget, EnginePorts, RateLimit, TurnGate } from "../../src/engine/ports.ts";
 import type { RunSpec } from "../../src/engine/plan.ts";
 import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
@@ -49,6 +49,8 @@ export interface Setup extends Partial<Pick<RunSpec, OfRun>> {
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
   readonly onEvent?: (event: EmittedEvent, clock: FakeClock) => void;
+  readonly budget?: Budget;
+  readonly rateLimit?: RateLimit;
   readonly awaited?: () => string | undefined;
   readonly onWork?: EnginePorts["onWork"];
   /** Run this as `startTask` would, instead of a job. */
@@ -78,6 +80,8 @@ export async function play(setup: Setup): Promise<Played> {
     play: act,
     refuse,
     gate,
+    budget,
+    rateLimit,
     signal,
     awaited,
     factory,
@@ -99,9 +103,9 @@ export async function play(setup: Setup): Promise<Played> {
     sessions: factory ?? sessions,
     clock,
     gate: gate?.(clock) ?? openGate,
-    rateLimit: new LocalRateLimit(clock),
+    rateLimit: rateLimit ?? new LocalRateLimit(clock),
     random: () => 0,
-    ...defined({ awaited, onWork }),
+    ...defined({ awaited, budget, onWork }),
     emit(event) {
       events.push(event);
       onEvent?.(event, clock);

@@ -18,4 +18,5 @@ function without(program: string): string | false {
 }
 
 export const withoutPython: string | false = without("python3");
+export const withoutRedis: string | false = without("redis-server");
 export const withoutCurl: string | false = without("curl");
