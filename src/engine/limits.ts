@@ -27,7 +27,12 @@ export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits 
     const known = Object.entries(named ?? {}).filter(([name]) => Object.hasOwn(own, name));
     return { ...own, ...Object.fromEntries(known) };
   });
-  return Object.assign({}, defaultLimits, ...layers, { setBy: Object.assign({}, ...sources) });
+  const limits = Object.assign({}, defaultLimits, ...layers);
+  const { taskMinutes, rateLimitMinutes } = limits;
+  const waits = {
+    rateLimitMinutes: rateLimitMinutes === Infinity ? taskMinutes : rateLimitMinutes,
+  };
+  return { ...limits, ...waits, setBy: Object.assign({}, ...sources) };
 }
 
 const noneOfThePart = { jobMinutes: Infinity, tokens: Infinity, cost: Infinity };
@@ -221,6 +226,12 @@ export class UsageBudget {
     return this.#shared !== undefined && this.#limits.setBy?.[limit] !== undefined;
   }
 
+  /** Ends the whole job. */
+  stop(limit: ReturnType<typeof exceeded<"rateLimitMinutes">>): void {
+    if (this.#whole === undefined) this.#scope.stop({ kind: "limit", ...limit });
+    else this.#whole.stop(limit);
+  }
+
   #hold(limit: "tokens" | "cost", used: number): void {
     if (used <= this.#limits[limit]) return;
     this.#scope.stop({ kind: "limit", ...exceeded(this.#limits, limit), used });
@@ -253,8 +264,9 @@ export class CallBudget {
     if (this.#spent > this.#limits.modelCalls) this.#exceed();
   }
 
-  /** Counts a failed call. The runtime repeats it by itself, so a spent budget stops the task first. */
+  /** Counts a failed call. The runtime repeats it by itself, so a spent budget stops the task first. `limits.rateLimitMinutes` bounds those that met a rate limit. */
   fail(statusCode: number | undefined): void {
+    if (statusCode === 429) return;
     this.spend();
     if (repeatedByRuntime(statusCode)) this.beforeCall();
   }
@@ -271,7 +283,7 @@ export class CallBudget {
 /** Measured: after any other status of the kind 4xx it gives up at once, and the error says more than a limit. */
 function repeatedByRuntime(statusCode: number | undefined): boolean {
   const rejected = statusCode !== undefined && statusCode >= 400 && statusCode < 500;
-  return !rejected || [401, 408, 413, 429].includes(statusCode);
+  return !rejected || [401, 408, 413].includes(statusCode);
 }
 
 /** After so many answers of the model that only met denials, the next ones only burn tokens. */

@@ -199,7 +199,7 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
   });
   const isSet = (name: keyof Limits): boolean => limits.setBy?.[name] !== undefined;
   const ofWorkflows = workflowLimits.filter((name) => hasWorkflow || isSet(name));
-  const ofRuns = (["runsPerDay", "runsPerActorPerDay"] as const).filter(isSet);
+  const others = (["runsPerDay", "runsPerActorPerDay", "rateLimitMinutes"] as const).filter(isSet);
   return {
     jobMinutes: planned("jobMinutes"),
     tokens: planned("tokens"),
@@ -210,7 +210,7 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     idleMinutes: planned("idleMinutes"),
     loopIterations: planned("loopIterations"),
     parallel: planned("parallel"),
-    ...Object.fromEntries([...ofWorkflows, ...ofRuns].map((name) => [name, planned(name)])),
+    ...Object.fromEntries([...ofWorkflows, ...others].map((name) => [name, planned(name)])),
   };
 }
 

@@ -11,7 +11,8 @@ export type StopReason =
   | { readonly kind: "budget-failed"; readonly reason: string }
   | (ExceededLimit & {
       readonly kind: "limit";
-      readonly limit: "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
+      readonly limit:
+        "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls" | "rateLimitMinutes";
     });
 
 export class Scope {

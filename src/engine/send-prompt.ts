@@ -1,6 +1,5 @@
 /** The one loop of attempts. Every front-end sends through it, so limits and budgets hold for each turn of a model. */
 import { defined } from "../text/guards.ts";
-import type { DrivingSessionRetry } from "../entry/model.ts";
 import { type Crash, type Remedy, crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import {
@@ -20,6 +19,8 @@ import type {
   TurnOutcome,
 } from "./ports.ts";
 import { LONGEST_WAIT_MS } from "./rate-limit.ts";
+import type { Attempts } from "./attempts.ts";
+import { RateLimitWait } from "./rate-limit-wait.ts";
 import { type Scope, unlessStopped } from "./scope.ts";
 import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -34,36 +35,6 @@ const OVERLOADED_RETRIES = 2;
 const FIRST_WAIT_MS = 2_000;
 /** After a runtime was ended, its sessions are reopened at random times within this period. */
 const SPREAD_MS = 10_000;
-
-export const MANAGED_ATTEMPTS = 5;
-
-/** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/internals/engine.md`. */
-export interface Attempts {
-  readonly count: number;
-  /** The model of the next attempt. Asked at most `count` times. */
-  readonly nextModel: () => string;
-}
-
-export function sameModel(modelId: string, count: number): Attempts {
-  return { count, nextModel: () => modelId };
-}
-
-export function roundRobin(first: string, budgets: readonly DrivingSessionRetry[]): Attempts {
-  const models = inTurn(first, budgets);
-  return {
-    count: budgets.reduce((sum, { retries }) => sum + retries, 1),
-    nextModel: () => models.next().value ?? first,
-  };
-}
-
-/** One by one: a budget may be any number. */
-function* inTurn(first: string, budgets: readonly DrivingSessionRetry[]): Generator<string> {
-  yield first;
-  for (let round = 0, left = budgets; left.length > 0; round += 1) {
-    left = left.filter(({ retries }) => retries > round);
-    for (const { modelId } of left) yield modelId;
-  }
-}
 
 export interface Prompt {
   readonly purpose: Purpose;
@@ -91,6 +62,19 @@ export const canceled = { kind: "canceled", toolCalls: [] } as const;
 
 /** `crashed`: no attempt is left, or a further one would not help. */
 export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
+  const limited = new RateLimitWait(sender);
+  try {
+    return await sendAttempts(sender, prompt, limited);
+  } finally {
+    limited.lifted();
+  }
+}
+
+async function sendAttempts(
+  sender: Sender,
+  prompt: Prompt,
+  limited: RateLimitWait,
+): Promise<TurnOutcome> {
   const { scope } = sender;
   const { purpose, lent = false } = prompt;
   const { nextModel } = prompt.attempts;
@@ -99,7 +83,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
   let overloaded = 0;
   let waits = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await sendOnce(sender, prompt, modelId, attempt);
+    const outcome = await sendOnce(sender, prompt, modelId, attempt, limited);
     if (outcome.kind === "canceled") return outcome;
     prompt.onTurn?.(outcome);
     if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : canceled;
@@ -114,25 +98,29 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     const remedy = crashRemedy(crash, { lent });
     sender.onError?.(withAdvice(crash.message, remedy.advice));
     const isAnswer = prompt.isAnswer?.(crash) === true;
-    if (remedy.kind === "retry-later") overloaded += 1;
-    if (remedy.kind === "retry-uncounted" && !isAnswer) count += 1;
+    const overload = remedy.kind === "retry-later" ? remedy.overload : undefined;
+    const isLimited = overload?.cause === "rate-limited" && !lent;
+    if (isLimited) limited.met(crash.message, overload.retryAfterMs);
+    else if (overload !== undefined) overloaded += 1;
+    if ((remedy.kind === "retry-uncounted" || isLimited) && !isAnswer) count += 1;
     const further = {
       "give-up": 0,
       "retry-later": OVERLOADED_RETRIES + 1 - overloaded,
       retry: Infinity,
       "retry-uncounted": Infinity,
-    }[remedy.kind];
+    }[isLimited ? (limited.isOver ? "give-up" : "retry") : remedy.kind];
     const attempts = Math.min(count, attempt + (isAnswer ? 0 : further));
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
     await prompt.sessions.discard();
     if (isAnswer) return outcome;
+    if (scope.stopped !== undefined) return canceled;
     if (attempt === attempts) {
       const advice = defined({ advice: remedy.advice });
       decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, ...advice });
       return { ...outcome, crash: { ...crash, attempts: attempt } };
     }
     const wait = waitFor(crash, remedy, outcome.opening === true);
-    if (wait !== undefined) await waitBeforeRetry(sender, wait, (waits += 1));
+    if (wait !== undefined) await waitBeforeRetry(sender, wait, (waits += 1), limited.left);
     if (scope.stopped !== undefined) return canceled;
     if (remedy.kind !== "retry-uncounted") modelId = nextModel();
     decide(sender, { kind: "further-attempt", purpose, attempt: attempt + 1, attempts, modelId });
@@ -186,14 +174,17 @@ async function waitBeforeRetry(
   sender: Sender,
   { cause, status, retryAfterMs }: Wait,
   times: number,
+  left: number,
 ): Promise<void> {
   const { ports, scope } = sender;
   const random = ports.random();
   const backoff =
     2 ** (times - 1) *
     (cause === "runtime-ended" ? SPREAD_MS * random : FIRST_WAIT_MS * (1 + random));
-  const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
-  if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
+  const isLimited = cause === "rate-limited";
+  const wait = Math.max(Math.min(backoff, LONGEST_WAIT_MS), retryAfterMs ?? 0);
+  const milliseconds = Math.round(Math.min(wait, isLimited ? left : LONGEST_WAIT_MS));
+  if (isLimited) ports.rateLimit.pause(milliseconds);
   decide(sender, { kind: "waiting", milliseconds, cause, status });
   await ports.clock.sleep(milliseconds, scope.signal);
 }
@@ -203,6 +194,7 @@ async function sendOnce(
   prompt: Prompt,
   modelId: string,
   attempt: number,
+  limited: RateLimitWait,
 ): Promise<TurnOutcome & { readonly opening?: true }> {
   if (sender.scope.stopped !== undefined) return canceled;
   // A scope of its own lets a turn end without the rest.
@@ -221,13 +213,15 @@ async function sendOnce(
     const gated = gate.run(async () => {
       resume();
       asked = "rateLimit";
-      const leave = await rateLimit.enter(scope.signal, (milliseconds) =>
-        decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" }),
-      );
+      limited.turn = scope;
+      const leave = await rateLimit.enter(scope.signal, (milliseconds) => {
+        decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" });
+        limited.met();
+      });
       asked = undefined;
       try {
         await unlessAborted(sender.budgets.usage.settled(), scope.signal);
-        return await runTurn(sender, prompt, scope, session, attempt);
+        return await runTurn(sender, prompt, scope, session, attempt, limited);
       } finally {
         leave();
       }
@@ -249,16 +243,18 @@ async function runTurn(
   turnScope: Scope,
   session: Session,
   attempt: number,
+  limited: RateLimitWait,
 ): Promise<TurnOutcome> {
   const { scope, ports, limits, emit } = sender;
   if (scope.stopped !== undefined) return canceled;
+  if (limited.isOver) return { kind: "crashed", toolCalls: [], crash: limited.crash };
   const asked = typeof text === "string" ? text : text(attempt);
   const prompt = attempt > 1 ? SESSION_CRASH_PREFIX + asked : asked;
   const { id: sessionId, modelId } = session;
   const turnId = sender.nextTurnId();
   emit({ type: "turn.started", sessionId, turnId, modelId, purpose, retry, attempt, prompt });
   const denials = new DenialStreak(turnScope);
-  const watch = new TurnWatch(sender, { sessionId, turnId }, denials);
+  const watch = new TurnWatch(sender, { sessionId, turnId }, denials, limited);
   const turn = session.runTurn(prompt, {
     signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
@@ -269,7 +265,8 @@ async function runTurn(
   });
   const result = await unlessStopped(turnScope, ports.clock, turn);
   watch.end();
-  const outcome = scope.stopped === undefined ? asCrash(result, denials.crash) : canceled;
+  const stop = denials.crash ?? (limited.isOver ? limited.crash : undefined);
+  const outcome = scope.stopped === undefined ? asCrash(result, stop) : canceled;
   emit({ type: "turn.ended", sessionId, turnId, purpose, outcome: outcome.kind });
   return outcome;
 }
@@ -279,9 +276,9 @@ const abortedByOthers: Crash = {
   message: "The turn was aborted from outside this run.",
 };
 
-function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): TurnOutcome {
+function asCrash(outcome: TurnOutcome | undefined, own: Crash | undefined): TurnOutcome {
   if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
-  return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash: denied ?? abortedByOthers };
+  return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash: own ?? abortedByOthers };
 }
 
 /** A session that could not be stopped in time may go on: its events are dropped. */
@@ -289,12 +286,19 @@ class TurnWatch {
   readonly #sender: Sender;
   readonly #turn: { readonly sessionId: string; readonly turnId: string };
   readonly #denials: DenialStreak;
+  readonly #limited: RateLimitWait;
   #over = false;
 
-  constructor(sender: Sender, turn: { sessionId: string; turnId: string }, denials: DenialStreak) {
+  constructor(
+    sender: Sender,
+    turn: { sessionId: string; turnId: string },
+    denials: DenialStreak,
+    limited: RateLimitWait,
+  ) {
     this.#sender = sender;
     this.#turn = turn;
     this.#denials = denials;
+    this.#limited = limited;
   }
 
   observe(happened: SessionActivity): void {
@@ -321,11 +325,15 @@ class TurnWatch {
           decide(this.#sender, { kind: "note", text });
         }
         ports.rateLimit.lifted();
+        this.#limited.lifted();
         this.#sender.onError?.(undefined);
         break;
       case "model.failed":
-        if (activity.statusCode === 429) ports.rateLimit.met();
         this.#sender.onError?.(failureText(activity));
+        if (activity.statusCode === 429) {
+          ports.rateLimit.met();
+          this.#limited.met(failureText(activity), activity.retryAfterMs);
+        }
         budgets.calls.fail(activity.statusCode);
         break;
       case "agent.started":

@@ -9,16 +9,8 @@ import type { Deadline } from "./limits.ts";
 import { SessionKeeper } from "./open-session.ts";
 import type { AnswerFormat, PastMessage, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
-import {
-  askToContinue,
-  MANAGED_ATTEMPTS,
-  roundRobin,
-  sameModel,
-  sendPrompt,
-  type Attempts,
-  type Prompt,
-  type Sender,
-} from "./send-prompt.ts";
+import { MANAGED_ATTEMPTS, roundRobin, sameModel, type Attempts } from "./attempts.ts";
+import { askToContinue, sendPrompt, type Prompt, type Sender } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
 import { argumentOf } from "./variables.ts";
 

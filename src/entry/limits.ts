@@ -76,6 +76,12 @@ const table = {
     ),
   ],
   taskMinutes: [30, minutes("one iteration of a task. When exceeded, the task fails")],
+  rateLimitMinutes: [
+    Infinity,
+    minutes(
+      "waiting for rate limits of the model server, of one prompt. Default: `taskMinutes`. If a limit resets later, the job fails at once",
+    ),
+  ],
   modelCalls: [
     200,
     whole("Model calls of one iteration of a task. When exceeded, the task fails."),

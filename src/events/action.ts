@@ -83,6 +83,5 @@ type Case<Type extends ActionEvent["type"]> = Extract<ActionEvent, { readonly ty
 export type DocumentRejected = Case<"actions.rejected">;
 export type ActionWaiting = Case<"action.waiting">;
 export type ActionDisplay = NonNullable<ActionWaiting["display"]>;
-export type ActionStarted = Case<"action.started">;
 export type ActionProgress = Case<"action.progress">;
 export type ActionEnded = Case<"action.ended">;

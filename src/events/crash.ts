@@ -6,7 +6,7 @@ import type { Tagged, TypeOf } from "../document/describe.ts";
 const overloads = {
   "rate-limited": {
     status: is.exactly(429),
-    /** How long the model server asked to wait. The current SDK does not report it. */
+    /** How long the model server asked to wait, if it is known. */
     retryAfterMs: is.optional(is.amount),
   },
   overloaded: { status: is.count, retryAfterMs: is.optional(is.amount) },
@@ -84,7 +84,7 @@ export type Remedy = (
   | { readonly kind: "retry" }
   /** After a wait, and without counting the attempt: the failure says nothing about the prompt. */
   | { readonly kind: "retry-uncounted" }
-  /** The runtime has already tried several times: at most two further attempts, after a wait. */
+  /** The runtime has already tried several times. Further attempts follow waits. */
   | { readonly kind: "retry-later"; readonly overload: Overload }
   | { readonly kind: "give-up" }
 ) & {

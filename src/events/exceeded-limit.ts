@@ -64,6 +64,7 @@ const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: st
   runsPerDay: ["run"],
   runsPerActorPerDay: ["run"],
   taskMinutes: ["minute"],
+  rateLimitMinutes: ["minute"],
   modelCalls: ["model call"],
   turnMinutes: ["minute"],
   idleMinutes: ["minute"],

@@ -62,6 +62,7 @@ const limits = {
   runsPerDay: is.optional(whole),
   runsPerActorPerDay: is.optional(whole),
   taskMinutes: fraction,
+  rateLimitMinutes: is.optional(fraction),
   modelCalls: whole,
   turnMinutes: fraction,
   idleMinutes: fraction,

@@ -90,6 +90,8 @@ export const sessionActivity = is.tagged("kind", {
     /** HTTP status of the answer, if there was one. */
     statusCode: is.optional(is.count),
     message: is.optional(is.text),
+    /** How long the model server asked to wait, if it is known. */
+    retryAfterMs: is.optional(is.amount),
     durationMs: is.optional(is.amount),
     subAgent: is.flag,
   },

@@ -1,4 +1,5 @@
 /** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
+import { retryAfterMs } from "../text/retry-after.ts";
 import { isRecord } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
@@ -269,12 +270,7 @@ function attemptsFor(status: number, limited: boolean): number {
 /** `retry-after` in seconds or as a date; else the end of a rate limit that is used up. */
 function waitOf(headers: Values, now: number): number | undefined {
   const after = headers["retry-after"];
-  if (typeof after === "string" || typeof after === "number") {
-    const until = /^\d+$/.test(String(after))
-      ? Number(after) * 1000
-      : Date.parse(String(after)) - now;
-    return Number.isFinite(until) ? Math.max(0, until) : undefined;
-  }
+  if (after !== undefined) return retryAfterMs(after, now);
   const reset = Number(headers["x-ratelimit-reset"] ?? Number.NaN);
   return String(headers["x-ratelimit-remaining"]) === "0" && Number.isFinite(reset)
     ? Math.max(0, reset * 1000 - now)

@@ -1,15 +1,12 @@
 /**
  * The one table of options: what each is called and means, how it is read, and where it exists. The command line, its
  * help, action.yml, the checks of the library, and the tables of docs/action.md are made from it. Its rows are in
- * `option-rows/`, by what they are about. Options of a single edge stand there, in rows of the same form:
+ * `option-rows.ts`, by what they are about. Options of a single edge stand there, in rows of the same form:
  * `cli/options.ts`, `action/inputs.ts`.
  */
 import type * as kind from "./option-kinds.ts";
-import { boundOptions } from "./option-rows/bounds.ts";
-import { inputOptions } from "./option-rows/input.ts";
-import { modelOptions } from "./option-rows/models.ts";
-import { outputOptions } from "./option-rows/output.ts";
-import type { Edge, Option, Rows } from "./option-rows/row.ts";
+import type { Edge, Option, Rows } from "./option-kinds.ts";
+import { boundOptions, inputOptions, modelOptions, outputOptions } from "./option-rows.ts";
 
 export type { Edge, Option };
 

@@ -6,8 +6,8 @@ import {
   type ProviderOptions,
 } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
-import { modelOptions } from "./option-rows/models.ts";
-import type { Option } from "./option-rows/row.ts";
+import { modelOptions } from "./option-rows.ts";
+import type { Option } from "./option-kinds.ts";
 import { type Models, UsageError, type WriteName } from "./options.ts";
 import { keyFromCommand, type TokenCommand } from "./provider-token.ts";
 

@@ -1,17 +1,24 @@
 /**
  * At most one runtime starts at a time; a dead one is replaced once, for all sessions that need it; one that has served
- * its share is replaced too, and stopped with its last session. `stop()` leaves no process and no file.
+ * its share is replaced too, and stopped with its last session, if possible before the next one starts. `stop()` leaves
+ * no process and no file.
  */
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
+import { within } from "../platform/waiting.ts";
 import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { RuntimeProcess, type RuntimeProcessOptions } from "./runtime-process.ts";
 
 /** A runtime keeps about 0.2 MB of every session that it has ended (docs/internals/runtime-notes.md#memory). */
 const sessionsPerRuntime = 250;
+/** Where few are open, what the runtime keeps of the others would soon be most of its memory. */
+const leastPerRuntime = 100;
+const perOpenSession = 6;
+/** How long a new runtime waits for the end of the one that it replaces: two take twice the memory. */
+const drainMs = 3_000;
 
 /** A sandbox's profile names files that exist, so each task may need another. A runtime takes about 100 MB. */
 const mostIdle = 2;
@@ -53,6 +60,8 @@ interface Served {
   opened: number;
   readonly open: Set<RuntimeLease>;
   retired: boolean;
+  readonly gone: Promise<void>;
+  readonly end: () => void;
 }
 
 export class RuntimePool {
@@ -111,7 +120,8 @@ export class RuntimePool {
     };
     served.open.add(lease);
     served.opened += 1;
-    if (served.opened >= (this.#options.sessionsPerRuntime ?? sessionsPerRuntime)) {
+    const share = Math.max(leastPerRuntime, perOpenSession * served.open.size);
+    if (served.opened >= Math.min(this.#options.sessionsPerRuntime ?? sessionsPerRuntime, share)) {
       served.retired = true;
       this.#current.delete(keyOf(served.kind));
     }
@@ -164,6 +174,7 @@ export class RuntimePool {
     this.#starting += 1;
     try {
       await Promise.allSettled(this.#current.values());
+      await this.#drain(key);
       // A full disk may have room at the next attempt.
       this.#root ??= makeRunFolder("", this.#options.mark).catch((error: unknown) => {
         this.#root = undefined;
@@ -185,6 +196,14 @@ export class RuntimePool {
     }
   }
 
+  async #drain(key: string): Promise<void> {
+    const replaced = [...this.#running.values()].filter(
+      ({ kind, retired }) => retired && keyOf(kind) === key,
+    );
+    if (replaced.length === 0) return;
+    await within(Promise.all(replaced.map(({ gone }) => gone)), drainMs, this.#options.clock);
+  }
+
   async #launch({ path, mark }: RunFolder, kind: RuntimeKind): Promise<RuntimeProcess> {
     this.#started += 1;
     this.#isUnconfined ||= kind.sandbox === undefined;
@@ -195,7 +214,9 @@ export class RuntimePool {
       clock: this.#options.clock,
       directory: join(path, `runtime-${this.#started}`),
     });
-    this.#running.set(runtime, { kind, opened: 0, open: new Set(), retired: false });
+    let end = (): void => {};
+    const gone = new Promise<void>((resolve) => (end = resolve));
+    this.#running.set(runtime, { kind, opened: 0, open: new Set(), retired: false, gone, end });
     await runtime.start().catch((error: unknown) => {
       this.#running.delete(runtime);
       throw error;
@@ -210,6 +231,7 @@ export class RuntimePool {
 
   async #dispose(runtime: RuntimeProcess): Promise<void> {
     await runtime.stop({ hasSessions: false });
+    this.#running.get(runtime)?.end();
     this.#running.delete(runtime);
   }
 

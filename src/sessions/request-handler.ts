@@ -2,6 +2,7 @@
 import { CopilotRequestHandler, type CopilotRequestContext } from "@github/copilot-sdk";
 import type { AnswerFormat, PastMessage, SessionLabel, TurnOptions } from "../engine/ports.ts";
 import { defined } from "../text/guards.ts";
+import { retryAfterMs } from "../text/retry-after.ts";
 import type { Environment } from "../platform/environment.ts";
 import {
   type WireRequest,
@@ -49,6 +50,8 @@ export interface Conversation {
   handled?: true;
   /** True while its turn is being aborted. The runtime may still send the results of calls that have ended with it. */
   isStopped?: boolean;
+  /** What its last answer asked for, if it passed through this process. */
+  retryAfterMs?: number | undefined;
   /** The cause of the turn's crash, where the runtime doesn't report it. */
   problem?: Crash | undefined;
 }
@@ -138,6 +141,10 @@ export class RequestHandler extends CopilotRequestHandler {
     const isAsked = !subAgent && transport?.scripted !== true;
     const format = isAsked ? conversation?.turn?.answerFormat : undefined;
     const response = await this.#sendFormatted({ ...original, body }, format, send);
+    if (conversation !== undefined)
+      conversation.retryAfterMs = response.ok
+        ? undefined
+        : retryAfterMs(response.headers.get("retry-after"), Date.now());
     return untilItsEnd(url, response, (document) => {
       const { model } = conversation ?? {};
       const failure = JSON.stringify(document) ?? "";

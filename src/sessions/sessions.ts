@@ -283,8 +283,10 @@ function jobSession(
         if (activity.kind !== "model.failed") return options.onActivity(activity);
         const { statusCode, ...failed } = activity;
         probe?.failed(statusCode);
+        const { problem, retryAfterMs } = conversation;
         // A request with a problem was answered by this process, with a status of its own.
-        options.onActivity(conversation.problem === undefined ? activity : failed);
+        const shown = problem === undefined ? activity : failed;
+        options.onActivity({ ...shown, ...defined({ retryAfterMs }) });
       };
       const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open
@@ -299,11 +301,15 @@ function jobSession(
             : { ...outcome, kind: "crashed", crash: probe.absent };
         if (outcome.kind !== "crashed") return outcome;
         if (withoutAnswer(outcome.crash)) probe?.ask();
-        const { problem, handled = false } = conversation;
+        const { problem, handled = false, retryAfterMs } = conversation;
         if (problem !== undefined) return { ...outcome, crash: problem };
-        if (handled || !isUnclear(outcome.crash)) return outcome;
-        onUnclear();
         const { crash, toolCalls } = outcome;
+        const isOverload = crash.cause === "rate-limited" || crash.cause === "overloaded";
+        if (handled && isOverload)
+          return { ...outcome, crash: { ...crash, ...defined({ retryAfterMs }) } };
+        // The runtime reports no `retry-after`.
+        if (handled || !(isUnclear(crash) || crash.cause === "rate-limited")) return outcome;
+        onUnclear();
         if (toolCalls.length > 0 || crashRemedy(crash).kind !== "give-up") return outcome;
         // The next attempt finds out what the server says.
         const { message } = crash;

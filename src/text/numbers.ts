@@ -110,3 +110,8 @@ function amount(value: number, digits = 0): string {
 function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
+
+/** `2026-11-29T05:05:00Z`. */
+export function utcText(at: number): string {
+  return new Date(Math.min(at, 8.64e15)).toISOString().replace(/\.\d+Z$/, "Z");
+}

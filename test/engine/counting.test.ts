@@ -18,7 +18,7 @@ describe("modelCalls", () => {
       tasks: { t: { prompt: "p" } },
       limits: { modelCalls: 3 },
       play: () => ({
-        acts: [begins, fails(), fails(503), fails(429)],
+        acts: [begins, fails(429), fails(), fails(503), fails(500)],
         takes: 60_000,
       }),
     });

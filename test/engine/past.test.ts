@@ -169,6 +169,23 @@ describe("a run that is resumed", () => {
     assert.match(outcome.kind === "failed" ? outcome.reason : "", /limits\.jobMinutes/);
   });
 
+  it("is incomplete until it has all that the run before it had done", async () => {
+    const work: Work = { kind: "Seq", works: names.map(ref) };
+    const whole = await run(work, 3, { sides: 1e9 });
+    const { journal } = await run(work, 3, { past: await pastOf(whole.journal), id: "again" });
+    const lines = journal.split(/(?<=\n)/);
+    const last = lines.findLastIndex((line) => line.includes('"past":true'));
+    for (const [count, expected] of [
+      [last, true],
+      [last + 1, false],
+    ] as const) {
+      let earlier = new EarlierRun();
+      for (const event of parseJournal(lines.slice(0, count).join("")).events)
+        earlier = earlier.add(event);
+      assert.equal(earlier.job.isIncomplete, expected);
+    }
+  });
+
   it("goes on counting what was spent", async () => {
     const work: Work = { kind: "Seq", works: names.map(ref) };
     const whole = await run(work, 3);

@@ -153,3 +153,95 @@ describe("a rate limit that one session meets", () => {
     assert.equal(clock.now(), new FakeClock().now());
   });
 });
+
+describe("a prompt that meets rate limits", () => {
+  const task = { model, prompt: "go" };
+  const minute = 60_000;
+  const limits = { taskMinutes: 2, rateLimitMinutes: 10 };
+
+  it("waits for them as long as limits.rateLimitMinutes, which is none of the task's time", async () => {
+    for (const refusals of [9, 99]) {
+      const { outcome, sessions, clock, decisions } = await play({
+        tasks: { t: task },
+        limits: { ...limits, modelCalls: 3 },
+        play: ({ label }) =>
+          label.attempt > refusals
+            ? { acts: [answered], takes: minute }
+            : { acts: [refused, refused], takes: 5_000, crash: answeredWith(429) },
+      });
+      assert.equal(sessions.turns.length, 10, "their number has no limit");
+      assert.equal(outcome.kind, refusals === 9 ? "succeeded" : "failed");
+      if (outcome.kind !== "failed") continue;
+      assert.equal(clock.now(), 10 * minute);
+      assert.match(outcome.reason, /crashed: .* for 10 minutes \(limits\.rateLimitMinutes\)/);
+      assert.ok(decisions.some((text) => text.startsWith("[DECISION] Giving up")));
+    }
+  });
+
+  it("waits as long as the task may take, by default", async () => {
+    const { clock } = await play({
+      tasks: { t: task },
+      limits: { taskMinutes: 3 },
+      play: () => ({ crash: answeredWith(429) }),
+    });
+    assert.equal(clock.now(), 3 * minute);
+  });
+
+  it("counts all its waits, and no time after an answer", async () => {
+    const { outcome, clock } = await play({
+      tasks: { t: task },
+      limits: { ...limits, rateLimitMinutes: 1 },
+      play: ({ label }) => ({
+        acts: label.attempt === 1 ? [answered] : [refused],
+        takes: label.attempt === 1 ? 0.5 * minute : minute,
+        crash: answeredWith(429, 20_000),
+      }),
+    });
+    assert.equal(outcome.kind, "failed");
+    assert.equal(clock.now(), 1.5 * minute);
+  });
+
+  it("waits as long for those that others met, also behind one that tries", async () => {
+    const { ended, sessions, clock } = await play({
+      tasks: { first: task, trying: task, late: task },
+      work: { kind: "Par", works: ["first", "trying", "late"].map(ref), onCrash: "continue" },
+      limits,
+      play: () => ({ acts: [refused], takes: 100 * minute }),
+    });
+    assert.deepEqual(ended.toSorted(), ["first:crashed", "late:crashed", "trying:crashed"]);
+    assert.deepEqual(
+      sessions.turns.slice(0, 2).map(({ label }) => label.taskId),
+      ["first", "trying"],
+    );
+    assert.equal(clock.now(), 10 * minute);
+  });
+
+  for (const [name, acts] of [
+    ["in its turn", [{ ...refused, retryAfterMs: 11 * minute }]],
+    ["after it", []],
+  ] as const)
+    it(`ends the job at once if the server says ${name} that a limit resets later`, async () => {
+      const { outcome, sessions, clock, decisions } = await play({
+        tasks: {
+          t: {
+            ...task,
+            criteria: { toolExecuted: ["job_report"], failureAction: { retryTimes: 3 } },
+          },
+        },
+        work: { kind: "Par", works: [ref("t"), ref("t")], onCrash: "continue" },
+        limits: { ...limits, parallel: 1 },
+        play: () => ({ acts, takes: acts.length * minute, crash: answeredWith(429, 11 * minute) }),
+      });
+      assert.equal(sessions.turns.length, 1);
+      assert.equal(clock.now(), 0);
+      assert.ok(outcome.kind === "failed");
+      assert.match(
+        outcome.reason,
+        /^exceeded limits\.rateLimitMinutes \(10 minutes\).* The rate limit resets at 1970-01-01T00:11:00Z\.$/,
+      );
+      assert.deepEqual(
+        decisions.filter((text) => text.includes("Waiting")),
+        [],
+      );
+    });
+});

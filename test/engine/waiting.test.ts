@@ -55,12 +55,12 @@ const quoted = /The last error was: the model server answered 429/;
 
 test("the limit of a task names an error of that task, not of its neighbor in a Par", async () => {
   const hang = { hang: true } as const;
-  const failing = { takes: 120 * second, acts: [refusal] };
+  const failing = { takes: 120 * second, acts: [{ ...refusal, statusCode: 503 }] };
   const ends = await side("taskMinutes", hang, failing);
   const reason = (task: string): string =>
     ends.find((one) => one.includes(`"taskId":"${task}"`)) ?? "";
   assert.doesNotMatch(reason("slow"), quoted);
-  assert.match(reason("quick"), quoted);
+  assert.match(reason("quick"), /The last error was: the model server answered 503/);
 });
 
 test("the limit of a job names an error although a neighbor was answered since", async () => {

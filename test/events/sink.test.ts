@@ -41,6 +41,27 @@ test("the stamps never run backwards, even if the clock does", () => {
   );
 });
 
+test("what is past keeps its time, and reaches only the reporters that ask for it", () => {
+  const [a, b] = [collector(), collector()];
+  const sink = sinkOf([a, { ...b, takesPast: true }], [10, 20]);
+  sink.emit({ ...note("1"), at: 5 });
+  sink.emit({ ...note("2"), at: 7, past: true, leg: "2/4" });
+  sink.emit(note("3"));
+  assert.deepEqual(
+    a.seen.map(({ at }) => at),
+    [5, 10],
+  );
+  assert.deepEqual(
+    b.seen.map(({ at, leg }) => [at, leg]),
+    [
+      [5, undefined],
+      [7, "2/4"],
+      [10, undefined],
+    ],
+  );
+  assert.equal(sink.view.events, 3);
+});
+
 test("a reporter that throws stops neither the run nor the others, and is told once", async () => {
   const a = collector();
   const bad: Reporter = {

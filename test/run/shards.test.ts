@@ -143,7 +143,9 @@ describe("a job that is shared by several machines", () => {
           assert.deepEqual(done(merged.events).toSorted(), done(whole.events).toSorted());
           const [begun] = merged.events;
           const past = merged.events.filter((one) => one.past === true);
-          assert.equal(begun?.type === "run.started" && begun.resumed?.events, past.length);
+          const ended = past.filter(({ type }) => type === "work.ended");
+          const { resumed } = begun?.type === "run.started" ? begun : {};
+          assert.deepEqual([resumed?.events, resumed?.works], [past.length, ended.length]);
           assert.deepEqual(counts(merged.events), counts(whole.events), "the cost of one machine");
           const ofFan = fanOf(assignWorkId(simplifyWork(work)))?.workIds;
           for (const one of merged.events)
@@ -183,6 +185,37 @@ describe("a job that is shared by several machines", () => {
       /shard 2\/3 did not finish/,
     );
     assert.equal((await merge(files, "continue")).outcome.kind, "succeeded");
+  });
+
+  it("takes what a shard did when it was resumed, not what was interrupted or failed before", async (t) => {
+    const given = byItems(false, ref("c"));
+    const { files, merge, workspace, whole } = await shareAll(t, given, 2);
+    const work = assignWorkId(simplifyWork(given));
+    const leg = await workspace.read("leg-2.jsonl");
+    const begun = leg.slice(0, leg.lastIndexOf('"type":"work.ended"'));
+    const cut = begun.slice(0, begun.lastIndexOf("\n") + 1);
+    const failed = leg
+      .replaceAll(
+        /("type":"work\.ended","work":\{"workId":1,.*"outcome":)\{"kind":"succeeded"\}/g,
+        '$1{"kind":"failed","reason":"it did"}',
+      )
+      .replace(
+        /("type":"run\.ended","outcome":)\{"kind":"succeeded"\}/,
+        '$1{"kind":"failed","reason":"it did"}',
+      );
+    for (const before of [cut, failed]) {
+      await workspace.write("leg-2.jsonl", before);
+      assert.equal((await merge(files)).outcome.kind, "failed");
+      const earlier = await readEarlierJob(`${workspace.path}/leg-2.jsonl`);
+      const refuse = (reason: string): Error => new Error(reason);
+      const of = { index: 2, count: 2 };
+      const { fanOut } = shardOf(work, earlier, of, { refuse, whole: resolveLimits() });
+      const again = await run(given, 1, { past: earlier.past, fanOut, id: "again", sides: 1e9 });
+      await workspace.write("leg-2.jsonl", again.journal);
+      const merged = await merge(files, "continue");
+      assert.equal(merged.outcome.kind, "succeeded", JSON.stringify(merged.outcome));
+      assert.equal(merged.prompts.get("[2,[]] 1"), whole.prompts.get("[2,[]] 1"));
+    }
   });
 
   it("is not bounded by the default limits of each of its machines, only by limits that are set", async (t) => {

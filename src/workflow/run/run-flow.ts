@@ -12,14 +12,8 @@ import {
 import { stopText, unlessStopped, type Scope, type StopReason } from "../../engine/scope.ts";
 import { stopOf } from "../../engine/outcome.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
-import {
-  askToContinue,
-  MANAGED_ATTEMPTS,
-  type Prompt,
-  sameModel,
-  sendPrompt,
-  type Sender,
-} from "../../engine/send-prompt.ts";
+import { MANAGED_ATTEMPTS, sameModel } from "../../engine/attempts.ts";
+import { askToContinue, type Prompt, sendPrompt, type Sender } from "../../engine/send-prompt.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { crashAdvice, crashText } from "../../events/crash.ts";
 import type { MadeDecision } from "../../events/decision.ts";
