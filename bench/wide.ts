@@ -9,10 +9,11 @@ import { parseArgs } from "node:util";
 import { bundleCommandLine, close, commandLine } from "./sessions/sides.ts";
 import { median } from "./sessions/workload.ts";
 import { rows as items } from "./wide/items.ts";
+import { rows as journals } from "./wide/journals.ts";
 import { rows as legs } from "./wide/legs.ts";
 import type { Figures, Row } from "./wide/row.ts";
 
-const rows: readonly Row[] = [...items, ...legs];
+const rows: readonly Row[] = [...items, ...legs, ...journals];
 
 const { values } = parseArgs({
   options: {

@@ -5,8 +5,8 @@ import { kebab, optionsOn, optionTable, type Option } from "../run/option-table.
 export type Rows = Readonly<Record<string, Option>>;
 
 /** Options of a run that are no inputs: few workflows need them. */
-const { providerType, providerWireApi, runtimePath } = optionTable;
-export const variables = { providerType, providerWireApi, runtimePath };
+const { providerType, providerWireApi, runtimePath, share } = optionTable;
+export const variables = { providerType, providerWireApi, runtimePath, share };
 
 const runInputs = {
   entry: {
@@ -104,7 +104,6 @@ const inputsOfParts = [
   "env",
   "models",
   "permissions",
-  "sandbox",
   "limits",
   "leg",
   "allowedUsers",

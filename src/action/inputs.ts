@@ -22,6 +22,7 @@ const otherNames: Readonly<Record<string, string>> = {
   "provider-type": "AGENT_JOBS_PROVIDER_TYPE",
   "provider-wire-api": "AGENT_JOBS_PROVIDER_WIRE_API",
   "runtime-path": "AGENT_JOBS_RUNTIME_PATH",
+  share: "AGENT_JOBS_SHARE",
 };
 
 export const asInput: WriteName = (name) =>

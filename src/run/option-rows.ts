@@ -140,11 +140,13 @@ export const inputOptions = {
   share: {
     kind: kind.choice(["items", "all"]),
     help: "What a shard may spend of `limits.tokens` and `limits.cost`: a share by its `items`, or `all`.",
-    without: { cli: "`items`", action: "`items`" },
+    without: { cli: "`items`" },
     group: "Continuing and splitting",
     page: "scale.md#share-a-job-among-machines",
     flag: "--share <rule>",
-    on: ["run", "action", "job"],
+    env: "AGENT_JOBS_SHARE",
+    mayBeEmpty: true,
+    on: ["run", "job"],
   },
   rerun: {
     kind: kind.flag,
@@ -276,6 +278,8 @@ export const boundOptions = {
     group: "Bounds",
     page: "permissions.md#the-sandbox",
     flag: "--sandbox <mode>",
+    env: "AGENT_JOBS_SANDBOX",
+    mayBeEmpty: true,
     on: ["run", "serve", "action", "host"],
   },
   maxParallel: {

@@ -101,7 +101,7 @@ const telling: Readonly<Record<string, string>> = {
 /** These need another entry to be tried, or decide with another input. */
 const untried = ["entry", "prompt", "prompt-file", "outputs", "job"];
 /** Parts of a job, which have names of their own. */
-const ofParts = ["shards", "shard", "share", "journals", "on-missing"];
+const ofParts = ["shards", "shard", "journals", "on-missing"];
 /** Limits, keys, trust, and what is done with the results. */
 const others =
   "on-command delivery-token provider-token-command staged journal journal-digest files env output-dir resume limits sandbox github-token entry-token provider-api-key summary fail-on allowed-users".split(
