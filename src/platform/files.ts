@@ -132,8 +132,12 @@ export function openToReadNow(path: string, links: Links): number {
 }
 
 /** The bytes of a regular file. Undefined if it is none, or has more than `longest`. Throws if it can't be read. */
-export function readSmallFile(path: string, longest: number): Uint8Array | undefined {
-  return readIf(path, "followed", (file) => isSmall(file, longest));
+export function readSmallFile(
+  path: string,
+  longest: number,
+  links: Links = "followed",
+): Uint8Array | undefined {
+  return readIf(path, links, (file) => isSmall(file, longest));
 }
 
 /** By its real path, which was judged before: undefined if a part of it has become a link since. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import * as is from "../document/describe.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { version } from "../generated/version.ts";
-import { writeNewFile, openToRead } from "../platform/files.ts";
+import { readSmallFile, writeNewFile } from "../platform/files.ts";
 import type { ProcessIdentity } from "../platform/process-identity.ts";
 import { isRecord } from "../text/guards.ts";
 import type { RunSummary } from "./run-summary.ts";
@@ -56,31 +56,18 @@ const known = is.record({
 const check = schemaCheck<is.TypeOf<typeof known>>(known, "entry", 1);
 
 /** By name. Empty if there is no index of this version. */
-export async function readIndex(folder: string): Promise<Map<string, Known>> {
+export function readIndex(folder: string): Map<string, Known> {
   const found = new Map<string, Known>();
-  const text = await readText(join(folder, NAME)).catch(() => undefined);
-  if (text === undefined) return found;
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    const bytes = readSmallFile(join(folder, NAME), MAX_BYTES, "refused");
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (isRecord(value) && value["version"] === version && isRecord(value["journals"]))
+      for (const [name, entry] of Object.entries(value["journals"]))
+        if (check.accepts(entry)) found.set(name, entry);
   } catch {
-    return found;
+    // It is made again.
   }
-  if (!isRecord(value) || value["version"] !== version || !isRecord(value["journals"]))
-    return found;
-  for (const [name, entry] of Object.entries(value["journals"]))
-    if (check.accepts(entry)) found.set(name, entry);
   return found;
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  const file = await openToRead(path, "refused");
-  try {
-    const stats = await file.stat();
-    return stats.isFile() && stats.size <= MAX_BYTES ? await file.readFile("utf8") : undefined;
-  } finally {
-    await file.close();
-  }
 }
 
 /** Replaces the index as a whole, so that another process reads the old or the new one. A folder may refuse it. */

@@ -34,7 +34,7 @@ interface Found {
 
 export class JournalFolder {
   readonly #path: string;
-  #known: Promise<Map<string, Known>> | undefined;
+  #known: Map<string, Known> | undefined;
   /** Files that are being read. */
   readonly #reading = new Map<string, Promise<Known>>();
   #unkept = 0;
@@ -83,7 +83,7 @@ export class JournalFolder {
 
   /** Calls at the same time share what they read. */
   async #summary(file: Found): Promise<Known> {
-    const known = await (this.#known ??= readIndex(this.#path));
+    const known = (this.#known ??= readIndex(this.#path));
     const before = known.get(file.name);
     if (before?.size === file.size && before.mtimeMs === file.mtimeMs) return before;
     const key = JSON.stringify(file);
@@ -96,9 +96,9 @@ export class JournalFolder {
   }
 
   async #keep(files: readonly Found[]): Promise<void> {
-    if (this.#unkept < WORTH_KEEPING || this.#known === undefined) return;
+    const known = this.#known;
+    if (this.#unkept < WORTH_KEEPING || known === undefined) return;
     this.#unkept = 0;
-    const known = await this.#known;
     const names = new Set(files.map(({ name }) => name));
     for (const name of known.keys()) if (!names.has(name)) known.delete(name);
     await writeIndex(this.#path, known);

@@ -19,6 +19,7 @@ async function served(t: TestContext) {
     environment: { PATH: process.env["PATH"] },
     provider: { baseUrl: model.baseUrl, type: "openai" },
   });
+  t.after(() => host.close());
   await host.installJobsEntry({
     models: { driving: "m" },
     inputs,

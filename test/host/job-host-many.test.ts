@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { JobHost } from "../../src/host/job-host.ts";
 import type { Entry } from "../../src/entry/model.ts";
+import { waitUntilGone } from "../../src/platform/processes.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { jobLog, taskLog } from "../run/host-rig.ts";
@@ -118,17 +119,27 @@ describe("JobHost.close", () => {
     );
   });
 
-  it("is not needed for the process to exit", async (t) => {
-    const server = await modelServer(t, () => ({ text: "hello" }));
-    const lines = await play(
-      t,
-      `import { JobHost } from LIBRARY;
-      const host = new JobHost({ provider: PROVIDER });
-      await host.installJobsEntry(ENTRY);
-      const { outcome } = await host.runJob("greet", { userInput: "you" });
-      console.log(outcome.kind);`,
-      server.baseUrl,
-    );
-    assert.deepEqual(lines, ["succeeded"]);
-  });
+  for (const end of ["", "process.exit();"])
+    it(`is not needed for the process to exit, and its runtime ends with it: ${end}`, async (t) => {
+      const server = await modelServer(t, () => ({ text: "hello" }));
+      const [outcome, runtime, ...active] = await play(
+        t,
+        `import { readdirSync, readFileSync } from "node:fs";
+        import { JobHost } from LIBRARY;
+        const host = new JobHost({ provider: PROVIDER });
+        await host.installJobsEntry(ENTRY);
+        const { outcome } = await host.runJob("greet", { userInput: "you" });
+        console.log(outcome.kind);
+        const threads = process.platform === "linux" ? readdirSync("/proc/self/task") : [];
+        console.log(...threads.map((one) => readFileSync("/proc/self/task/" + one + "/children", "utf8").trim()));
+        // Besides its own output.
+        for (const name of process.getActiveResourcesInfo()) if (name !== "PipeWrap") console.log(name);
+        ${end}`,
+        server.baseUrl,
+      );
+      assert.deepEqual([outcome, active], ["succeeded", []]);
+      const pids = (runtime ?? "").split(" ").filter((pid) => pid !== "");
+      assert.equal(pids.length, process.platform === "linux" ? 1 : 0);
+      assert.ok(await waitUntilGone(pids.map(Number), 5_000));
+    });
 });

@@ -1,10 +1,7 @@
-/** The runtime of a host that nothing uses is kept for a minute, and holds up nothing. */
+/** The runtime of a host that nothing uses is kept for a minute. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, it, test, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { describe, it, type TestContext } from "node:test";
 import { JobHost } from "../../src/host/job-host.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { isRunning, waitUntilGone } from "../../src/platform/processes.ts";
@@ -79,18 +76,3 @@ describe("the runtime of a JobHost", { skip }, () => {
     assert.ok(!isRunning(pid));
   });
 });
-
-for (const how of ["at its end", "exit"])
-  test(
-    `a program that closes no host can end at once, and leaves no process: ${how}`,
-    { skip },
-    async (t) => {
-      const { baseUrl } = await modelServer(t, () => ({ text: "Hello." }));
-      const program = fileURLToPath(new URL("unclosed.js", import.meta.url));
-      const { stdout } = await promisify(execFile)(process.execPath, [program, baseUrl, how]);
-      const ended: { outcome: string; children: string[]; active: string[] } = JSON.parse(stdout);
-      const { outcome, children: left, active } = ended;
-      assert.deepEqual([outcome, active, left.length], ["succeeded", [], 1]);
-      assert.ok(await waitUntilGone(left.map(Number), 5_000));
-    },
-  );

@@ -32,6 +32,7 @@ async function hostWithSecret(t: TestContext) {
     environment: { ...process.env, PASSPHRASE: secret },
     reporters: [{ report: (event) => void events.push(event) }],
   });
+  t.after(() => host.close());
   await host.installJobsEntry({
     models: { driving: "m" },
     tasks: { t: { model: { category: "driving" }, prompt: ["Go"] } },

@@ -35,6 +35,7 @@ async function makeHost(
 ): Promise<JobHost> {
   const server = await modelServer(t, ({ prompt }) => answer(prompt));
   const host = new JobHost({ provider: { baseUrl: server.baseUrl }, ...more });
+  t.after(() => host.close());
   await host.installJobsEntry(entry);
   return host;
 }

@@ -41,6 +41,7 @@ export async function makeHost(t: TestContext, entry: Entry, script: Script): Pr
     provider: { baseUrl: server.baseUrl },
     reporters: [{ report: (event) => void events.push(event) }],
   });
+  t.after(() => host.close());
   await host.installJobsEntry(unconfinedEntry(entry));
   return {
     host,

@@ -116,6 +116,7 @@ test("file tools write to no journal, no feed and no file of the step of a host"
     feedsFolder: join(workspace.path, "feeds"),
     environment: { PATH, HOME, GITHUB_ENV: join(workspace.path, "step/env") },
   });
+  t.after(() => host.close());
   await host.installJobsEntry({
     models: { driving: "claude-test" },
     permissions: { write: ["**"] },

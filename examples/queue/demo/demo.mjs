@@ -30,6 +30,7 @@ const [items, workers, tokens] = [values.items, values.workers, values.tokens].m
 const shards = String(values.shards);
 const lines = Array.from({ length: items }, (_, index) => `item-${index + 1}`).join("\n");
 const ID = "demo";
+const LONGEST_MS = 300_000;
 
 const folder = mkdtempSync(join(tmpdir(), "agent-jobs-queue-"));
 const socket = join(folder, "redis.sock");
@@ -63,15 +64,17 @@ async function play() {
   const running = Array.from({ length: workers }, () => startNode("worker.mjs"));
   const redis = connect(() => {});
   const queue = new Queue(QUEUE, { connection: redis }).on("error", () => {});
-  let [kills, restarts, lastKill] = [0, 0, start];
+  let [kills, restarts, lastKill, spent] = [0, 0, start, 0];
   while (!(await hasEnded(queue, `${ID}.merge`))) {
     await sleep(50);
     const now = performance.now();
-    // An item that is killed again and again is paid again and again. Here, that is once.
-    if (now - lastKill >= Number(values["kill-every"]) * 1000 && !model.repeats()) {
+    if (now - start > LONGEST_MS) throw new Error(`The merge has not ended:\n${lastLines()}`);
+    // What is killed again and again is paid again and again, or never begun. Here, once is enough.
+    const isDue = now - lastKill >= Number(values["kill-every"]) * 1000;
+    if (isDue && model.tokens > spent && !model.repeats()) {
       running.shift().kill("SIGKILL");
       running.push(startNode("worker.mjs"));
-      [kills, lastKill] = [kills + 1, now];
+      [kills, lastKill, spent] = [kills + 1, now, model.tokens];
     }
     if (restarts === 0 && model.paid.size >= items / 2) {
       server.kill("SIGKILL");
