@@ -9,27 +9,26 @@ import { connect, JOB, journals, openHost, QUEUE } from "./queue.mjs";
 const lockDuration = Number(process.env.LOCK_MS ?? 30_000);
 const redis = connect();
 let opened;
-let lost = new AbortController();
+let ending = new AbortController();
 
 async function hostOf(id) {
   if (opened?.id !== id) {
     await opened?.host.close();
-    opened = { id, ...(await openHost(redis, id, () => lost.abort("another worker has it"))) };
+    opened = { id, ...(await openHost(redis, id, () => ending.abort("its journal has ended"))) };
   }
   return opened;
 }
 
 async function run({ name, data: { id, shards } }) {
   const { host, journalStore } = await hostOf(id);
-  const [plan, ...own] = [journals.plan(id), ...shards.map((shard) => journals.shard(id, shard))];
-  const begun = [plan];
+  const own = shards.map((shard) => journals.shard(id, shard));
+  if (name === "merge") own.push(journals.merged(id));
+  const begun = [journals.plan(id)];
   for (const journal of own) if (await journalStore.has(journal)) begun.push(journal);
-  const part =
-    name === "merge"
-      ? { merge: begun, journal: journals.merged(id) }
-      : { shard: shards[0], resume: begun.at(-1), journal: own[0] };
-  lost = new AbortController();
-  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: lost.signal });
+  const part = name === "merge" ? { merge: begun } : { shard: shards[0], resume: begun.at(-1) };
+  ending = new AbortController();
+  const options = { ...part, journal: own.at(-1), signal: ending.signal };
+  const { outcome, incomplete } = await host.runJob(JOB, options);
   // BullMQ tries it again. Any other end is a result, which the merge shows.
   if (outcome.kind === "canceled") throw new Error(outcome.reason);
   if (incomplete.length > 0) throw new Error(incomplete.join(" "));

@@ -268,6 +268,8 @@ export const plan = {
   resumed: is.optional(
     is.record({
       runId: is.text,
+      /** Until the events have followed, that run can only be resumed from here. Absent for a merge, which has several. */
+      journal: is.optional(is.text),
       works: is.count,
       tokens: is.count,
       cost: is.amount,

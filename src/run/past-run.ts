@@ -296,7 +296,7 @@ export async function readEarlierJob(
   const job = last();
   const source = { name, store, job, after: 0, takes: () => true };
   const events = { count: job.events.all, read: () => pastEvents([source]) };
-  return { ...job, past: { ...job.past, events }, condition: reading.condition() };
+  return { ...job, past: { ...job.past, journal: name, events }, condition: reading.condition() };
 }
 
 export interface ReadingOfJob {

@@ -108,18 +108,19 @@ export async function continueJob(
     );
   }
   const refuse = refusing(all);
-  const read = (takes?: Takes): Promise<ReadJob> =>
-    readEarlierJob(resume, { store, takes }).catch((error: unknown) => {
+  const read = (name: string, takes?: Takes): Promise<ReadJob> =>
+    readEarlierJob(name, { store, takes }).catch((error: unknown) => {
       throw refuse(`${fileErrorMessage(error)}.`);
     });
-  let earlier = await read();
+  let earlier = await readOrBefore(resume, read);
   const problem = unusable(earlier, rehearses);
   if (problem !== undefined) throw refuse(problem);
   if (earlier.started === undefined && shard === undefined)
     return { ...planned, warnings: [`${resume} is empty: the job starts from its beginning.`] };
   const isDone = hasSucceeded(earlier, all);
   // Its variables are in its steps.
-  if (isDone && job.whole !== undefined) earlier = await read("begun");
+  if (isDone && job.whole !== undefined)
+    earlier = await read(earlier.past.journal ?? resume, "begun");
   const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
     return { resumed, ...shardOf(work, earlier, shard, { ...all, whole: job.limits, refuse }) };
@@ -136,6 +137,18 @@ export async function continueJob(
       `it belongs to another leg (${origin.leg}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
     );
   return { resumed, ...planned };
+}
+
+/** A run that was killed before it had taken over all of the run before it has done nothing: that one counts, if it can be read. */
+async function readOrBefore(
+  name: string,
+  read: (name: string) => Promise<ReadJob>,
+): Promise<ReadJob> {
+  const latest = await read(name);
+  const { runId, journal } = latest.started?.resumed ?? {};
+  if (!latest.isIncomplete || journal === undefined) return latest;
+  const before = await read(journal).catch(() => latest);
+  return before.started?.runId === runId ? before : latest;
 }
 
 /** Whether the part of the job that is to be done has already ended well. */

@@ -179,6 +179,35 @@ describe("a job in parts, through the library", () => {
     assert.deepEqual(parseJournal(store.journals.get("leg") ?? "").problems, []);
   });
 
+  it("begins a shard from the plan once more if it was killed before it had taken the plan over", async (t) => {
+    const store = new MemoryStore();
+    const { run, prompts } = await makeRig(t);
+    const more = { journalStore: store };
+    const leg = { shard: "1/1", journal: "leg" };
+    await run({ plan: { shards: 1 }, journal: "plan", userInput: "colors" }, more);
+    await run({ ...leg, resume: "plan" }, more);
+    const begun = /^.*\n.*\n/.exec(store.journals.get("leg") ?? "")?.[0] ?? "";
+    assert.match(begun, /"run.started".*\n$/);
+    store.journals.set("leg", begun);
+    prompts.splice(0);
+    // The second one is killed there, too.
+    for (let time = 1; time <= 2; time += 1) {
+      const { outcome } = await run({ ...leg, resume: "leg" }, more);
+      assert.deepEqual([outcome.kind, prompts.splice(0).length], ["succeeded", items.length]);
+      const [again = ""] =
+        /^.*\n.*\n/.exec(store.journals.get("leg")?.slice(begun.length) ?? "") ?? [];
+      if (time === 1) store.journals.set("leg", begun + again);
+    }
+    const merged = await run({ merge: ["leg", "plan"] }, more);
+    assert.deepEqual(merged.outcome, { kind: "succeeded" });
+    store.journals.set("leg", begun);
+    store.journals.delete("plan");
+    await assert.rejects(
+      run({ ...leg, resume: "leg" }, more),
+      /Resume the earlier journal instead/,
+    );
+  });
+
   it("waits at its end for a slow store, which gets whole lines in their order, one call at a time", async (t) => {
     const { run } = await makeRig(t);
     const store = new MemoryStore();
