@@ -19,15 +19,22 @@ async function hostOf(id) {
   return opened;
 }
 
+/** The journals of the shards, and of an earlier attempt to merge them. */
+async function begun(id, shards, journalStore) {
+  const found = [];
+  for (const name of [...shards.map((shard) => journals.shard(id, shard)), journals.merged(id)])
+    if (await journalStore.has(name)) found.push(name);
+  return found;
+}
+
 async function run({ name, data: { id, shards } }) {
   const { host, journalStore } = await hostOf(id);
-  const [plan, ...own] = [journals.plan(id), ...shards.map((shard) => journals.shard(id, shard))];
-  const begun = [plan];
-  for (const journal of own) if (await journalStore.has(journal)) begun.push(journal);
+  const plan = journals.plan(id);
+  const [shard] = shards;
   const part =
     name === "merge"
-      ? { merge: begun, journal: journals.merged(id) }
-      : { shard: shards[0], resume: begun.at(-1), journal: own[0] };
+      ? { merge: [plan, ...(await begun(id, shards, journalStore))], journal: journals.merged(id) }
+      : { shard, resume: plan, journal: journals.shard(id, shard) };
   lost = new AbortController();
   const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: lost.signal });
   // BullMQ tries it again. Any other end is a result, which the merge shows.

@@ -175,6 +175,8 @@ export async function mergeJournals(
     if (leg === plan) continue;
     const part = leg.started?.part;
     if (part?.kind === "merge") {
+      // It was killed before it ran a step.
+      if (leg.isIncomplete) continue;
       if (leg.started?.resumed?.runId !== planId)
         warnings.push(`${leg.file} is left out: it is of another plan.`);
       else if (before !== undefined)
