@@ -131,7 +131,9 @@ class JobRun {
     const at = Math.max(0, clock.now() - (past?.milliseconds ?? 0));
     const file = defined({ entryFile });
     emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
+    // What a run that is over has spent can't stop it any more.
+    const spent = past?.isDone === true ? 0 : past?.milliseconds;
+    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, spent);
     const unreadable = past && (await this.#resume(past, at));
     const result = unreadable ?? (await body());
     await unlessStopped(this.#scope, clock, this.#usage.settled());
@@ -197,14 +199,14 @@ class JobRun {
       const reason = `what the run ${runId} has done can't be read again: ${errorMessage(error)}`;
       return { kind: "failed", last: undefined, reason };
     }
-    const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
+    const kept = works.length === 1 ? "1 finished step is" : `${works.length} finished steps are`;
     this.#note(
       isDone
         ? `the run ${runId} has already succeeded: nothing to do`
-        : `resumes the run ${runId}: ${taken} taken over`,
+        : `resumes the run ${runId}: ${kept} kept`,
     );
     for (const note of this.#spec.fanOut?.notes ?? []) this.#note(note);
-    this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
+    if (!isDone) this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
     return undefined;
   }
 
