@@ -127,13 +127,12 @@ class JobRun {
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits, past } = this.#spec;
     const { emit, clock } = this.#ports;
-    // A run that goes on has the time that was spent before, but not the time in between.
-    const at = Math.max(0, clock.now() - (past?.milliseconds ?? 0));
+    const { milliseconds: before = 0, isDone = false } = past ?? {};
+    // The time of the earlier run counts, but not the time in between.
+    const at = Math.max(0, clock.now() - before);
     const file = defined({ entryFile });
     emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    // What a run that is over has spent can't stop it any more.
-    const spent = past?.isDone === true ? 0 : past?.milliseconds;
-    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, spent);
+    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, isDone ? 0 : before);
     const unreadable = past && (await this.#resume(past, at));
     const result = unreadable ?? (await body());
     await unlessStopped(this.#scope, clock, this.#usage.settled());
