@@ -22,7 +22,7 @@ import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import { Scope, stopText, unlessStopped } from "./scope.ts";
 import { Slots } from "./slots.ts";
-import { asReported, failureOf, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
+import { asReported, failureOf, LastErrors, outcomeOf, stopOf, stoppedAs } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
 export interface JobSpec extends RunSpec {
@@ -92,11 +92,14 @@ class JobRun {
   #finishes: number;
   /** Whether a work has ended that was not skipped. */
   #hasRun = false;
+  /** Nothing is left to do: the events of its steps are in this run already. */
+  #isSilent = false;
   #turns = 0;
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
     this.#spec = spec;
-    this.#ports = withReadable(ports, spec.change?.folder);
+    const emit: EnginePorts["emit"] = (event) => void (this.#isSilent || ports.emit(event));
+    this.#ports = { ...withReadable(ports, spec.change?.folder), emit };
     this.#lastErrors = new LastErrors(ports);
     this.#scope = Scope.root(signal);
     this.#usage = new UsageBudget(spec.limits, this.#scope, {
@@ -130,11 +133,12 @@ class JobRun {
     const { milliseconds: before = 0, isDone = false } = past ?? {};
     // The time of the earlier run counts, but not the time in between.
     const at = Math.max(0, clock.now() - before);
-    const file = defined({ entryFile });
-    emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
+    emit({ at, type: "run.started", jobName, workingDirectory, ...defined({ entryFile }), ...plan });
     const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, isDone ? 0 : before);
     const unreadable = past && (await this.#resume(past, at));
+    this.#isSilent = isDone;
     const result = unreadable ?? (await body());
+    this.#isSilent = false;
     await unlessStopped(this.#scope, clock, this.#usage.settled());
     const outcome = this.#conclude(result, lent);
     const closing = Promise.all(openedBy(this.#spec).map((one) => one.close()));
@@ -321,11 +325,7 @@ class JobRun {
     const { workIdInJob: workId } = leaf;
     const work = { workId, taskId: leafName(leaf), iteration: 1, ...itemFields(place.items) };
     this.#values.data.restore(work, given);
-    const left = { output, report };
-    const ended: Ended =
-      outcome.kind === "failed"
-        ? { ...outcome, answer: outcome.unanswered !== true, ...left }
-        : { ...outcome, ...left };
+    const ended: Ended = { ...outcomeOf(outcome), output, report };
     this.#noteEnd(work, ended, place.scope);
     return ended;
   }
