@@ -90,7 +90,6 @@ class JobRun {
   readonly #lastErrors: LastErrors;
   readonly #iterations = new Map<number, number>();
   #finishes: number;
-  /** Whether a work has ended that was not skipped. */
   #hasRun = false;
   /** Nothing is left to do: the events of its steps are in this run already. */
   #isSilent = false;
@@ -133,7 +132,8 @@ class JobRun {
     const { milliseconds: before = 0, isDone = false } = past ?? {};
     // The time of the earlier run counts, but not the time in between.
     const at = Math.max(0, clock.now() - before);
-    emit({ at, type: "run.started", jobName, workingDirectory, ...defined({ entryFile }), ...plan });
+    const file = defined({ entryFile });
+    emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, isDone ? 0 : before);
     const unreadable = past && (await this.#resume(past, at));
     this.#isSilent = isDone;
