@@ -19,16 +19,24 @@ async function hostOf(id) {
   return opened;
 }
 
+/** The journals of the shards, and of an earlier attempt to merge them. */
+async function begun(id, shards, journalStore) {
+  const found = [];
+  for (const name of [...shards.map((shard) => journals.shard(id, shard)), journals.merged(id)])
+    if (await journalStore.has(name)) found.push(name);
+  return found;
+}
+
 async function run({ name, data: { id, shards } }) {
   const { host, journalStore } = await hostOf(id);
-  const own = shards.map((shard) => journals.shard(id, shard));
-  if (name === "merge") own.push(journals.merged(id));
-  const begun = [journals.plan(id)];
-  for (const journal of own) if (await journalStore.has(journal)) begun.push(journal);
-  const part = name === "merge" ? { merge: begun } : { shard: shards[0], resume: begun.at(-1) };
+  const plan = journals.plan(id);
+  const [shard] = shards;
+  const part =
+    name === "merge"
+      ? { merge: [plan, ...(await begun(id, shards, journalStore))], journal: journals.merged(id) }
+      : { shard, resume: plan, journal: journals.shard(id, shard) };
   ending = new AbortController();
-  const options = { ...part, journal: own.at(-1), signal: ending.signal };
-  const { outcome, incomplete } = await host.runJob(JOB, options);
+  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: ending.signal });
   // BullMQ tries it again. Any other end is a result, which the merge shows.
   if (outcome.kind === "canceled") throw new Error(outcome.reason);
   if (incomplete.length > 0) throw new Error(incomplete.join(" "));

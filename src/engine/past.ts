@@ -74,8 +74,6 @@ export interface PastEvents {
 
 export interface PastRun extends Spent {
   readonly runId: string;
-  /** Where it can be read again. Absent if there are several. */
-  readonly journal?: string;
   readonly traceparent?: string | undefined;
   /** The spans of the shards that it merges. */
   readonly legSpans?: readonly string[];

@@ -106,10 +106,10 @@ export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work
   };
 }
 
-function resumedOf({ runId, journal, works, events, ...spent }: PastRun): RunPlan["resumed"] {
+function resumedOf({ runId, works, events, ...spent }: PastRun): RunPlan["resumed"] {
   const { tokens, cost, milliseconds } = spent;
   const { count = 0 } = events ?? {};
-  return { runId, journal, works: works.length, tokens, cost, milliseconds, events: count };
+  return { runId, works: works.length, tokens, cost, milliseconds, events: count };
 }
 
 function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {

@@ -249,10 +249,12 @@ export const plan = {
     is.tagged("kind", {
       plan: { shards: is.optional(is.natural) },
       shard: { index: is.natural, count: is.natural, plan: is.text },
-      /** `legs`: the runs of the shards that it has. */
+      /** `legs`: the runs of the shards that it has. `planEvents`: how many events are of the plan. `earlier`: merges that it continues. */
       merge: {
         shards: is.natural,
-        legs: is.list(is.record({ leg: is.text, runId: is.text })),
+        planEvents: is.count,
+        legs: is.list(is.record({ leg: is.text, runId: is.text, finished: is.flag })),
+        earlier: is.list(is.text),
       },
     }),
   ),
@@ -268,8 +270,6 @@ export const plan = {
   resumed: is.optional(
     is.record({
       runId: is.text,
-      /** Until the events have followed, that run can only be resumed from here. Absent for a merge, which has several. */
-      journal: is.optional(is.text),
       works: is.count,
       tokens: is.count,
       cost: is.amount,

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { isRunning, statOf } from "./processes.ts";
+import { isRunning, isZombie, statOf } from "./processes.ts";
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -20,7 +20,7 @@ export function thisProcess(): ProcessIdentity {
 /** False also for what can't be known: a process of another machine, or of another pid namespace. */
 export function isGone({ pid, started, place }: ProcessIdentity): boolean {
   if (place !== here()) return false;
-  if (!isRunning(pid)) return true;
+  if (!isRunning(pid) || isZombie(pid)) return true;
   const now = startOf(pid);
   return now !== "" && started !== "" && now !== started;
 }

@@ -54,14 +54,18 @@ export async function endGroup(leader: number, graceMs: number): Promise<void> {
   await waitUntil(() => isGroupGone(leader), graceMs);
 }
 
-/** A group of zombies counts as gone: without an init process, as in many containers, they are never reaped. */
 function isGroupGone(leader: number): boolean {
   if (!isRunning(-leader)) return true;
   if (process.platform !== "linux") return false;
   return !idsIn("/proc").some((pid) => {
-    const [state = "", , group] = statOf(pid);
-    return group === String(leader) && !/[ZX]/.test(state);
+    const [, , group] = statOf(pid);
+    return group === String(leader) && !isZombie(pid);
   });
+}
+
+/** Zombies count as gone: without an init process, as in many containers, they are never reaped. */
+export function isZombie(pid: number): boolean {
+  return /[ZX]/.test(statOf(pid)[0] ?? "");
 }
 
 function idsIn(folder: string): number[] {

@@ -44,6 +44,7 @@ const run = is.record({
   retries: is.count,
   crashes: is.count,
   denials: is.count,
+  resumed: is.optional(is.record({ runId: is.text, cost: is.amount })),
 });
 const known = is.record({
   size: is.count,

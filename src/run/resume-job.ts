@@ -38,6 +38,8 @@ export interface ContinueOptions {
   readonly onMissing?: "fail" | "continue" | undefined;
   /** Where the journals are. Default: files. */
   readonly store?: JournalSource | undefined;
+  /** The journal of this run. In a store, it may contain earlier attempts. */
+  readonly journal?: string | undefined;
 }
 
 interface ContinuedJob {
@@ -76,11 +78,11 @@ export async function continueJob(
   limits?: ResolvedLimits;
   warnings?: readonly string[];
 }> {
-  const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
-  const { store } = all;
+  const { shard, journals, onMissing = "fail", plan, rehearses, write = asFlag, store } = all;
+  const resume = await latestAttempt(all);
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const userInput = all.userInput ?? script?.userInput;
-  const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
+  const options = { ...all, resume, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
     const merged = await mergeJournals(resume === undefined ? journals : [...journals, resume], {
       onMissing,
@@ -107,20 +109,19 @@ export async function continueJob(
       `${write("shard")} requires ${write("resume")} with the journal of the plan.`,
     );
   }
-  const refuse = refusing(all);
-  const read = (name: string, takes?: Takes): Promise<ReadJob> =>
-    readEarlierJob(name, { store, takes }).catch((error: unknown) => {
+  const refuse = refusing(options);
+  const read = (takes?: Takes): Promise<ReadJob> =>
+    readEarlierJob(resume, { store, takes }).catch((error: unknown) => {
       throw refuse(`${fileErrorMessage(error)}.`);
     });
-  let earlier = await readOrBefore(resume, read);
+  let earlier = await read();
   const problem = unusable(earlier, rehearses);
   if (problem !== undefined) throw refuse(problem);
   if (earlier.started === undefined && shard === undefined)
     return { ...planned, warnings: [`${resume} is empty: the job starts from its beginning.`] };
   const isDone = hasSucceeded(earlier, all);
   // Its variables are in its steps.
-  if (isDone && job.whole !== undefined)
-    earlier = await read(earlier.past.journal ?? resume, "begun");
+  if (isDone && job.whole !== undefined) earlier = await read("begun");
   const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
     return { resumed, ...shardOf(work, earlier, shard, { ...all, whole: job.limits, refuse }) };
@@ -139,16 +140,18 @@ export async function continueJob(
   return { resumed, ...planned };
 }
 
-/** A run that was killed before it had taken over all of the run before it has done nothing: that one counts, if it can be read. */
-async function readOrBefore(
-  name: string,
-  read: (name: string) => Promise<ReadJob>,
-): Promise<ReadJob> {
-  const latest = await read(name);
-  const { runId, journal } = latest.started?.resumed ?? {};
-  if (!latest.isIncomplete || journal === undefined) return latest;
-  const before = await read(journal).catch(() => latest);
-  return before.started?.runId === runId ? before : latest;
+/**
+ * In a store, all attempts of a shard share a journal: the first one continues from the plan, the others from that journal.
+ * An attempt that was killed while it copied the events of the plan doesn't count.
+ */
+async function latestAttempt(
+  options: ContinueOptions & ResumeOptions,
+): Promise<string | undefined> {
+  const { resume, shard, journal, store } = options;
+  if (resume === undefined || shard === undefined || journal === undefined || store === undefined)
+    return resume;
+  const earlier = await readEarlierJob(journal, { store }).catch(() => undefined);
+  return earlier?.started === undefined || earlier.isIncomplete ? resume : journal;
 }
 
 /** Whether the part of the job that is to be done has already ended well. */

@@ -404,6 +404,13 @@ describe("the portal", () => {
         .nth(149)
         .waitFor();
       assert.equal(await page.getByRole("button", { name: /Read older/ }).count(), 0);
+      // New ones push none of those out that were there.
+      writeJournals(path, 155, 0);
+      await page.evaluate(`document.dispatchEvent(new Event("visibilitychange"))`);
+      await page
+        .getByRole("row", { name: /nightly/ })
+        .nth(154)
+        .waitFor();
       await page.goto(`${address}#/run/run-3`);
       await title(page, /nightly.*Failed/).waitFor();
     },

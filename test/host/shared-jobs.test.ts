@@ -179,33 +179,41 @@ describe("a job in parts, through the library", () => {
     assert.deepEqual(parseJournal(store.journals.get("leg") ?? "").problems, []);
   });
 
-  it("begins a shard from the plan once more if it was killed before it had taken the plan over", async (t) => {
-    const store = new MemoryStore();
+  it("continues a shard with the same call after a kill, also of one that had not begun", async (t) => {
     const { run, prompts } = await makeRig(t);
+    const store = new MemoryStore();
     const more = { journalStore: store };
-    const leg = { shard: "1/1", journal: "leg" };
     await run({ plan: { shards: 1 }, journal: "plan", userInput: "colors" }, more);
-    await run({ ...leg, resume: "plan" }, more);
-    const begun = /^.*\n.*\n/.exec(store.journals.get("leg") ?? "")?.[0] ?? "";
-    assert.match(begun, /"run.started".*\n$/);
-    store.journals.set("leg", begun);
+    const leg = { shard: "1/1", resume: "plan", journal: "leg" };
+    await run(leg, more);
+    const [start = ""] = (store.journals.get("leg") ?? "").split("\n");
+    store.journals.set("leg", `${start}\n`);
     prompts.splice(0);
-    // The second one is killed there, too.
-    for (let time = 1; time <= 2; time += 1) {
-      const { outcome } = await run({ ...leg, resume: "leg" }, more);
-      assert.deepEqual([outcome.kind, prompts.splice(0).length], ["succeeded", items.length]);
-      const [again = ""] =
-        /^.*\n.*\n/.exec(store.journals.get("leg")?.slice(begun.length) ?? "") ?? [];
-      if (time === 1) store.journals.set("leg", begun + again);
-    }
-    const merged = await run({ merge: ["leg", "plan"] }, more);
-    assert.deepEqual(merged.outcome, { kind: "succeeded" });
-    store.journals.set("leg", begun);
-    store.journals.delete("plan");
-    await assert.rejects(
-      run({ ...leg, resume: "leg" }, more),
-      /Resume the earlier journal instead/,
-    );
+    assert.deepEqual((await run(leg, more)).outcome, { kind: "succeeded" });
+    assert.equal(prompts.splice(0).length, items.length);
+    assert.deepEqual((await run(leg, more)).outcome, { kind: "succeeded" });
+    assert.equal(prompts.length, 0);
+  });
+
+  it("merges again after a kill, and pays the steps after the fan-out once", async (t) => {
+    const rig = await makeRig(t);
+    const store = new MemoryStore();
+    const more = { journalStore: store };
+    const { view } = await inParts(rig, 1, more);
+    const whole = store.journals.get("merged") ?? "";
+    const merge = { merge: ["plan", "1/1", "merged"], journal: "merged" };
+    rig.prompts.splice(0);
+    const again = await rig.run(merge, more);
+    assert.deepEqual([again.outcome.kind, rig.prompts.length], ["succeeded", 0]);
+    assert.deepEqual(again.view.totals, view.totals);
+    const lines = (store.journals.get("merged") ?? "").split("\n");
+    const second = lines.findLastIndex((line) => line.includes('"run.started"'));
+    store.journals.set("merged", `${lines.slice(0, second + 2).join("\n")}\n`);
+    assert.deepEqual((await rig.run(merge, more)).view.totals, view.totals);
+    assert.equal(rig.prompts.splice(0).length, 0, "the second attempt was killed at its start");
+    store.journals.set("merged", `${whole.split("\n", 2).join("\n")}\n`);
+    assert.deepEqual((await rig.run(merge, more)).outcome, { kind: "succeeded" });
+    assert.equal(rig.prompts.length, 1, "the first one was");
   });
 
   it("waits at its end for a slow store, which gets whole lines in their order, one call at a time", async (t) => {
@@ -324,7 +332,9 @@ describe("a job in parts, through the library", () => {
       String(reasons),
     );
     prompts.splice(0);
-    const again = await run({ shard: "1/2", resume: "1/2", journal: "1/2" }, more);
+    const failed = legs.findIndex(({ outcome }) => outcome.kind === "failed");
+    const shard = `${failed + 1}/2`;
+    const again = await run({ shard, resume: shard, journal: shard }, more);
     assert.deepEqual([again.outcome.kind, prompts.length], ["failed", 0]);
   });
 

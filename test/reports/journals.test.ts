@@ -13,12 +13,14 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import type { RunEvent } from "../../src/events/event.ts";
 import { createRunView } from "../../src/events/view.ts";
 import { journalLine } from "../../src/journal/read.ts";
 import { createJournal } from "../../src/journal/write.ts";
 import { thisProcess, type ProcessIdentity } from "../../src/platform/process-identity.ts";
+import { isZombie, sendSignal } from "../../src/platform/processes.ts";
 import { JournalFolder } from "../../src/reports/journals.ts";
 import { story } from "../events/samples.ts";
 import { sealed } from "../journal/rig.ts";
@@ -96,6 +98,7 @@ test("a journal is summarized again when it has changed, and only then", async (
   assert.deepEqual(await folder.list(), { journals: [], total: 0 });
 });
 
+const isLinux = process.platform === "linux";
 const index = ".agent-jobs-journals.json";
 
 test("a folder is listed in pages, and a journal that is new doesn't move the others", async (t) => {
@@ -135,6 +138,7 @@ test("an index beside the journals replaces reading them, as long as it fits, an
   // What it says counts, as these files are what they were.
   written.journals["7.jsonl"].problems = 77;
   written.journals["8.jsonl"] = { size: "no", runs: 5 };
+  Object.assign(written.journals["9.jsonl"], { problems: 99 }).runs[0].resumed = "no";
   await writeFile(join(path, index), JSON.stringify(written));
   const problems = async () => (await list()).filter((one) => one.problems > 0);
   assert.deepEqual(
@@ -170,12 +174,27 @@ test("an index beside the journals replaces reading them, as long as it fits, an
   assert.equal((await readdir(path)).filter((name) => !name.endsWith(".jsonl")).join(), index);
 });
 
+/** A process that was killed, and whose parent never asks how it has ended. */
+async function zombie(t: TestContext): Promise<number> {
+  const { path } = await makeWorkspace(t);
+  // The shell, which would ask, has become another program when the pid is read.
+  const parent = spawn("sh", ["-c", "sleep 60 & echo $! > pid; exec tail -f pid"], { cwd: path });
+  t.after(() => parent.kill());
+  const [line] = await once(parent.stdout, "data");
+  const pid = Number(line);
+  sendSignal(pid, "SIGKILL");
+  for (const end = Date.now() + 30_000; !isZombie(pid) && Date.now() < end;) await pause(10);
+  assert.ok(isZombie(pid));
+  return pid;
+}
+
 test("a run whose process is gone is interrupted, unless it was on another machine", async (t) => {
   const { path } = await makeWorkspace(t);
   const child = spawn("true");
   await once(child, "exit");
   const mine = thisProcess();
   const gone: ProcessIdentity = { ...mine, pid: child.pid ?? 0, started: "1" };
+  const unreaped = isLinux ? { ...mine, pid: await zombie(t), started: "" } : gone;
   const header = (process?: ProcessIdentity): object => ({
     type: "journal",
     at: 1,
@@ -187,6 +206,7 @@ test("a run whose process is gone is interrupted, unless it was on another machi
   const cases = {
     mine: [[header(mine), ...begun], "running"],
     gone: [[header(gone), ...begun], "interrupted"],
+    unreaped: [[header(unreaped), ...begun], "interrupted"],
     "another-start": [[header({ ...mine, started: "1" }), ...begun], "interrupted"],
     elsewhere: [[header({ ...gone, place: "another" }), ...begun], "running"],
     unknown: [[header(), ...begun], "running"],

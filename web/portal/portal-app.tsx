@@ -116,7 +116,9 @@ function JournalsPage({ journals }: { journals: Loaded<JournalPage> }) {
   const showOlder = async () => {
     const answer = await api.olderJournals(next ?? "");
     setProblem(answer.ok ? "" : answer.reason);
-    if (answer.ok) setOlder([...older, answer.value]);
+    // New journals push the last ones of the first page out of it, and the older pages don't have these.
+    const before = older.length === 0 && latest ? [latest] : older;
+    if (answer.ok) setOlder([...before, answer.value]);
   };
   if (journals.kind !== "loaded")
     return (
