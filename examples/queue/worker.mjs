@@ -9,27 +9,34 @@ import { connect, JOB, journals, openHost, QUEUE } from "./queue.mjs";
 const lockDuration = Number(process.env.LOCK_MS ?? 30_000);
 const redis = connect();
 let opened;
-let lost = new AbortController();
+let ending = new AbortController();
 
 async function hostOf(id) {
   if (opened?.id !== id) {
     await opened?.host.close();
-    opened = { id, ...(await openHost(redis, id, () => lost.abort("another worker has it"))) };
+    opened = { id, ...(await openHost(redis, id, () => ending.abort("its journal has ended"))) };
   }
   return opened;
 }
 
+/** The journals of the shards, and of an earlier attempt to merge them. */
+async function begun(id, shards, journalStore) {
+  const found = [];
+  for (const name of [...shards.map((shard) => journals.shard(id, shard)), journals.merged(id)])
+    if (await journalStore.has(name)) found.push(name);
+  return found;
+}
+
 async function run({ name, data: { id, shards } }) {
   const { host, journalStore } = await hostOf(id);
-  const [plan, ...own] = [journals.plan(id), ...shards.map((shard) => journals.shard(id, shard))];
-  const begun = [plan];
-  for (const journal of own) if (await journalStore.has(journal)) begun.push(journal);
+  const plan = journals.plan(id);
+  const [shard] = shards;
   const part =
     name === "merge"
-      ? { merge: begun, journal: journals.merged(id) }
-      : { shard: shards[0], resume: begun.at(-1), journal: own[0] };
-  lost = new AbortController();
-  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: lost.signal });
+      ? { merge: [plan, ...(await begun(id, shards, journalStore))], journal: journals.merged(id) }
+      : { shard, resume: plan, journal: journals.shard(id, shard) };
+  ending = new AbortController();
+  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: ending.signal });
   // BullMQ tries it again. Any other end is a result, which the merge shows.
   if (outcome.kind === "canceled") throw new Error(outcome.reason);
   if (incomplete.length > 0) throw new Error(incomplete.join(" "));

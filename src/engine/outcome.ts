@@ -3,6 +3,7 @@ import type { LeafWork } from "../entry/model.ts";
 import { withOutput } from "../text/truncate.ts";
 import { crashText, type Crash } from "../events/crash.ts";
 import type { WorkOutcome } from "../events/event.ts";
+import type { PastWork } from "./past.ts";
 import type { EnginePorts } from "./ports.ts";
 import { stopText, type Scope, type StopReason } from "./scope.ts";
 
@@ -37,6 +38,11 @@ export function asReported(outcome: TaskOutcome): WorkOutcome {
     case "succeeded":
       return { kind: "succeeded" };
   }
+}
+
+/** The reverse, for a step that an earlier run has done. */
+export function outcomeOf(outcome: PastWork["outcome"]): TaskOutcome {
+  return outcome.kind === "failed" ? { ...outcome, answer: outcome.unanswered !== true } : outcome;
 }
 
 /** The last error of each work under way, by its scope: what stood in the way if a limit ends it. */

@@ -22,7 +22,7 @@ import { runCommand } from "./run-command.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
 import { Scope, stopText, unlessStopped } from "./scope.ts";
 import { Slots } from "./slots.ts";
-import { asReported, failureOf, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
+import { asReported, failureOf, LastErrors, outcomeOf, stopOf, stoppedAs } from "./outcome.ts";
 import { TaskRuns, type TaskInput } from "./task-runs.ts";
 
 export interface JobSpec extends RunSpec {
@@ -90,13 +90,15 @@ class JobRun {
   readonly #lastErrors: LastErrors;
   readonly #iterations = new Map<number, number>();
   #finishes: number;
-  /** Whether a work has ended that was not skipped. */
   #hasRun = false;
+  /** Nothing is left to do: the events of its steps are in this run already. */
+  #isSilent = false;
   #turns = 0;
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
     this.#spec = spec;
-    this.#ports = withReadable(ports, spec.change?.folder);
+    const emit: EnginePorts["emit"] = (event) => void (this.#isSilent || ports.emit(event));
+    this.#ports = { ...withReadable(ports, spec.change?.folder), emit };
     this.#lastErrors = new LastErrors(ports);
     this.#scope = Scope.root(signal);
     this.#usage = new UsageBudget(spec.limits, this.#scope, {
@@ -127,13 +129,16 @@ class JobRun {
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits, past } = this.#spec;
     const { emit, clock } = this.#ports;
-    // A run that goes on has the time that was spent before, but not the time in between.
-    const at = Math.max(0, clock.now() - (past?.milliseconds ?? 0));
+    const { milliseconds: before = 0, isDone = false } = past ?? {};
+    // The time of the earlier run counts, but not the time in between.
+    const at = Math.max(0, clock.now() - before);
     const file = defined({ entryFile });
     emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
+    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, isDone ? 0 : before);
     const unreadable = past && (await this.#resume(past, at));
+    this.#isSilent = isDone;
     const result = unreadable ?? (await body());
+    this.#isSilent = false;
     await unlessStopped(this.#scope, clock, this.#usage.settled());
     const outcome = this.#conclude(result, lent);
     const closing = Promise.all(openedBy(this.#spec).map((one) => one.close()));
@@ -197,14 +202,14 @@ class JobRun {
       const reason = `what the run ${runId} has done can't be read again: ${errorMessage(error)}`;
       return { kind: "failed", last: undefined, reason };
     }
-    const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
+    const kept = works.length === 1 ? "1 finished step is" : `${works.length} finished steps are`;
     this.#note(
       isDone
         ? `the run ${runId} has already succeeded: nothing to do`
-        : `resumes the run ${runId}: ${taken} taken over`,
+        : `resumes the run ${runId}: ${kept} kept`,
     );
     for (const note of this.#spec.fanOut?.notes ?? []) this.#note(note);
-    this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
+    if (!isDone) this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
     return undefined;
   }
 
@@ -320,11 +325,7 @@ class JobRun {
     const { workIdInJob: workId } = leaf;
     const work = { workId, taskId: leafName(leaf), iteration: 1, ...itemFields(place.items) };
     this.#values.data.restore(work, given);
-    const left = { output, report };
-    const ended: Ended =
-      outcome.kind === "failed"
-        ? { ...outcome, answer: outcome.unanswered !== true, ...left }
-        : { ...outcome, ...left };
+    const ended: Ended = { ...outcomeOf(outcome), output, report };
     this.#noteEnd(work, ended, place.scope);
     return ended;
   }

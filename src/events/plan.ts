@@ -249,10 +249,12 @@ export const plan = {
     is.tagged("kind", {
       plan: { shards: is.optional(is.natural) },
       shard: { index: is.natural, count: is.natural, plan: is.text },
-      /** `legs`: the runs of the shards that it has. */
+      /** `legs`: the runs of the shards that it has. `planEvents`: how many events are of the plan. `earlier`: merges that it continues. */
       merge: {
         shards: is.natural,
-        legs: is.list(is.record({ leg: is.text, runId: is.text })),
+        planEvents: is.count,
+        legs: is.list(is.record({ leg: is.text, runId: is.text, finished: is.flag })),
+        earlier: is.list(is.text),
       },
     }),
   ),

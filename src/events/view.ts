@@ -127,7 +127,8 @@ function applyWithoutDecision(view: RunView, event: RunEvent): void {
       const work = workOf(view, event.work);
       if (delegateIn(work, event.work) !== undefined) return;
       startIteration(work, event.work, event.at, event.leg);
-      work.modelId = event.modelId ?? "";
+      // A run that was left out names none.
+      work.modelId = event.modelId ?? work.modelId;
       work.status = "running";
       work.reason = undefined;
       work.advice = undefined;

@@ -198,7 +198,8 @@ export interface RunJobOptions {
   readonly journal?: string;
   /**
    * The journal of an earlier run of this job, which is continued: what has ended with an answer isn't run again. With
-   * `shard`: the journal of the plan, or of an interrupted run of the same shard.
+   * `shard`: the journal of the plan, or of an interrupted run of the same shard. If the `journal` of this run is in a
+   * `journalStore` and contains such a run, the shard continues from there instead.
    */
   readonly resume?: string;
   /** With `resume`: tasks that had not started may have changed. Default: rejects. */

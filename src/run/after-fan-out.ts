@@ -44,7 +44,7 @@ export async function afterFanOut(
       // It may have left out what is there now.
       return !isOfFan(event);
     };
-    return { name, store, job: merge, after: 0, takes };
+    return { name, store, job: merge, after: 0, takes, isLast: true };
   };
   let count = 0;
   for await (const _ of pastEvents([source()])) count += 1;
@@ -67,7 +67,8 @@ function hasSame(legs: readonly EarlierJob[], { started, events }: EarlierJob): 
   const now = legs.flatMap(({ started: leg }) =>
     leg?.part?.kind === "shard" ? [{ leg: legName(leg.part), runId: leg.runId }] : [],
   );
-  const before = started?.part?.kind === "merge" ? started.part.legs : [];
+  const { legs: merged = [] } = started?.part?.kind === "merge" ? started.part : {};
+  const before = merged.map(({ leg, runId }) => ({ leg, runId }));
   const sum = legs.reduce((total, leg) => total + leg.events.ofLegs, 0);
   return isDeepStrictEqual(now, before) && sum === events.ofLegs;
 }

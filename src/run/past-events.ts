@@ -16,6 +16,8 @@ export interface EventSource {
   readonly after: number;
   /** The others are in another source. */
   readonly takes: (event: RunEvent) => boolean;
+  /** Its events follow those of all others, whatever the clocks of the machines say. */
+  readonly isLast?: boolean;
   /** Makes the ids of its turns unique. */
   readonly turns?: string | undefined;
 }
@@ -56,8 +58,14 @@ function afterOf({ source, next }: Head): number {
 /** Of several at the same time, that of the first source. */
 function earliest(heads: readonly Head[]): Head | undefined {
   let first = heads[0];
-  for (const head of heads) if (first === undefined || afterOf(head) < afterOf(first)) first = head;
+  for (const head of heads) if (first === undefined || precedes(head, first)) first = head;
   return first;
+}
+
+function precedes(one: Head, other: Head): boolean {
+  const { isLast = false } = one.source;
+  if (isLast !== (other.source.isLast ?? false)) return !isLast;
+  return afterOf(one) < afterOf(other);
 }
 
 /** What the run under way has not ended ends with its journal. */

@@ -270,8 +270,8 @@ export function unusable({ condition, started }: ReadJob, rehearses: boolean): s
 }
 
 /**
- * The last run of a journal. If it was to continue one before it in the same journal, and ended before it had all that
- * this had done: the one before. Rejects if the journal can't be read.
+ * The last run of a journal. If it continues an earlier run in the same journal, or merges the same plan again, but was
+ * killed while it copied the earlier events: that earlier run. Rejects if the journal can't be read.
  */
 export async function readEarlierJob(
   name: string,
@@ -288,8 +288,9 @@ export async function readEarlierJob(
     for (const event of events) {
       if (event.type === "run.started") {
         const job = last();
-        before =
-          job.started !== undefined && job.started.runId === event.resumed?.runId ? job : undefined;
+        const { runId, part, resumed } = job.started ?? {};
+        const isMergedAgain = part?.kind === "merge" && resumed?.runId === event.resumed?.runId;
+        before = isMergedAgain || (runId ?? "") === event.resumed?.runId ? job : undefined;
       }
       earlier = earlier.add(event);
     }

@@ -8,7 +8,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { JournalSource } from "../journal/store.ts";
+import { MissingJournalError, type JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import { defined } from "../text/guards.ts";
@@ -38,6 +38,8 @@ export interface ContinueOptions {
   readonly onMissing?: "fail" | "continue" | undefined;
   /** Where the journals are. Default: files. */
   readonly store?: JournalSource | undefined;
+  /** The journal of this run. In a store, it may contain earlier attempts. */
+  readonly journal?: string | undefined;
 }
 
 interface ContinuedJob {
@@ -76,11 +78,11 @@ export async function continueJob(
   limits?: ResolvedLimits;
   warnings?: readonly string[];
 }> {
-  const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
-  const { store } = all;
+  const { shard, journals, onMissing = "fail", plan, rehearses, write = asFlag, store } = all;
+  const resume = await latestAttempt(all);
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const userInput = all.userInput ?? script?.userInput;
-  const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
+  const options = { ...all, resume, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
     const merged = await mergeJournals(resume === undefined ? journals : [...journals, resume], {
       onMissing,
@@ -107,7 +109,7 @@ export async function continueJob(
       `${write("shard")} requires ${write("resume")} with the journal of the plan.`,
     );
   }
-  const refuse = refusing(all);
+  const refuse = refusing(options);
   const read = (takes?: Takes): Promise<ReadJob> =>
     readEarlierJob(resume, { store, takes }).catch((error: unknown) => {
       throw refuse(`${fileErrorMessage(error)}.`);
@@ -136,6 +138,24 @@ export async function continueJob(
       `it belongs to another leg (${origin.leg}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
     );
   return { resumed, ...planned };
+}
+
+/**
+ * In a store, all attempts of a shard share a journal: the first one continues from the plan, the others from that journal.
+ * An attempt that was killed while it copied the events of the plan doesn't count.
+ */
+async function latestAttempt(
+  options: ContinueOptions & ResumeOptions,
+): Promise<string | undefined> {
+  const { resume, shard, journal, store } = options;
+  if (resume === undefined || shard === undefined || journal === undefined || store === undefined)
+    return resume;
+  const earlier = await readEarlierJob(journal, { store }).catch((error: unknown) => {
+    // If it is there and can't be read now, the plan would be paid again.
+    if (error instanceof MissingJournalError) return undefined;
+    throw refusing({ ...options, resume: journal })(`${fileErrorMessage(error)}.`);
+  });
+  return earlier?.started === undefined || earlier.isIncomplete ? resume : journal;
 }
 
 /** Whether the part of the job that is to be done has already ended well. */

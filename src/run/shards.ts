@@ -22,6 +22,7 @@ import { plural } from "../text/numbers.ts";
 import { afterFanOut, type AfterFanOut } from "./after-fan-out.ts";
 import { legLimits, type LegOptions } from "./leg-limits.ts";
 import { UsageError } from "./options.ts";
+import { mergedParts, mergePartOf } from "./merged-parts.ts";
 import { pastEvents, type EventSource } from "./past-events.ts";
 import { readEarlierJob, unusable, type EarlierJob } from "./past-run.ts";
 
@@ -161,50 +162,90 @@ export async function mergeJournals(
     else warnings.push(`${leg.file} is the same journal as ${same.file}, and counts once.`);
   }
   // A job that was re-run leaves the journal of its earlier attempt behind.
-  const latest = read.filter((leg) => !read.some((other) => other !== leg && isLater(other, leg)));
+  const usable = read.filter((leg) => {
+    const isCut = mergePartOf(leg) !== undefined && leg.isIncomplete;
+    if (isCut)
+      warnings.push(`${leg.file} is left out: its merge ended while it read its journals.`);
+    return !isCut;
+  });
+  const latest = usable.filter((leg) => !usable.some((one) => one !== leg && isLater(one, leg)));
   const plans = latest.filter(({ started }) => started?.part?.kind === "plan");
+  const merge = latest.find((leg) => mergePartOf(leg) !== undefined);
   const [plan, other] = plans;
-  if (plan === undefined) throw refuse("none of the journals belongs to a plan.");
-  if (other !== undefined) throw refuse(`${plan.file} and ${other.file} are different plans.`);
-  if (plan.outcome?.kind !== "succeeded") throw refuse(`the plan ${plan.file} has not succeeded.`);
-  const planId = plan.started?.runId ?? "";
-  const legs = new Map<number, Leg>();
+  const planId = plan?.started?.runId ?? merge?.started?.resumed?.runId;
+  if (planId === undefined) throw refuse("none of the journals belongs to a plan, or to a merge.");
+  if (plan !== undefined && other !== undefined)
+    throw refuse(`${plan.file} and ${other.file} are different plans.`);
+  if (plan !== undefined && plan.outcome?.kind !== "succeeded")
+    throw refuse(`the plan ${plan.file} has not succeeded.`);
+  const given = new Map<number, Leg>();
   let before: Leg | undefined;
   let count = 0;
   for (const leg of latest) {
     if (leg === plan) continue;
     const part = leg.started?.part;
-    if (part?.kind === "merge") {
-      if (leg.started?.resumed?.runId !== planId)
-        warnings.push(`${leg.file} is left out: it is of another plan.`);
-      else if (before !== undefined)
-        throw refuse(`${before.file} and ${leg.file} are different merges of this plan.`);
-      else before = leg;
-      continue;
-    }
-    if (part?.kind !== "shard") throw refuse(`${leg.file} is not the journal of a shard.`);
-    if (part.plan !== planId) {
+    const isOfPlan =
+      part?.kind === "merge"
+        ? leg.started?.resumed?.runId === planId
+        : part?.kind === "shard" && part.plan === planId;
+    if (part?.kind !== "merge" && part?.kind !== "shard")
+      throw refuse(`${leg.file} is not the journal of a shard.`);
+    if (!isOfPlan) {
       warnings.push(`${leg.file} is left out: it is of another plan.`);
       continue;
     }
-    if (count !== 0 && count !== part.count)
-      throw refuse(`${leg.file} is one of ${part.count} shards, and another is one of ${count}.`);
-    ({ count } = part);
-    const twin = legs.get(part.index);
+    const shards = part.kind === "merge" ? part.shards : part.count;
+    if (count !== 0 && count !== shards)
+      throw refuse(`${leg.file} is of ${shards} shards, and another journal is of ${count}.`);
+    count = shards;
+    if (part.kind === "merge") {
+      if (before !== undefined)
+        throw refuse(
+          `${before.file} and ${leg.file} are different merges of this plan. Give one of them.`,
+        );
+      before = leg;
+      continue;
+    }
+    const twin = given.get(part.index);
     if (twin !== undefined)
       throw refuse(`${twin.file} and ${leg.file} are different runs of shard ${legName(part)}.`);
-    legs.set(part.index, leg);
+    given.set(part.index, leg);
   }
   if (count === 0) throw refuse("there is no journal of a shard of this plan.");
-  const all = [...legs].toSorted(([a], [b]) => a - b).map(([, leg]) => leg);
-  const after = before && (await afterFanOut(plan, all, before, { store, ...defined({ tasks }) }));
+  const parts = before && (await mergedParts(before, { plan, given, store }));
+  const whole = plan ?? parts?.plan;
+  if (whole === undefined) throw refuse("there is no journal of its plan.");
+  const legs = new Map([...(parts?.legs ?? []), ...given].toSorted(([a], [b]) => a - b));
+  const all = [...legs.values()];
+  const after = before && (await afterFanOut(whole, all, before, { store, ...defined({ tasks }) }));
+  const sources = (): readonly EventSource[] => [
+    ...(plan === undefined ? [] : [{ ...sourceOf(plan, store), takes: () => true }]),
+    ...(parts === undefined ? [] : [parts.source()]),
+    ...[...given.values()].map((leg) => sourceOf(leg, store)),
+    ...(after === undefined ? [] : [after.source()]),
+  ];
+  const earlier =
+    before === undefined
+      ? []
+      : [before.started?.runId ?? "", ...(mergePartOf(before)?.earlier ?? [])];
   return {
-    started: plan.started,
-    begun: new Set([plan, ...all, ...(before ? [before] : [])].flatMap(({ begun }) => [...begun])),
+    started: whole.started,
+    begun: new Set([whole, ...all, ...(before ? [before] : [])].flatMap(({ begun }) => [...begun])),
     isIncomplete: false,
-    past: together(plan, all, after, store),
+    past: together(whole, all, after, sources),
     warnings,
-    fanOut: (work) => mergedFanOut(work, plan.past, legs, count, onMissing),
+    fanOut: (work) => mergedFanOut(work, whole, legs, { count, earlier, onMissing }),
+  };
+}
+
+function sourceOf(leg: Leg, store: JournalSource): EventSource {
+  return {
+    ...leg,
+    job: leg,
+    store,
+    after: 0,
+    takes: (event) => event.leg !== undefined,
+    turns: leg.started?.part?.kind === "shard" ? legName(leg.started.part) : undefined,
   };
 }
 
@@ -215,6 +256,7 @@ function isLater({ started: one }: Leg, { started: other }: Leg): boolean {
   if (part === undefined || otherPart === undefined || placeOf(part) !== placeOf(otherPart))
     return false;
   if (one?.resumed?.runId === other?.runId) return true;
+  if (part.kind === "merge" && part.earlier.includes(other?.runId ?? "")) return true;
   return (
     origin !== undefined &&
     earlier !== undefined &&
@@ -255,10 +297,10 @@ async function readLeg(
 }
 
 function together(
-  plan: Leg,
-  legs: readonly Leg[],
+  plan: EarlierJob,
+  legs: readonly EarlierJob[],
   after: AfterFanOut | undefined,
-  store: JournalSource,
+  sources: () => readonly EventSource[],
 ): PastRun {
   const { past, started } = plan;
   const own = legs.map((leg) => ({
@@ -270,26 +312,18 @@ function together(
   }));
   const sum = (of: "tokens" | "cost"): number =>
     past[of] + own.reduce((total, leg) => total + leg[of], after?.[of] ?? 0);
-  const sourceOf = (leg: Leg): EventSource => ({
-    ...leg,
-    job: leg,
-    store,
-    after: 0,
-    takes: (event) => event.leg !== undefined,
-    turns: leg.started?.part?.kind === "shard" ? legName(leg.started.part) : undefined,
-  });
-  const sources = [{ ...sourceOf(plan), takes: () => true }, ...legs.map(sourceOf)];
   const count = legs.reduce((total, { events }) => total + events.ofLegs, plan.events.all);
   return {
     runId: started?.runId ?? "",
     traceparent: started?.traceparent,
-    legSpans: legs.flatMap((leg) => leg.started?.traceparent ?? []),
+    // What comes from an earlier merge has its span.
+    legSpans: [...new Set(legs.flatMap((leg) => leg.started?.traceparent ?? []))],
     works: [...past.works, ...own.flatMap(({ works }) => works), ...(after?.works ?? [])],
     underWay: [],
     lists: [...past.lists, ...own.flatMap(({ lists }) => lists), ...(after?.lists ?? [])],
     events: {
       count: count + (after?.count ?? 0),
-      read: () => pastEvents([...sources, ...(after === undefined ? [] : [after.source()])]),
+      read: () => pastEvents(sources()),
     },
     tokens: sum("tokens"),
     cost: sum("cost"),
@@ -303,12 +337,18 @@ function together(
 
 function mergedFanOut(
   work: Work<number>,
-  plan: PastRun,
-  legs: ReadonlyMap<number, Leg>,
-  count: number,
-  onMissing: "fail" | "continue",
+  plan: EarlierJob,
+  legs: ReadonlyMap<number, EarlierJob>,
+  {
+    count,
+    earlier,
+    onMissing,
+  }: Pick<MergeOptions, "onMissing"> & {
+    readonly count: number;
+    readonly earlier: readonly string[];
+  },
 ): FanOut {
-  const shards = shardsOf(membersOf(work, plan) ?? [], count);
+  const shards = shardsOf(membersOf(work, plan.past) ?? [], count);
   const stateOf = (shard: number): "missing" | "unfinished" | "finished" => {
     const leg = legs.get(shard);
     if (leg === undefined) return "missing";
@@ -322,10 +362,13 @@ function mergedFanOut(
     part: {
       kind: "merge",
       shards: count,
+      planEvents: plan.events.all,
       legs: [...legs].map(([index, { started }]) => ({
         leg: legName({ index, count }),
         runId: started?.runId ?? "",
+        finished: stateOf(index) === "finished",
       })),
+      earlier,
     },
     gap(member) {
       const shard = shards[member] ?? 0;

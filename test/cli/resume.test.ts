@@ -130,12 +130,19 @@ describe("agent-jobs run --resume", () => {
     assert.ok(expected.path.length >= 20, expected.path.join("\n"));
     assert.equal(expected.requests.length, 7);
     // Nothing is left to do, so no model is needed.
-    const over = await runCli(["run", "flow.wf.md", "--resume", "whole.jsonl"], {
-      cwd: whole.workspace.path,
-    });
+    const over = await runCli(
+      ["run", "flow.wf.md", "--resume", "whole.jsonl", "--journal", "over.jsonl"],
+      { cwd: whole.workspace.path },
+    );
     assert.equal(over.code, 0, over.stderr);
     assert.match(over.stdout, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
     assert.equal(whole.server.requests.length, 7);
+    // It has run once.
+    assert.deepEqual((await seen(whole, "over.jsonl", 0)).path, []);
+    const starts = parseJournal(await whole.workspace.read("over.jsonl")).events.filter(
+      ({ type }) => type === "work.started",
+    );
+    assert.equal(starts.length, 1);
 
     const killed = await setup(t);
     for (const at of share([4, 1, 6], 1)) {
@@ -337,6 +344,7 @@ describe("plan, run --shard and merge", () => {
     assert.match(merged.stdout, /look, 4 items: 2 succeeded, 2 skipped +succeeded/);
     const { works } = JSON.parse(await workspace.read("out/run.json"));
     const [look] = works;
+    assert.equal(look.model, "m");
     assert.deepEqual(
       look.items.map(({ item, result, reason }: Record<string, unknown>) => [item, result, reason]),
       [

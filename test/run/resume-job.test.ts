@@ -122,6 +122,9 @@ describe("a job that is resumed", () => {
     const written = await workspace.read("third.jsonl");
     assert.match(written, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
     assert.equal(third.view.plan?.resumed?.tokens, 15);
+    const limits = { tokens: 1 };
+    const stricter = await run(" []", { resume: "second.jsonl", limits });
+    assert.deepEqual(stricter.outcome, { kind: "succeeded" });
   });
 
   it("is refused if what was done was something else, and each difference is named", async (t) => {

@@ -283,7 +283,7 @@ describe("a job that is shared by several machines", () => {
     // It stands beside the others when a merge is tried again.
     const merge = await later("leg-1.jsonl", (started) => ({
       ...started,
-      part: { kind: "merge", shards: 2, legs: [] },
+      part: { kind: "merge", shards: 2, planEvents: 0, legs: [], earlier: [] },
       resumed: { runId: "older", works: 1, tokens: 0, cost: 0, milliseconds: 0, events: 0 },
     }));
     assert.deepEqual(await warningsOf([...files, merge]), [
@@ -312,7 +312,7 @@ describe("a job that is shared by several machines", () => {
     );
     assert.equal(await refusal(files), "succeeded");
     for (const [names, reason] of [
-      [files.slice(1), /none of the journals belongs to a plan/],
+      [files.slice(1), /none of the journals belongs to a plan, or to a merge/],
       [["plan.jsonl"], /no journal of a shard/],
       [[...files, "again.jsonl"], /leg-1\.jsonl and again\.jsonl are different runs of shard 1\/2/],
       [[...files, "plan-2.jsonl"], /plan\.jsonl and plan-2\.jsonl are different plans/],
@@ -320,5 +320,93 @@ describe("a job that is shared by several machines", () => {
       assert.match(await refusal(names), reason);
     assert.equal(await refusal([...files, "stale.jsonl"]), "succeeded");
     assert.equal(await refusal(["plan.jsonl", "stale.jsonl", "leg-2.jsonl"]), "failed");
+  });
+});
+
+describe("an earlier merge among the journals", () => {
+  /** The journal of a merge that goes on without some of them. */
+  async function keepMerge(
+    { merge, workspace }: Shared & { readonly workspace: Workspace },
+    files: readonly string[],
+    id: string,
+  ): Promise<string> {
+    const { journal } = await merge(files, "continue");
+    await workspace.write(`${id}.jsonl`, journal.replaceAll('"runId":"merged"', `"runId":"${id}"`));
+    return `${id}.jsonl`;
+  }
+
+  it("stands for the plan and for the shards that have no journals of their own", async (t) => {
+    const workspace = await makeWorkspace(t);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(works, { maxLength: 1 }),
+        fc.array(works, { minLength: 1, maxLength: 3 }),
+        fc.array(works, { maxLength: 2 }),
+        fc.integer(),
+        fc.integer({ min: 1, max: 3 }),
+        async (before, inside, after, seed, late) => {
+          const fan: Work = {
+            kind: "Each",
+            items: { values: ["x", "y", "z", "v"] },
+            work: { kind: "Seq", works: inside },
+          };
+          const work: Work = { kind: "Seq", works: [...before, fan, ...after] };
+          if (fanOf(assignWorkId(simplifyWork(work))) === undefined) return;
+          const shared = await share(workspace, work, seed, 3, 100);
+          if (shared === undefined) return;
+          const { files, merge } = shared;
+          const others = files.filter((name) => name !== `leg-${late}.jsonl`);
+          const merged = await keepMerge({ ...shared, workspace }, others, "m");
+          const alone = await merge([`leg-${late}.jsonl`, merged]);
+          const all = await merge([...files, merged]);
+          assert.deepEqual(alone.outcome, all.outcome);
+          assert.deepEqual(counts(alone.events), counts(all.events));
+          assert.deepEqual([...alone.prompts], [...all.prompts]);
+          const [one, other] = [alone, all].map(({ events: [begun] }) =>
+            begun?.type === "run.started" ? { ...begun.resumed, ...begun.part } : {},
+          );
+          assert.deepEqual(one, other);
+        },
+      ),
+      rounds(100, 8),
+    );
+  });
+
+  it("says again what a shard has not finished, and is left out if it has not read its journals", async (t) => {
+    const shared = await shareAll(t, byItems(true, ref("c")), 3);
+    const { merge, workspace } = shared;
+    const leg = await workspace.read("leg-2.jsonl");
+    await workspace.write("leg-2.jsonl", leg.slice(0, leg.lastIndexOf('"type":"work.started"')));
+    const merged = await keepMerge(shared, ["plan.jsonl", "leg-2.jsonl", "leg-3.jsonl"], "m");
+    const { outcome } = await merge(["leg-1.jsonl", merged]);
+    assert.equal(
+      outcome.kind === "failed" && outcome.reason,
+      '2 of 5 items failed: "y": shard 2/3 did not finish; "w": shard 2/3 did not finish',
+    );
+    const lines = (await workspace.read(merged)).split("\n");
+    const past = lines.findLastIndex((line) => line.includes('"past":true'));
+    await workspace.write(merged, lines.slice(0, past - 1).join("\n"));
+    const paths = ["plan.jsonl", "leg-1.jsonl", merged].map((name) => `${workspace.path}/${name}`);
+    const { warnings } = await mergeJournals(paths, { onMissing: "fail", rehearses: false });
+    assert.deepEqual(warnings, [
+      "m.jsonl is left out: its merge ended while it read its journals.",
+    ]);
+    await assert.rejects(merge(["leg-1.jsonl", merged]), /belongs to a plan, or to a merge/);
+  });
+
+  it("is replaced by the one that continued it, and refused beside another", async (t) => {
+    const shared = await shareAll(t, byItems(true, ref("c")), 3);
+    const { merge } = shared;
+    const first = await keepMerge(shared, ["plan.jsonl", "leg-1.jsonl"], "first");
+    const second = await keepMerge(shared, [first, "leg-2.jsonl"], "second");
+    const third = await keepMerge(shared, [second, "leg-3.jsonl"], "third");
+    const merged = await merge([first, third, second]);
+    assert.deepEqual(merged.outcome, { kind: "succeeded" });
+    assert.equal(merged.prompts.size, 0, "nothing is paid again");
+    const other = await keepMerge(shared, ["plan.jsonl", "leg-2.jsonl"], "other");
+    await assert.rejects(
+      merge([first, other]),
+      /first\.jsonl and other\.jsonl are different merges of this plan\. Give one of them\./,
+    );
   });
 });
