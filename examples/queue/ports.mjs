@@ -17,23 +17,26 @@ const APPEND = `
 export class RedisJournals {
   #lengths = new Map();
   #redis;
-  #onLost;
+  #onEnd;
 
-  /** `onLost(name)`: another worker has continued the journal of a run of this one, which must end. */
-  constructor(redis, onLost) {
+  /** `onEnd(name)`: the journal of a run can't be continued. The run must end, or what it pays is paid again. */
+  constructor(redis, onEnd) {
     this.#redis = redis;
-    this.#onLost = onLost;
+    this.#onEnd = onEnd;
     redis.defineCommand("journalAppend", { numberOfKeys: 1, lua: APPEND });
   }
 
   /** Appends to what this host has read and written, or not at all. */
   async append(name, text) {
-    const length = await this.#redis.journalAppend(keyOf(name), this.#lengths.get(name) ?? 0, text);
-    if (length < 0) {
-      this.#onLost(name);
-      throw new Error(`another worker has continued the journal ${name}`);
+    const before = this.#lengths.get(name) ?? 0;
+    try {
+      const length = await this.#redis.journalAppend(keyOf(name), before, text);
+      if (length < 0) throw new Error(`another worker has continued the journal ${name}`);
+      this.#lengths.set(name, length);
+    } catch (error) {
+      this.#onEnd(name);
+      throw error;
     }
-    this.#lengths.set(name, length);
   }
 
   async *read(name) {
