@@ -262,7 +262,7 @@ describe("the portal", () => {
       await expectAccessible(page, "a new session");
       await page.goto(`${address}#/`);
       await note.waitFor();
-      assert.match(await note.innerText(), /all\.rehearsal\.yml.*another input than/);
+      assert.match(await note.innerText(), /all\.rehearsal\.yml.*an input other than/);
       assert.equal(await note.locator("q").textContent(), question);
       await page.getByRole("button", { name: /^Start other/ }).click();
       const dialog = page.getByRole("dialog");

@@ -370,7 +370,7 @@ describe("plan, run --shard and merge", () => {
         /flow\.wf\.md is a workflow, which can't be split/,
       ],
       [["run", "flow.wf.md", "--shard", "1/2", "--resume", "p"], /can't be split into shards/],
-      [["merge", "none.jsonl"], /none\.jsonl does not contain the start of a run/],
+      [["merge", "none.jsonl"], /Can.t merge: none\.jsonl: the file or its folder doesn.t exist/],
     ];
     for (const [args, reason] of wrong) {
       const { stderr } = await cliExits(2, args, { cwd });
