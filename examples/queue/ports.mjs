@@ -17,23 +17,26 @@ const APPEND = `
 export class RedisJournals {
   #lengths = new Map();
   #redis;
-  #onLost;
+  #onEnd;
 
-  /** Calls `onLost(name)` if another worker has continued the journal, so that the run of this worker must end. */
-  constructor(redis, onLost) {
+  /** Calls `onEnd(name)` if the journal can't be continued. The run must then end, so that its later turns aren't paid twice. */
+  constructor(redis, onEnd) {
     this.#redis = redis;
-    this.#onLost = onLost;
+    this.#onEnd = onEnd;
     redis.defineCommand("journalAppend", { numberOfKeys: 1, lua: APPEND });
   }
 
   /** Rejects if somebody else has appended since this host last read or wrote the journal. */
   async append(name, text) {
-    const length = await this.#redis.journalAppend(keyOf(name), this.#lengths.get(name) ?? 0, text);
-    if (length < 0) {
-      this.#onLost(name);
-      throw new Error(`another worker has continued the journal ${name}`);
+    const before = this.#lengths.get(name) ?? 0;
+    try {
+      const length = await this.#redis.journalAppend(keyOf(name), before, text);
+      if (length < 0) throw new Error(`another worker has continued the journal ${name}`);
+      this.#lengths.set(name, length);
+    } catch (error) {
+      this.#onEnd(name);
+      throw error;
     }
-    this.#lengths.set(name, length);
   }
 
   async *read(name) {

@@ -9,12 +9,12 @@ import { connect, JOB, journals, openHost, QUEUE } from "./queue.mjs";
 const lockDuration = Number(process.env.LOCK_MS ?? 30_000);
 const redis = connect();
 let opened;
-let lost = new AbortController();
+let ending = new AbortController();
 
 async function hostOf(id) {
   if (opened?.id !== id) {
     await opened?.host.close();
-    opened = { id, ...(await openHost(redis, id, () => lost.abort("another worker has it"))) };
+    opened = { id, ...(await openHost(redis, id, () => ending.abort("its journal has ended"))) };
   }
   return opened;
 }
@@ -35,8 +35,8 @@ async function run({ name, data: { id, shards } }) {
     name === "merge"
       ? { merge: [plan, ...(await begun(id, shards, journalStore))], journal: journals.merged(id) }
       : { shard, resume: plan, journal: journals.shard(id, shard) };
-  lost = new AbortController();
-  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: lost.signal });
+  ending = new AbortController();
+  const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: ending.signal });
   // BullMQ retries the job. Any other outcome is a result, which the merge shows.
   if (outcome.kind === "canceled") throw new Error(outcome.reason);
   if (incomplete.length > 0) throw new Error(incomplete.join(" "));

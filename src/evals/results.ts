@@ -1,5 +1,5 @@
 /** The files of an eval: its results as JSON lines, and the baseline. */
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsedJson } from "../text/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
@@ -75,8 +75,11 @@ export class Results {
         if (one.type === "run" && outputDir !== undefined)
           rmSync(join(outputDir, journalName(one)), { force: true });
     }
-    // The half line of a process that was killed is left out.
-    this.#write(writeFileSync, this.#lines);
+    // The half line of a process that was killed is left out. Whoever is killed here loses nothing that was paid.
+    this.#write((_, text) => {
+      writeFileSync(`${file}.part`, text);
+      renameSync(`${file}.part`, file);
+    }, this.#lines);
   }
 
   /** The last result of each run. */
@@ -110,10 +113,10 @@ export class Results {
 
   add(one: Line): void {
     this.#lines.push(one);
-    this.#write(appendFileSync, [one]);
+    this.#write((path, text) => appendFileSync(path, text), [one]);
   }
 
-  #write(write: typeof appendFileSync, lines: readonly Line[]): void {
+  #write(write: (path: string, text: string) => void, lines: readonly Line[]): void {
     try {
       write(this.#file, lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
     } catch (error) {

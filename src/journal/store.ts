@@ -18,6 +18,10 @@ export interface JournalStore {
 
 export type JournalSource = Pick<JournalStore, "read">;
 
+export class MissingJournalError extends Error {
+  override readonly name = "MissingJournalError";
+}
+
 /** Rejects for a journal that doesn't exist: with a wrong name, a job would silently start over. */
 export function journalsIn(store: JournalStore): JournalSource {
   return {
@@ -27,7 +31,7 @@ export function journalsIn(store: JournalStore): JournalSource {
         isEmpty &&= part.length === 0;
         yield part;
       }
-      if (isEmpty) throw new Error("there is no such journal");
+      if (isEmpty) throw new MissingJournalError("there is no such journal");
     },
   };
 }

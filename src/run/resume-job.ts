@@ -8,7 +8,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { JournalSource } from "../journal/store.ts";
+import { MissingJournalError, type JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import { defined } from "../text/guards.ts";
@@ -150,7 +150,11 @@ async function latestAttempt(
   const { resume, shard, journal, store } = options;
   if (resume === undefined || shard === undefined || journal === undefined || store === undefined)
     return resume;
-  const earlier = await readEarlierJob(journal, { store }).catch(() => undefined);
+  const earlier = await readEarlierJob(journal, { store }).catch((error: unknown) => {
+    // If it is there and can't be read now, the plan would be paid again.
+    if (error instanceof MissingJournalError) return undefined;
+    throw refusing({ ...options, resume: journal })(`${fileErrorMessage(error)}.`);
+  });
   return earlier?.started === undefined || earlier.isIncomplete ? resume : journal;
 }
 

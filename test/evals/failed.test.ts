@@ -96,6 +96,8 @@ describe("eval --failed", () => {
     const { code, stdout } = await again(workspace, ...out, "--failed");
     assert.equal(code, 1);
     assert.match(stdout, /^Missing: 1 run, because the budget is used up: 70 of 75 \(tokens\)/m);
+    const names = journals(workspace).map((name) => name.replace(/-[0-9a-f]{8}-/, "-HASH-"));
+    assert.deepEqual(names, ["a-b-HASH-2.jsonl", "a-b-HASH-3.jsonl"]);
     await workspace.write("a.eval.yml", evalFile(fields("yes", "yes")));
     const rest = await again(workspace, ...out, "--failed");
     assert.match(rest.stdout, /^6 of 6 runs passed/m, rest.stdout);

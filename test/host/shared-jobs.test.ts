@@ -193,6 +193,18 @@ describe("a job in parts, through the library", () => {
     assert.equal(prompts.splice(0).length, items.length);
     assert.deepEqual((await run(leg, more)).outcome, { kind: "succeeded" });
     assert.equal(prompts.length, 0);
+    let failures = 0;
+    const journalStore: JournalStore = {
+      append: (name, text) => store.append(name, text),
+      async *read(name) {
+        if (name === "leg" && (failures += 1) === 1) throw new Error("no connection");
+        yield* store.read(name);
+      },
+    };
+    const message = "resume: can't resume leg: no connection.";
+    await assert.rejects(run(leg, { journalStore }), { name: "UsageError", message });
+    assert.deepEqual((await run(leg, { journalStore })).outcome, { kind: "succeeded" });
+    assert.equal(prompts.length, 0);
   });
 
   it("merges again after a kill, and pays the steps after the fan-out once", async (t) => {
