@@ -1,6 +1,6 @@
 /**
  * Plans the job and puts its shards and their merge into the queue: `node produce.mjs ID SHARDS < LINES`. After a failure,
- * call it again: the plan is resumed, and what is in the queue already is not added.
+ * call it again: it resumes the plan, and adds only what isn't in the queue yet.
  */
 import { text } from "node:stream/consumers";
 import { FlowProducer } from "bullmq";

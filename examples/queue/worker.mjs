@@ -1,6 +1,6 @@
 /**
  * Runs shards and merges, one at a time: `node worker.mjs`, on as many machines as you like. If a worker dies, the lock of its
- * job expires, and another worker gets the job and resumes its journal. A job that comes twice finds that it is done.
+ * job expires, and another worker gets the job and resumes its journal. A job that is delivered twice is already done.
  */
 import { once } from "node:events";
 import { Worker } from "bullmq";
@@ -37,7 +37,7 @@ async function run({ name, data: { id, shards } }) {
       : { shard, resume: plan, journal: journals.shard(id, shard) };
   ending = new AbortController();
   const { outcome, incomplete } = await host.runJob(JOB, { ...part, signal: ending.signal });
-  // BullMQ tries it again. Any other end is a result, which the merge shows.
+  // BullMQ retries the job. Any other outcome is a result, which the merge shows.
   if (outcome.kind === "canceled") throw new Error(outcome.reason);
   if (incomplete.length > 0) throw new Error(incomplete.join(" "));
   return outcome;
@@ -47,14 +47,14 @@ const worker = new Worker(QUEUE, run, {
   connection: redis,
   lockDuration,
   stalledInterval: lockDuration,
-  // A shard that takes its workers down with it is given up.
+  // Gives up a shard that keeps killing its workers.
   maxStalledCount: 10,
 });
 worker.on("error", ({ message }) => console.error(message));
 worker.on("failed", (job, { message }) => console.error(`${job?.id}: ${message}`));
 worker.on("completed", ({ id }, { kind, reason = "" }) => console.log(`${id}: ${kind} ${reason}`));
 
-// The shard that runs is finished first. To not wait for that, kill the worker.
+// Finishes the current shard first. Kill the worker if you don't want to wait.
 await once(process, "SIGTERM");
 await worker.close();
 await opened?.host.close();

@@ -59,7 +59,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     if (failedOf !== undefined)
       lines.print([repeats === 0 ? "No run failed." : `Repeating ${due} that failed.`], 1);
     else if (results.runs.length > 0)
-      lines.print([`Continuing an eval that was interrupted: ${there} are there.`], 1);
+      lines.print([`Continuing an interrupted eval: ${there} done.`], 1);
     lines.print(texts, 4);
     const end = await runEval(
       {

@@ -153,7 +153,7 @@ export class UsageBudget {
   readonly #unpriced = new Set<string>();
   #tokens = 0;
   #cost = 0;
-  /** Of all runs that share the budget. */
+  /** The cost of all runs that share the budget. */
   #totalCost = 0;
 
   constructor(limits: UsageLimits, scope: Scope, { prices, whole, budget }: BudgetOptions = {}) {

@@ -186,7 +186,7 @@ class JobRun {
     return { kind: "skipped", last: undefined, reason: [...items.empty].join("; ") };
   }
 
-  /** What has happened becomes a part of this run, so that its journal is complete and every count is that of the whole. */
+  /** Emits the earlier events again, so that the journal and every count of this run include them. */
   async #resume(past: PastRun, begun: number): Promise<WorkResult | undefined> {
     const { runId, works, events, isDone = false } = past;
     try {
@@ -199,7 +199,7 @@ class JobRun {
         this.#ports.emit({ ...event, at: begun + after });
       }
     } catch (error) {
-      const reason = `what the run ${runId} has done can't be read again: ${errorMessage(error)}`;
+      const reason = `the journal of the run ${runId} can't be read again: ${errorMessage(error)}`;
       return { kind: "failed", last: undefined, reason };
     }
     const kept = works.length === 1 ? "1 finished step is" : `${works.length} finished steps are`;

@@ -47,9 +47,9 @@ export class Results {
   readonly #failed: ReadonlySet<RunResult> | undefined;
 
   /**
-   * Goes on with what the file has, unless the eval is over. `failedOf`: goes on with one that is over, of which only
-   * what failed is due; for these cells, results of an earlier version count, too. Throws a `UsageError` if that isn't
-   * possible. `outputDir` has the journals of failed runs.
+   * Continues with the results in the file, unless the eval is finished. With `failedOf`, continues a finished eval, and
+   * only its failed runs are due; for these cells, results of an earlier version count, too. Throws a `UsageError` if
+   * that isn't possible. `outputDir` has the journals of failed runs.
    */
   constructor(file: string, outputDir?: string, failedOf?: readonly Cell[]) {
     this.#file = file;
@@ -89,7 +89,7 @@ export class Results {
     return [...last.values()].filter((one) => this.#failed?.has(one) !== true);
   }
 
-  /** What is to run. The first run of each cell comes before the second of any, so that a mistake in one is seen early. */
+  /** The missing runs. The first run of every cell comes before any second run, so that a mistake shows early. */
   due(
     cells: readonly Cell[],
     runs: number,

@@ -34,7 +34,7 @@ import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 export interface ContinueOptions {
   /** Only what comes before the fan-out runs, and its items are listed. */
   readonly plan?: boolean | undefined;
-  /** With `plan`: how many shards will follow. */
+  /** With `plan`: the number of shards that will follow. */
   readonly shards?: number | undefined;
   /** With `resume`, the journal of the plan: only these members of the fan-out run. */
   readonly shard?: Shard | undefined;
@@ -68,7 +68,7 @@ interface ResumeOptions {
   /** Nothing is left to do. */
   readonly isDone?: boolean;
   readonly share?: Share | undefined;
-  /** Those that were set for this machine. */
+  /** The limits that were set for this machine. */
   readonly limits?: Limits | undefined;
 }
 
@@ -229,9 +229,11 @@ function resumeJob(
   const { userInput, inputs = {}, params = {}, write = asFlag, isDone = false } = options;
   if (started === undefined) throw refuse("it does not contain the start of a run.");
   if (started.jobName !== jobName)
-    throw refuse(`it is of the job ${quoted(started.jobName)}, not of ${quoted(jobName)}.`);
+    throw refuse(`it belongs to the job ${quoted(started.jobName)}, not ${quoted(jobName)}.`);
   if (started.fingerprints === undefined)
-    throw refuse(`it is not the journal of a job, or agent-jobs ${started.version} wrote it.`);
+    throw refuse(
+      `it is not the journal of a job, or it was written by agent-jobs ${started.version}.`,
+    );
   checkSame(begun, started.fingerprints, jobFingerprints(entry, jobName, flows), options, refuse);
   if (!isDone) {
     checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
@@ -288,7 +290,7 @@ function checkUnderWay(
   // The commands of a workflow that have ended would run again.
   if (isIncomplete)
     throw refuse(
-      "that run stopped before it had taken over the steps of the run that it resumed. Resume the earlier journal instead.",
+      "that run ended before it had copied the events of the run that it resumed. Resume the earlier journal instead.",
     );
   const leaves = leafWorks<number, PlannedLeaf>(work);
   for (const one of rerun ? [] : past.underWay) {

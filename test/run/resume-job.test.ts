@@ -146,7 +146,7 @@ describe("a job that is resumed", () => {
       return refusal(more);
     };
     const other = await refusal({ jobName: "other" });
-    assert.equal(other, `${can}it is of the job "main", not of "other".`);
+    assert.equal(other, `${can}it belongs to the job "main", not "other".`);
     assert.match(await refusal({ inputs: { where: "here" } }), /the input where had another value/);
     assert.match(await refusal({ userInput: "x" }), /the user input had another value/);
     const each = '"each" had already started in that run and has changed since.';
