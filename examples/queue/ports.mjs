@@ -1,7 +1,7 @@
 /**
- * Ports of a `JobHost`, in one Redis that all machines share. Each change is one script of Redis, so it happens whole or not
- * at all. A command whose reply is lost with the connection is sent again: an append is then made once. A spending may be
- * counted twice, which only ends a job earlier.
+ * Ports of a `JobHost`, in one Redis that all machines share. Each change is one atomic
+ * script. If the connection is lost before the reply, the client sends the command again: an append is still made only once,
+ * but spent tokens may be counted twice, which only ends a job earlier.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -17,23 +17,26 @@ const APPEND = `
 export class RedisJournals {
   #lengths = new Map();
   #redis;
-  #onLost;
+  #onEnd;
 
-  /** `onLost(name)`: another worker has continued the journal of a run of this one, which must end. */
-  constructor(redis, onLost) {
+  /** Calls `onEnd(name)` if the journal can't be continued. The run must then end, so that its later turns aren't paid twice. */
+  constructor(redis, onEnd) {
     this.#redis = redis;
-    this.#onLost = onLost;
+    this.#onEnd = onEnd;
     redis.defineCommand("journalAppend", { numberOfKeys: 1, lua: APPEND });
   }
 
-  /** Appends to what this host has read and written, or not at all. */
+  /** Rejects if somebody else has appended since this host last read or wrote the journal. */
   async append(name, text) {
-    const length = await this.#redis.journalAppend(keyOf(name), this.#lengths.get(name) ?? 0, text);
-    if (length < 0) {
-      this.#onLost(name);
-      throw new Error(`another worker has continued the journal ${name}`);
+    const before = this.#lengths.get(name) ?? 0;
+    try {
+      const length = await this.#redis.journalAppend(keyOf(name), before, text);
+      if (length < 0) throw new Error(`another worker has continued the journal ${name}`);
+      this.#lengths.set(name, length);
+    } catch (error) {
+      this.#onEnd(name);
+      throw error;
     }
-    this.#lengths.set(name, length);
   }
 
   async *read(name) {
@@ -58,7 +61,7 @@ const SPEND = `
   local tokens = redis.call("HINCRBY", KEYS[1], "tokens", ARGV[1])
   return { tokens, redis.call("HINCRBYFLOAT", KEYS[1], "cost", ARGV[2]) }`;
 
-/** The budget of all runs of one job. */
+/** The budget that all runs of one job share. */
 export function redisBudget(redis, job) {
   redis.defineCommand("spend", { numberOfKeys: 1, lua: SPEND });
   return {
@@ -71,7 +74,7 @@ export function redisBudget(redis, job) {
 
 const LIMITED_MS = 600_000;
 const LOOK_MS = 1_000;
-/** The pause grows from 5 seconds to 2 minutes while the limit holds, unless the server says how long. */
+/** The pause grows from 5 seconds to 2 minutes while the limit holds, unless the server names a time. */
 const PAUSE = `
   local time = redis.call("TIME")
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -81,7 +84,7 @@ const PAUSE = `
   if redis.call("PTTL", KEYS[2]) < pause then redis.call("SET", KEYS[2], 1, "PX", pause) end`;
 const RATE_LIMIT = ["rate-limit:since", "rate-limit:pause"];
 
-/** A rate limit that a turn meets makes the turns of all machines wait. */
+/** When one turn hits a rate limit, the turns of all machines wait. */
 export class RedisRateLimit {
   #redis;
   #isKnown = false;

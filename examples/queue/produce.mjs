@@ -1,6 +1,6 @@
 /**
  * Plans the job and puts its shards and their merge into the queue: `node produce.mjs ID SHARDS < LINES`. After a failure,
- * call it again: the plan is resumed, and what is in the queue already is not added.
+ * call it again: it resumes the plan, and adds only what isn't in the queue yet.
  */
 import { text } from "node:stream/consumers";
 import { FlowProducer } from "bullmq";
@@ -8,14 +8,16 @@ import { connect, JOB, journals, openHost, QUEUE } from "./queue.mjs";
 
 const [id, shards] = process.argv.slice(2);
 const redis = connect();
-const lost = new AbortController();
-const { host, journalStore } = await openHost(redis, id, () => lost.abort("another producer"));
+const ending = new AbortController();
+const { host, journalStore } = await openHost(redis, id, () =>
+  ending.abort("its journal has ended"),
+);
 const journal = journals.plan(id);
 const plan = await host.runJob(JOB, {
   plan: { shards: Number(shards) },
   userInput: await text(process.stdin),
   journal,
-  signal: lost.signal,
+  signal: ending.signal,
   ...((await journalStore.has(journal)) && { resume: journal }),
 });
 await host.close();

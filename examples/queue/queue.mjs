@@ -21,9 +21,9 @@ export const journals = {
 };
 
 /** A host for the runs of the job `id`, which spend from one budget. */
-export async function openHost(redis, id, onLost) {
+export async function openHost(redis, id, onEnd) {
   const { MODEL_SERVER: baseUrl, MODEL_KEY: apiKey, MAX_TOKENS: tokens } = process.env;
-  const journalStore = new RedisJournals(redis, onLost);
+  const journalStore = new RedisJournals(redis, onEnd);
   const host = new JobHost({
     ...(baseUrl && { provider: { baseUrl, ...(apiKey && { apiKey }) } }),
     ...(tokens && { limits: { tokens: Number(tokens) } }),

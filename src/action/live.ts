@@ -18,7 +18,7 @@ import type { Paths } from "./step-paths.ts";
 import { Stop } from "./stop.ts";
 import { LIVE_STATE } from "./runner-core.ts";
 
-/** Undefined: the job shows nothing, or another step delivers. */
+/** Undefined if the job shows nothing, or if another step delivers. */
 export async function beginLive(
   setting: Setting,
   { entry: loaded, jobName: job, entryFile = "" }: PreparedRun,

@@ -1,4 +1,4 @@
-/** What `eval` prints: at most 50 lines, whatever the size of the eval, unless it is verbose. */
+/** Prints an eval in at most 50 lines, unless it is verbose. */
 import { endLine, evalJson, evalRows, heads, notes } from "../evals/reports.ts";
 import type { RunResult } from "../evals/results.ts";
 import type { EvalSummary } from "../evals/summary.ts";
@@ -56,7 +56,7 @@ export class EvalLines {
     if (!this.#isText) return this.#output.printJson(evalJson(summary));
     const rows = evalRows(summary);
     const said = ["", ...notes(summary)];
-    // Besides the rows: an empty line, the head, how many are hidden, and the end.
+    // The rest is an empty line, the head, the number of hidden rows, and the end.
     const room = this.#isVerbose
       ? rows.length
       : MOST_LINES - this.#printed - Math.min(said.length, MOST_NOTES + 1) - 4;

@@ -54,10 +54,12 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
     const { provider, gitHubToken, runtimePath, environment, sandbox, env } = access;
     const lines = new EvalLines(output, given);
     const there = plural(results.runs.length, "run");
-    const due = plural(results.due(cells, runs).length, "run");
-    if (failedOf !== undefined) lines.print([`Repeating ${due} that failed.`], 1);
+    const repeats = results.due(cells, runs).length;
+    const due = plural(repeats, "run");
+    if (failedOf !== undefined)
+      lines.print([repeats === 0 ? "No run failed." : `Repeating ${due} that failed.`], 1);
     else if (results.runs.length > 0)
-      lines.print([`Continuing an eval that was interrupted: ${there} are there.`], 1);
+      lines.print([`Continuing an interrupted eval: ${there} done.`], 1);
     lines.print(texts, 4);
     const end = await runEval(
       {
@@ -82,7 +84,7 @@ export async function evaluate(file: string, given: Given, { output }: Io): Prom
         ...designs.flatMap(({ text, detects, isWhole }) => (detects && isWhole ? [] : [text])),
         ...(failedOf === undefined
           ? []
-          : [`Repeated ${due} that had failed, so the pass rates are too high.`]),
+          : ["Only failed runs were repeated, so the pass rates may be too high."]),
       ],
     });
     if (summary.missing === 0) results.add({ type: "ended" });
@@ -104,7 +106,7 @@ function checkOptions({ baseline, updateBaseline, failed, runs = 0 }: Given): vo
     throw new UsageError("--update-baseline requires --baseline.");
   if (failed === true && baseline !== undefined)
     throw new UsageError(
-      "--failed can't be used with --baseline: the pass rates are too high if only failed runs are repeated.",
+      "--failed can't be used with --baseline: the pass rates may be too high if only failed runs are repeated.",
     );
   if (runs > MAX_RUNS) throw new UsageError(`--runs must be at most ${MAX_RUNS}.`);
 }

@@ -145,7 +145,7 @@ function costOf({ cost, unpriced = [] }: RunSummary): string {
 function sumOf(runs: readonly RunSummary[]): string {
   const succeeded = runs.filter(({ status }) => status === "succeeded").length;
   const ids = new Set(runs.map(({ runId }) => runId));
-  // What a run has cost that another continues is in both.
+  // The cost of a run that another one continues is in both.
   const twice = ({ resumed }: RunSummary): number =>
     resumed !== undefined && ids.has(resumed.runId) ? resumed.cost : 0;
   const cost = runs.reduce((sum, run) => sum + run.cost - twice(run), 0);

@@ -225,7 +225,7 @@ export const options = {
     updateBaseline: row("--update-baseline", "Writes the pass rates to the baseline.", flag),
     failed: row(
       "--failed",
-      "Runs again what failed in the last eval, and replaces its results.",
+      "Repeats the failed runs of the last eval, and replaces their results.",
       flag,
     ),
     outputDir: row(

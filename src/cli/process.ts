@@ -82,7 +82,7 @@ export function createOutput(
     return redactor.text(text);
   };
   const lines = (text: string): string => shown(`${harmless(masked(text))}\n`);
-  /** For reporters that draw on it: whole lines, each with its LF. */
+  /** Reporters draw on it with whole lines, each with its LF. */
   const terminal: TerminalStream = {
     write: (lines) => bounded.write(shown(lines)),
     get isTTY() {
@@ -105,7 +105,7 @@ export function createOutput(
     printData(text: string): void {
       bounded.write(stdout.isTTY === true ? lines(text) : shown(`${masked(text)}\n`));
     },
-    /** In a form that contains no command and no control character. */
+    /** Makes workflow commands and control characters harmless. */
     printJson(value: unknown): void {
       const text = JSON.stringify(redactedValue(value, masked), null, 2).replace(
         unsafeCharacters,

@@ -3,6 +3,7 @@ import { ReadStream } from "node:tty";
 import { asFlag, type Inputs, UsageError } from "../run/options.ts";
 import type { RunOutcome } from "../events/event.ts";
 import { printLastLine } from "../reports/terminal/terminal-reporter.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
@@ -184,11 +185,11 @@ export async function merge(
 ): Promise<ExitCode> {
   const [first = ""] = journals;
   const { readEarlierJob } = await import("../run/past-run.ts");
-  const { started } = await readEarlierJob(first).catch(() => ({ started: undefined }));
+  const { started } = await readEarlierJob(first).catch((error: unknown) => {
+    throw new UsageError(`Can't merge: ${first}: ${fileErrorMessage(error)}.`);
+  });
   const entryFile = entry ?? started?.entryFile;
   if (entryFile === undefined || started === undefined)
-    throw new UsageError(
-      `Can't merge: ${first} does not contain the start of a run of an entry file.`,
-    );
+    throw new UsageError(`Can't merge: ${first} is not the journal of a job in an entry file.`);
   return runPart(entryFile, started.jobName, given, io, { journals, onMissing });
 }

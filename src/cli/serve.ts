@@ -195,7 +195,7 @@ function announce({ url, serving }: Served, { token }: Given, { output }: Io): v
     `The API is at ${url}api/`,
     ...(token === undefined
       ? []
-      : [`Both require the token: open ${url}?token=TOKEN, or send Authorization: Bearer TOKEN`]),
+      : [`Both require the token: open ${url}?token=TOKEN, or send it as the Bearer token`]),
   ];
   output.print(lines.join("\n"));
 }

@@ -111,7 +111,7 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
   const typed = word.toLowerCase();
   let best: string | undefined;
   const longer: string[] = [];
-  // One slip in three letters; of a single letter only the case may be wrong.
+  // One typo per three letters is allowed; a single letter may differ only in case.
   let bestDistance = (word.length === 2 ? 1 : Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     if (candidate.length > longestWord) continue;

@@ -277,7 +277,7 @@ function withoutEnd(text: string): string {
   return text.replace(/(?<!\n|\n\r)(?:\r?\n)+$/, "");
 }
 
-/* With which a model gives a verdict or names a document. Each takes one text. */
+/* The model gives a verdict, or names a document, with these tools. Each takes one text. */
 
 const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {
   job_prepare_document: [

@@ -15,7 +15,7 @@ export interface Shard {
 
 export type FanOut = {
   readonly part: NonNullable<RunPlan["part"]>;
-  /** For the log: what it may spend, and why. */
+  /** The log says what the shard may spend, and why. */
   readonly notes?: readonly string[];
 } &
   /** Ends with the fan-out, of which these members run; none of them in a plan. */
@@ -78,7 +78,7 @@ export function legWeights(
   const sum = (isIn: (shard: number) => boolean): number =>
     weights.reduce((total, weight, at) => (isIn(shards[at] ?? 0) ? total + weight : total), 0);
   const here = sum((shard) => shard === index);
-  // Without members, there is nothing to divide.
+  // A fan-out without members divides nothing.
   return {
     before: sum((shard) => shard < index),
     here,

@@ -172,7 +172,7 @@ export class JobData {
       .filter(({ items }) => startsWith(here, items))
       .toSorted((a, b) => b.items.length - a.items.length)[0];
     if (around !== undefined) return as.one(around.value);
-    // Not in the order in which they finished, which is another one each time.
+    // The order in which they finished differs from run to run.
     const inside = found
       .filter(({ items }) => startsWith(items, here))
       .toSorted((a, b) => comparePlaces(a.place, b.place));

@@ -78,12 +78,14 @@ export interface Deadline {
   hold(): Release;
 }
 
+/** `around`: that of the task that has delegated this one. Its time stands still, too. */
 export function startDeadline(
   clock: Clock,
   limits: ResolvedLimits,
   limit: "jobMinutes" | "taskMinutes",
   scope: Scope,
   passed = 0,
+  around?: Deadline,
 ): Deadline {
   let left = Math.max(0, minutes(limits[limit]) - passed);
   let [holds, since] = [0, 0];
@@ -105,12 +107,16 @@ export function startDeadline(
       cancel();
     },
     hold() {
+      const releaseAround = around?.hold();
       if (holds === 0) {
         cancel();
         left = Math.max(0, left - (clock.now() - since));
       }
       holds += 1;
-      return once(release);
+      return once(() => {
+        release();
+        releaseAround?.();
+      });
     },
   };
 }
@@ -147,7 +153,7 @@ export class UsageBudget {
   readonly #unpriced = new Set<string>();
   #tokens = 0;
   #cost = 0;
-  /** Of all runs that share the budget. */
+  /** The cost of all runs that share the budget. */
   #totalCost = 0;
 
   constructor(limits: UsageLimits, scope: Scope, { prices, whole, budget }: BudgetOptions = {}) {

@@ -66,7 +66,7 @@ export interface PastEvent {
   readonly after: number;
 }
 
-/** What has happened, from journals that are read again: never in memory as a whole. */
+/** The events of earlier runs. They are streamed from the journals, because memory may not hold all of them. */
 export interface PastEvents {
   readonly count: number;
   readonly read: () => AsyncIterable<PastEvent>;
@@ -77,7 +77,7 @@ export interface PastRun extends Spent {
   readonly traceparent?: string | undefined;
   /** The spans of the shards that it merges. */
   readonly legSpans?: readonly string[];
-  /** It has succeeded: nothing is left to do. */
+  /** The run has succeeded: nothing is left to do. */
   readonly isDone?: boolean;
   readonly works: readonly PastWork[];
   readonly underWay: readonly UnderWay[];

@@ -40,23 +40,23 @@ export interface RateLimit {
 }
 
 /**
- * What all runs that share it have spent, also on other machines. The limits `tokens` and `cost` that somebody has set
- * hold for the sums, and those that are defaults for each run alone. What an earlier run has spent that a run resumes or
- * merges is already there, so it is not added again.
+ * Counts the spending of all runs that share it, also on other machines. If `limits.tokens` or `limits.cost` is set, it
+ * bounds the sum; a default bounds each run alone. A run that resumes or merges earlier runs doesn't add their spending
+ * again.
  */
 export interface Budget {
   /**
-   * Adds what model calls of a run have used, which is nothing before each of its turns, and resolves with the sums of
-   * all runs. A run has one call under way at a time, waits for it before a turn, and fails if it rejects.
+   * Adds the usage of a run's model calls, and resolves with the sums of all runs. Before each turn, a run adds zeros to
+   * learn the sums. A run makes one call at a time, waits for it before a turn, and fails if it rejects.
    */
   add(used: Spent): Promise<Spent>;
 }
 
 /** An amount of a budget. */
 export interface Spent {
-  /** Of the input and of the output, those of sub-agents included. */
+  /** Input and output tokens, including those of sub-agents. */
   readonly tokens: number;
-  /** In credits, as `limits.cost`. */
+  /** AI credits, as in `limits.cost`. */
   readonly cost: number;
 }
 

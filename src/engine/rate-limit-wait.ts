@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 export class RateLimitWait {
-  /** Of the turn that waits or runs. It is stopped at the end of the time. */
+  /** The scope of the current turn. It is stopped when the time is over. */
   turn: Scope | undefined;
   readonly #sender: Waiting;
   #left: number;

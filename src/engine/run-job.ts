@@ -90,7 +90,6 @@ class JobRun {
   readonly #lastErrors: LastErrors;
   readonly #iterations = new Map<number, number>();
   #finishes: number;
-  /** Whether a work has ended that was not skipped. */
   #hasRun = false;
   /** Nothing is left to do: the events of its steps are in this run already. */
   #isSilent = false;
@@ -130,13 +129,14 @@ class JobRun {
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits, past } = this.#spec;
     const { emit, clock } = this.#ports;
-    // A run that goes on has the time that was spent before, but not the time in between.
-    const at = Math.max(0, clock.now() - (past?.milliseconds ?? 0));
+    const { milliseconds: before = 0, isDone = false } = past ?? {};
+    // The time of the earlier run counts, but not the time in between.
+    const at = Math.max(0, clock.now() - before);
     const file = defined({ entryFile });
     emit({ at, type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, past?.milliseconds);
+    const deadline = startDeadline(clock, limits, "jobMinutes", this.#scope, isDone ? 0 : before);
     const unreadable = past && (await this.#resume(past, at));
-    this.#isSilent = past?.isDone === true;
+    this.#isSilent = isDone;
     const result = unreadable ?? (await body());
     this.#isSilent = false;
     await unlessStopped(this.#scope, clock, this.#usage.settled());
@@ -186,7 +186,7 @@ class JobRun {
     return { kind: "skipped", last: undefined, reason: [...items.empty].join("; ") };
   }
 
-  /** What has happened becomes a part of this run, so that its journal is complete and every count is that of the whole. */
+  /** Emits the earlier events again, so that the journal and every count of this run include them. */
   async #resume(past: PastRun, begun: number): Promise<WorkResult | undefined> {
     const { runId, works, events, isDone = false } = past;
     try {
@@ -199,17 +199,17 @@ class JobRun {
         this.#ports.emit({ ...event, at: begun + after });
       }
     } catch (error) {
-      const reason = `what the run ${runId} has done can't be read again: ${errorMessage(error)}`;
+      const reason = `the journal of the run ${runId} can't be read again: ${errorMessage(error)}`;
       return { kind: "failed", last: undefined, reason };
     }
-    const taken = works.length === 1 ? "1 step is" : `${works.length} steps are`;
+    const kept = works.length === 1 ? "1 finished step is" : `${works.length} finished steps are`;
     this.#note(
       isDone
         ? `the run ${runId} has already succeeded: nothing to do`
-        : `resumes the run ${runId}: ${taken} taken over`,
+        : `resumes the run ${runId}: ${kept} kept`,
     );
     for (const note of this.#spec.fanOut?.notes ?? []) this.#note(note);
-    this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
+    if (!isDone) this.#usage.resume(past, this.#spec.fanOut?.kind === "merged");
     return undefined;
   }
 

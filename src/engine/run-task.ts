@@ -39,8 +39,8 @@ export async function runTask(
   context: TaskContext,
   availability: AvailabilityInput,
 ): Promise<{ readonly outcome: TaskOutcome; readonly answer: Answer }> {
-  const { scope, spec, ports } = context;
-  const deadline = startDeadline(ports.clock, spec.limits, "taskMinutes", scope);
+  const { scope, spec, ports, around } = context;
+  const deadline = startDeadline(ports.clock, spec.limits, "taskMinutes", scope, 0, around);
   const prompts = new TaskPrompts(context, deadline);
   const outcome = settle(context, await runPhases(context, prompts, availability));
   deadline.end();

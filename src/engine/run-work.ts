@@ -39,7 +39,7 @@ type LoopScope = Extract<LimitScope, { kind: "loop" }>;
 
 export interface WorkRunner {
   readonly loopIterations: number;
-  /** Of a `Par` or a parallel `Each`, so many members are under way at once. */
+  /** The number of members of a `Par` or a parallel `Each` that run at the same time. */
   readonly parallel: number;
   readonly runLeaf: (
     work: LeafWork<number>,
@@ -109,7 +109,7 @@ function membersHere<Member>(
   return only?.of === work ? all.filter((_, index) => only.members.has(index)) : all;
 }
 
-/** Of a `Par` or an `Each`. Each step waits for a slot, so more members under way would only take memory. */
+/** Bounds the running members of a `Par` or `Each`: steps wait for slots anyway, so more would only take memory. */
 async function runMembers<Member>(
   members: readonly Member[],
   atOnce: number,

@@ -363,7 +363,7 @@ export interface Sender {
   readonly scope: Scope;
   readonly limits: ResolvedLimits;
   readonly budgets: Budgets;
-  /** Of the task, if it has one. */
+  /** The deadline of the task, if it has one. */
   readonly deadline?: Deadline;
   /** The owner of the turns, for use in a sentence: `task "review"`. */
   readonly subject: string;

@@ -1,4 +1,4 @@
-/** What a run spends of a budget that it shares. One call of it is under way at a time; what is spent meanwhile is in the next. */
+/** A run's part of a shared budget. It makes one call at a time; the next call adds what was spent meanwhile. */
 import { errorMessage } from "../platform/system-error.ts";
 import type { Budget, Spent } from "./ports.ts";
 
@@ -9,7 +9,7 @@ export class SharedBudget {
   readonly #onTotal: (total: Spent) => void;
   readonly #onFailure: (reason: string) => void;
   #unsaid = nothing;
-  /** It has not begun: whoever wants a sum now waits for this one. */
+  /** The next call, which has not started. Everybody who needs a sum now waits for it. */
   #next: Promise<void> | undefined;
   #last = Promise.resolve();
 

@@ -23,7 +23,7 @@ export class Slots {
     this.#clock = clock;
   }
 
-  /** Undefined: its scope has stopped before there was a slot. */
+  /** Resolves with undefined if the scope stops before a slot is free. */
   async run<T>(place: Place, step: () => Promise<T>): Promise<T | undefined> {
     if (place.branch.length === 0) return step();
     if (!(await this.#take(place))) return undefined;

@@ -2,7 +2,7 @@ import type { PreparedTask } from "../entry/model.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
-import type { Budgets } from "./limits.ts";
+import type { Budgets, Deadline } from "./limits.ts";
 import type { Given } from "./job-data.ts";
 import type { LastErrors } from "./outcome.ts";
 import type { RunSpec } from "./plan.ts";
@@ -29,7 +29,9 @@ export interface TaskContext {
   readonly isChanged: () => Promise<boolean>;
   readonly lastErrors: LastErrors;
   readonly nextTurnId: () => string;
-  readonly startDialogue: (() => Promise<Dialogue | Crashed>) | undefined;
+  readonly startDialogue: ((deadline: Deadline) => Promise<Dialogue | Crashed>) | undefined;
+  /** Of the task that has delegated it. */
+  readonly around: Deadline | undefined;
   readonly ports: EnginePorts;
 }
 

@@ -40,7 +40,7 @@ export class TaskPrompts {
   constructor(context: TaskContext, deadline: Deadline) {
     const { spec, ports, scope, budgets, lastErrors, work, nextTurnId, startDialogue } = context;
     this.#context = context;
-    const dialogue = startDialogue && new TaskDialogue(context, startDialogue);
+    const dialogue = startDialogue && new TaskDialogue(context, () => startDialogue(deadline));
     this.#dialogue = dialogue;
     this.#keeper = new SessionKeeper(context, dialogue && (() => dialogue.session()));
     this.#sender = {

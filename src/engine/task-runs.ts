@@ -1,10 +1,11 @@
 import type { PreparedTask } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
+import { defined } from "../text/guards.ts";
 import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
 import { Given, type JobValues } from "./job-data.ts";
 import { jobTools } from "./job-tools.ts";
-import { CallBudget, type UsageBudget } from "./limits.ts";
+import { CallBudget, type Deadline, type UsageBudget } from "./limits.ts";
 import { modelOf, type RunSpec } from "./plan.ts";
 import { jobToolsFor } from "./open-session.ts";
 import type { EnginePorts, Session, SessionTool } from "./ports.ts";
@@ -26,9 +27,14 @@ export interface TaskRun extends TaskInput {
   readonly scope: Scope;
   readonly userInput: string;
   readonly depth: number;
+  /** Of the task that has delegated it. */
+  readonly around?: Deadline;
 }
 
-type StartDialogue = (jobTools: readonly SessionTool[]) => Promise<Dialogue | Crashed>;
+type StartDialogue = (
+  jobTools: readonly SessionTool[],
+  deadline: Deadline,
+) => Promise<Dialogue | Crashed>;
 
 interface Shared {
   readonly spec: RunSpec;
@@ -92,7 +98,9 @@ export class TaskRuns {
         jobTools: tools,
         lastErrors,
         nextTurnId,
-        startDialogue: start && (() => start([...verdictTools(verdicts), ...tools])),
+        startDialogue:
+          start && ((deadline) => start([...verdictTools(verdicts), ...tools], deadline)),
+        around: run.around,
         ports,
       },
       run.availability,
@@ -118,7 +126,7 @@ export class TaskRuns {
     const spec = Object.hasOwn(dialogues, taskId) ? dialogues[taskId] : undefined;
     if (spec === undefined) return undefined;
     const { emit, clock } = this.#shared.ports;
-    return (own) =>
+    return (own, around) =>
       spec.start({
         work,
         jobTools: own,
@@ -129,13 +137,13 @@ export class TaskRuns {
         clock,
         emit: (action) => emit({ type: "action", work, action }),
         decide: (decision) => emit({ type: "decision", work, decision }),
-        delegate: (request, signal) => this.#delegate(run, request, signal),
+        delegate: (request, signal) => this.#delegate({ ...run, around }, request, signal),
       });
   }
 
   /** Runs as a part of the step: with limits of its own and the budgets of the job. Its crash is a failure. */
   async #delegate(
-    { work, depth }: TaskRun,
+    { work, depth, around }: TaskRun,
     { taskId, input }: DelegateRequest,
     signal: AbortSignal,
   ): Promise<DelegateEnd> {
@@ -150,6 +158,7 @@ export class TaskRuns {
       scope,
       userInput: input,
       depth: depth + 1,
+      ...defined({ around }),
     });
     release();
     // The limit that ends the job names it.

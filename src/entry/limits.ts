@@ -79,7 +79,7 @@ const table = {
   rateLimitMinutes: [
     Infinity,
     minutes(
-      "waiting for rate limits of the model server, of one prompt. Default: `taskMinutes`. If a limit resets later, the job fails at once",
+      "waiting for rate limits of the model server, per prompt. Default: `taskMinutes`. If a limit resets later, the job fails at once",
     ),
   ],
   modelCalls: [

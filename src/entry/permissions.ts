@@ -70,7 +70,7 @@ export const reportedBy: Readonly<Record<string, JobTool>> = {
   "reported-false-reason": "job_boolean_false",
 };
 
-/** With which a task leaves something for others and for people. Not a part of `availableTools`, which the library exports. */
+/** A task hands in its results with these. They are not in `availableTools`, which the library exports. */
 const reportTools: readonly string[] = [
   "job_report",
   "job_result",

@@ -225,6 +225,7 @@ export function unusedUserInput(
 ): string | undefined {
   const job = entry.jobs[jobName];
   if (job === undefined || userInput === undefined || userInput === "") return undefined;
+  if (job.requireUserInput) return undefined;
   // A workflow may use it under a name of its own.
   if (leafWorks(job.work).some(({ kind }) => kind === "Flow")) return undefined;
   const prompts = taskWorks(job.work).flatMap(({ taskId }) => promptsOf(entry.tasks[taskId]));

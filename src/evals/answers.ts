@@ -1,4 +1,4 @@
-/** What failed runs answered, from their journals. */
+/** The answers of failed runs, from their journals. */
 import { join } from "node:path";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournalFile } from "../journal/file.ts";
@@ -11,14 +11,14 @@ import type { EvalSummary } from "./summary.ts";
 export interface Answer {
   readonly run: number;
   readonly failures: readonly string[];
-  /** In the output directory. */
+  /** The path in the output directory. */
   readonly journal: string;
   readonly text: string;
 }
-/** By the key of the case, to be shown side by side. */
+/** The answers by the key of the case, which the report shows side by side. */
 export type Answers = ReadonlyMap<string, readonly Answer[]>;
 
-/** In one report. All journals are kept. */
+/** The limit of one report. All journals are kept. */
 const MOST_CASES = 100;
 
 export async function answersOf({ cases }: EvalSummary, outputDir: string): Promise<Answers> {
@@ -44,7 +44,7 @@ async function answerIn(journal: string): Promise<string> {
   return truncate([...views.values()].map(answerOf).join("\n\n"), 4_000, "…");
 }
 
-/** What a run handed in, or else the last messages of its tasks. */
+/** The results of a run, or the last messages of its tasks if it has none. */
 function answerOf(view: RunView): string {
   const seen = new SeenOutputs(view);
   const reports = [...seen.reports].map(([task, markdown]) => `${task}:\n${markdown}`);

@@ -13,7 +13,7 @@ import {
 } from "./summary.ts";
 
 interface Row {
-  /** Of a case; undefined for totals. */
+  /** The pass rate of a case; undefined for totals. */
   readonly rate: number | undefined;
   /** Below `heads`. Tokens, cost and seconds are averages per run. */
   readonly cells: readonly [name: string, ...string[]];
@@ -62,7 +62,7 @@ export function evalRows({ cases, totals }: EvalSummary): readonly Row[] {
 
 const decimal = (amount: number): string => String(Math.round(amount * 1e4) / 1e4);
 
-/** One sentence each, the most important first: what is missing, can't be compared, fell, and why the eval fails. */
+/** One sentence each, the most important first: missing runs, failed comparisons, drops, and why the eval fails. */
 export function notes({ totals, problems, warnings, stopped, missing }: EvalSummary): string[] {
   const falls = totals.flatMap((total) => {
     const { comparison } = total;

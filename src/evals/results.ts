@@ -1,5 +1,5 @@
 /** The files of an eval: its results as JSON lines, and the baseline. */
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsedJson } from "../text/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
@@ -47,9 +47,9 @@ export class Results {
   readonly #failed: ReadonlySet<RunResult> | undefined;
 
   /**
-   * Goes on with what the file has, unless the eval is over. `failedOf`: goes on with one that is over, of which only
-   * what failed is due; for these cells, results of an earlier version count, too. Throws a `UsageError` if that isn't
-   * possible. `outputDir` has the journals of failed runs.
+   * Continues with the results in the file, unless the eval is finished. With `failedOf`, continues a finished eval, and
+   * only its failed runs are due; for these cells, results of an earlier version count, too. Throws a `UsageError` if
+   * that isn't possible. `outputDir` has the journals of failed runs.
    */
   constructor(file: string, outputDir?: string, failedOf?: readonly Cell[]) {
     this.#file = file;
@@ -75,8 +75,11 @@ export class Results {
         if (one.type === "run" && outputDir !== undefined)
           rmSync(join(outputDir, journalName(one)), { force: true });
     }
-    // The half line of a process that was killed is left out.
-    this.#write(writeFileSync, this.#lines);
+    // The half line of a process that was killed is left out. Whoever is killed here loses nothing that was paid.
+    this.#write((_, text) => {
+      writeFileSync(`${file}.part`, text);
+      renameSync(`${file}.part`, file);
+    }, this.#lines);
   }
 
   /** The last result of each run. */
@@ -86,7 +89,7 @@ export class Results {
     return [...last.values()].filter((one) => this.#failed?.has(one) !== true);
   }
 
-  /** What is to run. The first run of each cell comes before the second of any, so that a mistake in one is seen early. */
+  /** The missing runs. The first run of every cell comes before any second run, so that a mistake shows early. */
   due(
     cells: readonly Cell[],
     runs: number,
@@ -110,10 +113,10 @@ export class Results {
 
   add(one: Line): void {
     this.#lines.push(one);
-    this.#write(appendFileSync, [one]);
+    this.#write((path, text) => appendFileSync(path, text), [one]);
   }
 
-  #write(write: typeof appendFileSync, lines: readonly Line[]): void {
+  #write(write: (path: string, text: string) => void, lines: readonly Line[]): void {
     try {
       write(this.#file, lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
     } catch (error) {

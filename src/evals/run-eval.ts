@@ -1,5 +1,5 @@
 /** Runs an eval: every missing run of every cell, several at once, until all are there or the budget is used up. */
-import { rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import pLimit from "p-limit";
@@ -70,9 +70,9 @@ export async function runEval(
     if (script === undefined) throw new Error("A cell has a script.");
     const expectations = new Expectations(script.expect);
     const began = systemClock.now();
-    const journal =
-      outputDir === undefined ? undefined : join(outputDir, journalName({ key, run }));
-    let isKept = false;
+    const kept = outputDir === undefined ? "" : join(outputDir, journalName({ key, run }));
+    // What an earlier run has left there goes with its result, not before.
+    const journal = kept === "" ? undefined : `${kept}.part`;
     const options: RunOptions = {
       ...access,
       journal,
@@ -98,8 +98,11 @@ export async function runEval(
       const milliseconds = systemClock.now() - began;
       const measured = { failures, ...meter.spent, unpriced: [...meter.unpriced], milliseconds };
       const result: RunResult = { type: "run", key, fingerprint, run, ...measured };
-      isKept = failures.length > 0;
+      const hasFailed = failures.length > 0;
+      // If the run has lost its journal, the report says that it can't be read.
+      if (journal !== undefined && hasFailed) await rename(journal, kept).catch(() => undefined);
       results.add(result);
+      if (journal !== undefined && !hasFailed) await rm(kept, { force: true });
       onRun(result, due.length);
     } catch (error) {
       // The next runs would fail alike.
@@ -107,7 +110,7 @@ export async function runEval(
       stop.abort();
     } finally {
       linked.end();
-      if (journal !== undefined && !isKept) await rm(journal, { force: true });
+      if (journal !== undefined) await rm(journal, { force: true });
     }
   };
 

@@ -1,7 +1,7 @@
-/** The statistics of pass rates: their intervals, whether they fell, and which fall could be detected. */
+/** The statistics of pass rates: intervals, drops, and the smallest drop that could be detected. */
 import type { Passes } from "./results.ts";
 
-/** At 5 %, rounded: three failures after three passes are exactly that. */
+/** 5 % with a tolerance for rounding, because three failures after three passes are exactly 5 %. */
 export const isSignificant = (p: number): boolean => p < 0.05 + 1e-9;
 
 export interface Interval {
@@ -26,13 +26,12 @@ export function wilson({ passed, runs }: Passes): Interval {
   };
 }
 
-/** Smaller probabilities are left out: they change no digit that anybody sees. */
+/** Smaller probabilities are ignored, because they change no digit that is shown. */
 const NEGLIGIBLE = 1e-18;
 
 /**
- * How probable so few passes are among all later runs, if the runs of each case pass as often before as after. The test
- * is Fisher's, one-sided and stratified by case (the exact test of Mantel and Haenszel), so each case may have run
- * another number of times.
+ * The probability of so few passes among the later runs if no pass rate has changed. The test is Fisher's, one-sided and
+ * stratified by case (the exact test of Mantel and Haenszel), so the number of runs may differ from case to case.
  */
 export function probabilityOfFall(
   pairs: readonly { readonly before: Passes; readonly after: Passes }[],
@@ -76,8 +75,8 @@ function laterPasses(before: Passes, after: Passes) {
 }
 
 /**
- * The most passes of all later runs that are a fall, if each case runs this often and all fall alike. Undefined: nothing
- * can be detected, not even if every run fails.
+ * The highest number of passes that still counts as a drop, if each case runs this often and all drop alike. Undefined
+ * if no drop can be detected, not even if every run fails.
  */
 export function detectableFall(
   before: readonly Passes[],

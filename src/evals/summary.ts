@@ -33,7 +33,7 @@ interface Measured extends Passes {
 export interface MeasuredCase
   extends Measured, Pick<Cell, "key" | "caseName" | "variant" | "model" | "line"> {
   readonly flaky: boolean;
-  /** In the baseline. */
+  /** The pass rate in the baseline. */
   readonly before: Passes | undefined;
   /** The reasons of runs that failed, the most frequent first. */
   readonly failures: readonly { readonly text: string; readonly runs: number }[];
@@ -65,7 +65,7 @@ export interface EvalSummary {
   readonly totals: readonly Total[];
   /** With a baseline, a fall fails the eval. */
   readonly baseline: string | undefined;
-  /** Besides missing runs. */
+  /** The reasons why the eval fails, except missing runs. */
   readonly problems: readonly Problem[];
   /** Sentences about what the comparison doesn't show. */
   readonly warnings: readonly string[];
@@ -79,7 +79,7 @@ export interface EvalSummary {
 interface Ended extends Pick<EvalSummary, "spent" | "stopped" | "warnings"> {
   readonly runs: number;
   readonly results: readonly RunResult[];
-  /** `replaced`: it will be written anew, so that a fall is wanted. */
+  /** `replaced`: the baseline is going to be replaced, so a drop is no failure. */
   readonly baseline:
     { readonly file: string; readonly cases: Baseline; readonly replaced: boolean } | undefined;
 }
@@ -94,7 +94,7 @@ export const nameOf = ({ key }: Pick<Total, "key">): string =>
   key === "" ? "all cases" : `all cases | ${key}`;
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** What each comparison with the baseline can detect, before anything has run. */
+/** Finds what each comparison with the baseline can detect, before anything runs. */
 export function designsOf(
   cells: readonly Cell[],
   runs: number,
@@ -200,7 +200,7 @@ export function comparisonText({ p, before, after, against }: Comparison): strin
   return `passed ${after.passed} of ${after.runs}, against ${before.passed} of ${before.runs} of ${against} (${probable})`;
 }
 
-/** Undefined: at least one run must pass. */
+/** If it is undefined, at least one run must pass. */
 function belowMinimum(
   name: string,
   { passed, runs }: Passes,

@@ -252,7 +252,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "left-out": [
     omission,
     ({ item, reason }) =>
-      `Left out: ${item === undefined ? "" : `item ${JSON.stringify(item)}, because `}${reason}`,
+      `Skipped${item === undefined ? "" : ` item ${JSON.stringify(item)}`}: ${reason}`,
   ],
   "script-skipped": [omission, ({ activity, reason }) => `${activity}: ${reason}`],
   "command-passed": [{ ...operation, severity: "good" }, ({ name }) => `${name} passed`],

@@ -45,7 +45,7 @@ export function placeIn({ outerIndexes = [], itemIndex }: WorkRef): readonly num
   return itemIndex === undefined ? [] : [...outerIndexes, itemIndex];
 }
 
-/** As one machine would do the items one after the other. */
+/** Sorts items in the order in which one machine would run them one by one. */
 export function comparePlaces(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((index, level) => index !== b[level]);
   return at === -1 ? a.length - b.length : (a[at] ?? 0) - (b[at] ?? -1);
@@ -281,7 +281,7 @@ export const plan = {
 };
 export type RunPlan = ObjectOf<typeof plan>;
 
-/** As users write a shard: `2/4`. */
+/** Formats a shard as users write it: `2/4`. */
 export function legName({ index, count }: { readonly index: number; readonly count: number }) {
   return `${index}/${count}`;
 }

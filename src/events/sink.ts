@@ -13,7 +13,7 @@ export interface Reporter {
   readonly name?: string;
   /** A run whose events it could not keep is incomplete. */
   readonly essential?: true;
-  /** Also gets what earlier runs did that this one continues: events with `past`. Their effects are in `view` anyway. */
+  /** The reporter also gets the events of earlier runs, marked `past`. `view` contains their effects in any case. */
   readonly takesPast?: true;
   /** Called for every event, at once. `view` is the state of its run, this event included; all reporters share it. */
   report(event: RunEvent, view: RunView): void;

@@ -92,7 +92,7 @@ export async function downloadJournals(
   const all = listAt(listed, "workflow_runs");
   const ours = all.filter((run) => !isOfFork(run));
   const left = all.length - ours.length;
-  if (left > 0) warn(`Left out: ${plural(left, "run")} of forks, whose journals may be made up.`);
+  if (left > 0) warn(`Ignored: ${plural(left, "run")} from forks, whose journals may be forged.`);
   const runs = ours.map((run) => Number(at(run, "id")));
   const files: string[] = [];
   let room = MAX_OF_RUNS;

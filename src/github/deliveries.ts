@@ -1,5 +1,5 @@
 import type { Delivery } from "./delivery.ts";
-import { oneLine, fenced, inline } from "../text/harmless-text.ts";
+import { oneLine, codeBlock, inline } from "../text/harmless-text.ts";
 import type { Section } from "./layout.ts";
 
 const words: Readonly<Record<Delivery["status"], readonly [sign: string, word: string]>> = {
@@ -42,7 +42,7 @@ export function deliveriesSection(deliveries: readonly Delivery[]): Section {
     const { preview = "" } = delivery;
     if (preview === "" || Buffer.byteLength(preview) > room) return line;
     room -= Buffer.byteLength(preview);
-    const text = fenced(preview, "text").replaceAll("\n", "\n  ");
+    const text = codeBlock(preview, "text").replaceAll("\n", "\n  ");
     return `${line}\n  <details>\n  <summary>Preview</summary>\n\n  ${text}\n\n  </details>`;
   });
   return { name: "the deliveries", rank: 2, heading: "### Delivered", text: items.join("\n") };

@@ -11,7 +11,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import { isDrawable } from "../reports/flow-chart.ts";
-import { harmless, oneLine, code, fenced, inline } from "../text/harmless-text.ts";
+import { harmless, oneLine, code, codeBlock, inline } from "../text/harmless-text.ts";
 import {
   clockText,
   firstOf,
@@ -132,7 +132,7 @@ export function chartSection(view: RunView, chart: (view: RunView) => string): S
     name: "the chart",
     rank: 3,
     heading: "### Chart",
-    text: isShown ? fenced(drawing, "mermaid") : "",
+    text: isShown ? codeBlock(drawing, "mermaid") : "",
     isCut: drawing !== "" && !isShown,
   };
 }
@@ -189,7 +189,9 @@ export function finalMessageSection(view: RunView): Section {
     rank: 6,
     heading: "### Last message of the agent",
     text:
-      speaker === undefined || message === "" ? "" : fold(nameOf(speaker), fenced(message, "text")),
+      speaker === undefined || message === ""
+        ? ""
+        : fold(nameOf(speaker), codeBlock(message, "text")),
   };
 }
 
@@ -225,10 +227,10 @@ function decisionSection(
   const missing = count - kept.length;
   if (missing > 0) kept.unshift(`… ${plural(missing, "earlier decision")} omitted\n`);
   const content = [
-    ...(kept.length === 0 ? [] : [fenced(kept.join(""), "text")]),
+    ...(kept.length === 0 ? [] : [codeBlock(kept.join(""), "text")]),
     ...(said === ""
       ? []
-      : [`The agent's last message:\n\n${fenced(truncate(said, MAX_SAID, "…"), "text")}`]),
+      : [`The agent's last message:\n\n${codeBlock(truncate(said, MAX_SAID, "…"), "text")}`]),
   ].join("\n\n");
   const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
   return {

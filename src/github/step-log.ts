@@ -60,7 +60,7 @@ export function createGithubLog(
   };
 
   const printLive = (event: RunEvent, view: RunView, time: string): void => {
-    // What belongs to no step is in no group.
+    // A line that belongs to no step is in no group.
     const isShown = isUrgent(event) || (event.type === "decision" && event.work === null);
     for (const line of eventLines(event, view, isShown ? "normal" : "quiet"))
       print(line.work, time, line.text);

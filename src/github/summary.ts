@@ -2,7 +2,7 @@
  * The job summary, which GitHub drops whole if it has more than 1 MiB. Foreign text goes through `text/harmless-text.ts`, but the
  * Markdown of agents is rendered. The RESULT of a workflow may be the output of a command: it is shown as it is.
  */
-import { harmless, code, fenced, inline, sentence } from "../text/harmless-text.ts";
+import { harmless, code, codeBlock, inline, sentence } from "../text/harmless-text.ts";
 import {
   firstOf,
   plural,
@@ -271,7 +271,7 @@ function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Sectio
   const file = code(memory?.file ?? "", 300);
   const unkept = "Rehearsals, parts of a job and runs for untrusted users keep no notes.";
   const note = memory?.isKept === true ? `Added to ${file}.` : `Not added to ${file}. ${unkept}`;
-  const diff = fenced(truncate(lines.join("\n"), MAX_MEMORY), "diff");
+  const diff = codeBlock(truncate(lines.join("\n"), MAX_MEMORY), "diff");
   const text = lines.length === 0 ? "" : `${note}\n\n${diff}`;
   return { name: "the memory", rank: 3, heading: "### Memory", text };
 }
@@ -318,7 +318,7 @@ function reportSection(
   allowedLinks: readonly string[],
 ): Section {
   const safe = isPlain
-    ? { text: fenced(truncate(harmless(text).trim(), MAX_REPORT, "…"), "text"), whole: true }
+    ? { text: codeBlock(truncate(harmless(text).trim(), MAX_REPORT, "…"), "text"), whole: true }
     : safeMarkdown(text, { allowedLinks, lowered: 3, maxLength: MAX_REPORT });
   const shown = safe.whole ? safe.text : `${safe.text}\n\n…`;
   const name = safeCell("", { maxLength: MAX_TITLE, title: title.slice(0, MAX_TITLE / 2) });

@@ -16,7 +16,7 @@ import {
 import { rejectedText, statusWord } from "../reports/event-lines.ts";
 import { flowPathChart } from "../reports/flow-chart.ts";
 import { stepParts, stepSubject } from "../reports/step-text.ts";
-import { harmless, code, fenced, inline } from "../text/harmless-text.ts";
+import { harmless, code, codeBlock, inline } from "../text/harmless-text.ts";
 import { plural, durationText, unbroken } from "../text/numbers.ts";
 import { fold, lastItems, nameOf, tableHead, tableRow, type Section } from "./layout.ts";
 
@@ -45,7 +45,7 @@ function pathSection(work: WorkView, flow: FlowView, heading: string): Section {
   const text =
     chart === undefined
       ? "<sub>The flowchart is too large for GitHub. The steps below are the path.</sub>"
-      : `${fenced(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
+      : `${codeBlock(harmless(chart), "mermaid")}\n\n<sub>${legend(flow)}</sub>`;
   return { ...about, text };
 }
 
@@ -111,7 +111,7 @@ function partText({ title, text, language = "" }: StepPart): string {
   const shown = harmless(text).trim();
   // GitHub draws what some other tags stand before.
   const tag = languages.has(language) ? language : "text";
-  return `${inline(title, 100)}:\n\n${fenced(truncateMiddle(shown, MAX_TEXT), tag)}`;
+  return `${inline(title, 100)}:\n\n${codeBlock(truncateMiddle(shown, MAX_TEXT), tag)}`;
 }
 
 const MAX_ACTION_REASON = 300;
@@ -144,7 +144,7 @@ function overviewSection(work: WorkView, actions: ActionsView): Section {
   const parts = [
     `<sub>${facts}</sub>`,
     items.join("\n"),
-    gantt === undefined ? "" : fenced(gantt, "mermaid"),
+    gantt === undefined ? "" : codeBlock(gantt, "mermaid"),
     undrawn > 0 ? `<sub>${plural(undrawn, "further action")} not drawn</sub>` : "",
   ];
   return {

@@ -198,7 +198,8 @@ export interface RunJobOptions {
   readonly journal?: string;
   /**
    * The journal of an earlier run of this job, which is continued: what has ended with an answer isn't run again. With
-   * `shard`: the journal of the plan, or of an interrupted run of the same shard.
+   * `shard`: the journal of the plan, or of an interrupted run of the same shard. If the `journal` of this run is in a
+   * `journalStore` and contains such a run, the shard continues from there instead.
    */
   readonly resume?: string;
   /** With `resume`: tasks that had not started may have changed. Default: rejects. */
@@ -207,14 +208,14 @@ export interface RunJobOptions {
   readonly rerun?: boolean;
   /**
    * Runs only what comes before the job's first `Each` or `Par` at its top, and lists the items. `shards`: how many
-   * parts are wanted, from 1 to 256; the result names those that there are. Needs `journal`.
+   * shards are wanted, from 1 to 256; `shards` of the result lists the actual ones. Requires `journal`.
    */
   readonly plan?: { readonly shards: number };
   /** With `resume`: runs only one part of several, such as `1/3`. */
   readonly shard?: string;
   /**
-   * With `shard`: what it may spend of `limits.tokens` and `limits.cost`, after the plan: a share by its items, or all. With
-   * a budget that the shards have in common, `all`. Default: `items`.
+   * With `shard`: what it may spend of the `limits.tokens` and `limits.cost` that the plan left: `items` (in proportion to
+   * its items) or `all`. Default: `items`; with a shared `budget`, always `all`.
    */
   readonly share?: "items" | "all";
   /** The journals of a plan and of its shards, in any order: runs what comes after them, and has the result of the whole job. */
@@ -237,7 +238,7 @@ export interface JobResult {
   readonly view: RunView;
   /** Which records of the job are incomplete, such as its journal, and why. */
   readonly incomplete: readonly string[];
-  /** Of a plan that has succeeded: what to pass as `shard`, one after the other. Never more than there are items. */
+  /** The values for `shard` after a plan that has succeeded. There are never more shards than items. */
   readonly shards?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What a job of a host is started with: the options of `runJob`, as the command line has them. */
+/** Translates the options of `runJob` to those of the command line. */
 import { shard as shardKind } from "../run/option-kinds.ts";
 import { UsageError } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";

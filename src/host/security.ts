@@ -83,8 +83,9 @@ export class Access {
     if (token === undefined) return undefined;
     const prefix = prefixOf(headers);
     if (isPage && given !== undefined && isEqual(given, token)) {
-      const cookie = `${this.#cookieName}=${cookieValue(token)}; Path=${prefix || "/"}; HttpOnly; SameSite=Strict`;
-      // A proxy that doesn't say where the server is may have put it anywhere, too.
+      // A proxy that doesn't say where the server is may have put it anywhere: the browser takes the path of its address.
+      const path = prefix === "" ? "" : ` Path=${prefix};`;
+      const cookie = `${this.#cookieName}=${cookieValue(token)};${path} HttpOnly; SameSite=Strict`;
       const Location = prefix === "" ? "./" : `${prefix}/`;
       return new Response(null, { status: 303, headers: { Location, "Set-Cookie": cookie } });
     }

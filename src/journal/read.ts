@@ -105,7 +105,7 @@ export class JournalReader {
   /** Whether any line was one of a journal, of whatever version. */
   isJournal = false;
   nextSeq = 0;
-  /** Of the lines that follow; undefined: an earlier version did not say it. */
+  /** The process that wrote the next lines; undefined if an earlier version wrote them, which didn't record it. */
   writer: JournalWriter | undefined;
   #line = 0;
   #stopped = false;

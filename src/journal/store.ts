@@ -1,24 +1,28 @@
 /** Where journals are kept: in files, unless an application brings a store of its own. */
 
 /**
- * Keeps journals by name, for instance in a database that several machines share. Each run that has a journal appends
- * to it: whole lines, in their order, one call at a time; what happens during a call is in the next one. A call that
- * rejects ends the journal: nothing is appended any more, and the run is incomplete. Two runs must not append to
- * one journal at the same time: a store that can find out should reject the later one.
+ * Stores journals by name, for instance in a database that several machines share. A run appends whole lines in order,
+ * one call at a time; the next call contains the events that happened meanwhile. If a call rejects, the run appends
+ * nothing more, and its journal is incomplete. Two runs must not append to one journal at the same time: if the store
+ * can detect it, it should reject the second one.
  */
 export interface JournalStore {
-  /** Adds the lines at the end of a journal, which the first call creates. Resolves when they are safe. */
+  /** Appends lines to a journal. The first call creates it. Resolves when the lines are stored durably. */
   append(name: string, text: string): Promise<void>;
   /**
-   * From the beginning, in pieces of any size, of which a string holds whole characters. Yields nothing if there is
-   * no such journal, and rejects if it can't be read.
+   * Yields the journal from its beginning, in pieces of any size. A string must not split a character. Yields nothing if
+   * there is no such journal, and rejects if it can't be read.
    */
   read(name: string): AsyncIterable<string | Uint8Array>;
 }
 
 export type JournalSource = Pick<JournalStore, "read">;
 
-/** Rejects for a journal that isn't there: the name may be wrong, so nothing may start anew because of it. */
+export class MissingJournalError extends Error {
+  override readonly name = "MissingJournalError";
+}
+
+/** Rejects for a journal that doesn't exist: with a wrong name, a job would silently start over. */
 export function journalsIn(store: JournalStore): JournalSource {
   return {
     async *read(name) {
@@ -27,7 +31,7 @@ export function journalsIn(store: JournalStore): JournalSource {
         isEmpty &&= part.length === 0;
         yield part;
       }
-      if (isEmpty) throw new Error("there is no such journal");
+      if (isEmpty) throw new MissingJournalError("there is no such journal");
     },
   };
 }

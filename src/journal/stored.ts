@@ -1,6 +1,6 @@
 /**
- * A journal in a store. At most one append is under way; what comes meanwhile is in the next one, so a killed process
- * leaves whole lines. A store that is too slow, or rejects, ends the journal.
+ * A journal in a store. It makes one append at a time, and the next one contains all lines that arrived meanwhile, so a killed
+ * process leaves whole lines. A store that is too slow, or rejects, ends the journal.
  */
 import type { Reporter } from "../events/sink.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -8,7 +8,7 @@ import { damageOf, readJournalIn } from "./file.ts";
 import type { JournalStore } from "./store.ts";
 import { createJournalReporter, JournalEnd, type JournalFile } from "./write.ts";
 
-/** In characters: what one call appends, unless it is a single line, and what waits for the store. */
+/** Maximum number of characters of one call, unless it is a single line, and of all that wait for the store. */
 const MOST_AT_ONCE = 1024 * 1024;
 const MOST_WAITING = 256 * 1024 * 1024;
 const CLOSE_MS = 10_000;
@@ -43,7 +43,7 @@ async function endOf(
   for await (const _ of reading.events);
   if (isNew) return { nextSeq: 0, isNew };
   const condition = reading.condition();
-  // Whoever appended half a line would have to remove it.
+  // A store has no way to remove half a line.
   const damage = damageOf(condition) ?? condition.problems.find(({ kind }) => kind === "torn");
   if (damage !== undefined) throw new Error(`line ${damage.line}: ${damage.reason}`);
   return { nextSeq: reading.nextSeq(), isNew };
@@ -52,7 +52,7 @@ async function endOf(
 class StoredJournal implements JournalFile {
   readonly #store: JournalStore;
   readonly #name: string;
-  /** Each of them is whole lines. */
+  /** Each text consists of whole lines. */
   readonly #waiting: string[] = [];
   #length = 0;
   #lines: number;

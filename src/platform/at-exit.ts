@@ -1,7 +1,7 @@
-/** What keeps this process from its end, and what happens at its end. */
+/** Keeps the process running while needed, and cleans up when it exits. */
 import { isRecord } from "../text/guards.ts";
 
-/** It keeps the process from its end until it is told not to. */
+/** It keeps the process running until `unref` is called. */
 export interface Handle {
   ref(): unknown;
   unref(): unknown;
@@ -11,7 +11,7 @@ export function isHandle(value: unknown): value is Handle {
   return isRecord(value) && "ref" in value && "unref" in value;
 }
 
-/** One listener of the process for all, because Node warns of more than ten. */
+/** All share one listener of the process, because Node warns about more than ten. */
 const listeners = new Set<() => void>();
 
 const end = (): void => {

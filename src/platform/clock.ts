@@ -6,6 +6,6 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** Calls the listener after `milliseconds`, unless the returned function is called before. Default: by `sleep`. */
   after?(milliseconds: number, listener: () => void): () => void;
-  /** As `after`, but the process may end meanwhile. */
+  /** Like `after`, but doesn't keep the process running. */
   background?(milliseconds: number, listener: () => void): () => void;
 }

@@ -140,7 +140,7 @@ export function readSmallFile(
   return readIf(path, links, (file) => isSmall(file, longest));
 }
 
-/** By its real path, which was judged before: undefined if a part of it has become a link since. */
+/** Opens a file by its real path, which was judged before. Undefined if a part of the path has become a link since. */
 export async function openJudged(realPath: string): Promise<FileHandle | undefined> {
   const handle = await openToRead(realPath, "refused").catch(() => undefined);
   if (handle === undefined || isAt(handle.fd, realPath)) return handle;

@@ -144,7 +144,7 @@ const none = { runs: 0, reason: "", attempts: 0, retries: 0, crashes: 0, rejecte
 
 export class WorkTallies {
   readonly #works = new Map<number, WorkTally>();
-  /** By work id and iteration: items may run at the same time. */
+  /** Keyed by step and iteration, because items may run at the same time. */
   readonly #running = new Map<string, WorkTally>();
 
   get works(): readonly WorkTally[] {

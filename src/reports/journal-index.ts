@@ -1,6 +1,6 @@
 /**
- * What a list of journals says, kept beside them, so that a server that starts reads only what has changed. An entry
- * counts for a file of its size and time; without the index, everything is read again.
+ * An index beside the journals of a folder, so that a server that starts reads only the changed ones. An entry is valid
+ * for the size and time of its file. Without the index, all journals are read again.
  */
 import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
@@ -19,7 +19,7 @@ export interface Known {
   readonly mtimeMs: number;
   readonly runs: readonly RunSummary[];
   readonly problems: number;
-  /** Those who write runs that have no end, by the ids of the runs. */
+  /** The processes that write the unfinished runs, by the ids of the runs. */
   readonly writers: Readonly<Record<string, ProcessIdentity>>;
 }
 
@@ -55,7 +55,7 @@ const known = is.record({
 });
 const check = schemaCheck<is.TypeOf<typeof known>>(known, "entry", 1);
 
-/** By name. Empty if there is no index of this version. */
+/** The entries by file name. Empty if there is no index of this version. */
 export function readIndex(folder: string): Map<string, Known> {
   const found = new Map<string, Known>();
   try {

@@ -154,7 +154,7 @@ export function jobReport(
     return chosen.length === 0 ? undefined : chosen.map(headed).join("\n\n");
   }
   const works = [...view.works.values()].filter(({ report }) => report !== undefined);
-  // Of those that ended at once, because a run has taken them over, the later one.
+  // Copied steps may have ended at the same time: the later one in the list counts.
   const last = works.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0)).at(-1);
   if (last === undefined) return undefined;
   const ofItems = given.filter(({ workId, items }) => workId === last.workId && items.length > 0);

@@ -50,9 +50,9 @@ export interface JournalInfo {
 /** Some journals of a folder, the latest first. */
 export interface JournalPage {
   readonly journals: readonly JournalInfo[];
-  /** Of the folder. */
+  /** The number of journals in the folder. */
   readonly total: number;
-  /** Where the next page begins. Absent: there is none. */
+  /** The position of the next page. Absent on the last one. */
   readonly next?: string;
 }
 

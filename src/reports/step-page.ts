@@ -3,7 +3,7 @@ import { secondsText } from "../text/numbers.ts";
 import type { FlowNode } from "../events/flow.ts";
 import type { StepEnded, StepStarted } from "../events/event.ts";
 import { stepParts } from "./step-text.ts";
-import { fenced, inline, harmless } from "../text/harmless-text.ts";
+import { codeBlock, inline, harmless } from "../text/harmless-text.ts";
 
 export interface StepRecord {
   readonly started: StepStarted | undefined;
@@ -70,5 +70,5 @@ function resultText(ended: StepEnded | undefined, node: FlowNode | undefined): s
 
 function section(title: string, text: string, language = "text"): string {
   const tag = /^[a-z0-9]{1,20}$/.test(language) ? language : "text";
-  return `## ${inline(title, 100)}\n\n${fenced(harmless(text), tag)}\n`;
+  return `## ${inline(title, 100)}\n\n${codeBlock(harmless(text), tag)}\n`;
 }

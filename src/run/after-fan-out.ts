@@ -1,6 +1,6 @@
 /**
- * What an earlier merge has done after the fan-out, for one that has further legs. Its steps keep their results up to the
- * first that could see what has changed; that one and all after it run again. What they have cost counts all the same.
+ * Finds the steps after the fan-out whose results from an earlier merge are still valid when further legs join. The first
+ * step that could depend on the new items runs again, and so do all after it. The cost of repeated steps still counts.
  */
 import { isDeepStrictEqual } from "node:util";
 import { fanOf } from "../engine/fan-out.ts";
@@ -41,7 +41,7 @@ export async function afterFanOut(
         ofPlan -= 1;
         return false;
       }
-      // It may have left out what is there now.
+      // The earlier merge may have skipped items that are there now.
       return !isOfFan(event);
     };
     return { name, store, job: merge, after: 0, takes, isLast: true };
@@ -93,7 +93,7 @@ function keptAfter(
   return kept;
 }
 
-/** Commands may read anything, and so may workflows, which are no tasks, and what a task delegates to. */
+/** Commands, workflows and delegated tasks may read anything. */
 function seesAny(text: string, names: ReadonlySet<string>): boolean {
   const all = ['"run":', '"protocol":', '"previousTasks":', "$previous-result"];
   if (all.some((one) => text.includes(one))) return true;

@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { onAbort } from "../platform/waiting.ts";
 import type { TurnGate } from "../engine/ports.ts";
 
-/** What waits for the first takes no place of the second. */
+/** A turn that waits for the first gate occupies no place in the second. */
 export function inTurn(first: TurnGate, second: TurnGate | undefined): TurnGate {
   if (second === undefined) return first;
   return { run: (turn, signal) => first.run(() => second.run(turn, signal), signal) };

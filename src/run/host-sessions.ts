@@ -47,7 +47,7 @@ export class HostSessions {
     return this.#current;
   }
 
-  /** Whoever calls this must not throw before it is certain that `release()` follows. */
+  /** The caller must make sure that `release()` follows, also if it throws. */
   acquire(): Sessions {
     this.#current ??= this.#begin();
     this.#users += 1;

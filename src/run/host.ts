@@ -110,7 +110,7 @@ export class Host {
   readonly mark: string;
   readonly clock: Clock;
   readonly #reporters: ReporterSet;
-  /** Of this host alone. */
+  /** The gate of this host alone. */
   readonly #gate = createGate(1);
   readonly #sharedGate: TurnGate;
   readonly #rateLimit: RateLimit;

@@ -1,4 +1,4 @@
-/** What a shard may spend, and how many of its turns may run at once: its share of the limits of the whole job. */
+/** Computes a shard's share of the limits of the whole job: its tokens, its cost and its concurrent turns. */
 import { legWeights, type Shard } from "../engine/fan-out.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { Spent } from "../engine/past.ts";
@@ -15,14 +15,14 @@ export interface LegOptions {
 
 export interface LegShare {
   readonly shard: Shard;
-  /** Of the members of the fan-out. */
+  /** The weights of the members of the fan-out. */
   readonly weights: readonly number[];
-  /** What the plan has spent before. */
+  /** The spending of the plan. */
   readonly planned: Pick<Spent, "tokens" | "cost">;
 }
 
 /**
- * Limits that nobody has set bound each machine, as they bound each job. The shares of all shards together are what is left.
+ * Default limits are not divided. The shares of all shards add up to what the plan has left.
  */
 export function legLimits(
   { shard, weights, planned }: LegShare,
@@ -67,7 +67,7 @@ export function legLimits(
   return { limits: { ...whole, ...limits, setBy: { ...whole.setBy, ...setBy } }, notes };
 }
 
-/** Without the noise of binary fractions. */
+/** Rounds away the noise of binary fractions. */
 function number(value: number): string {
   return String(Math.round(value * 1e6) / 1e6);
 }

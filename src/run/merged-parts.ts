@@ -1,4 +1,4 @@
-/** What a merge takes from the journal of an earlier one: the plan and the shards that have no journals of their own. */
+/** Reads the plan and the shards whose own journals are missing from the journal of an earlier merge. */
 import type { RunEvent } from "../events/event.ts";
 import { readJournalIn } from "../journal/file.ts";
 import type { JournalSource } from "../journal/store.ts";
@@ -9,7 +9,7 @@ type MergePart = Extract<NonNullable<Started["part"]>, { kind: "merge" }>;
 
 export interface MergedParts {
   readonly plan: EarlierJob;
-  /** By their index. */
+  /** The legs by their index. */
   readonly legs: ReadonlyMap<number, EarlierJob>;
   readonly source: () => EventSource;
 }
@@ -74,7 +74,7 @@ export async function mergedParts(
   };
 }
 
-/** Of a name as `2/4`. */
+/** Parses a name such as `2/4`. */
 function shardIndex(leg: string): number {
   return Number(leg.split("/")[0]);
 }

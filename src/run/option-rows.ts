@@ -1,4 +1,4 @@
-/** What the options are about: what a run works on, the models, the bounds of a run, and what it prints and writes. */
+/** The rows of the option table: the input of a run, its models, its bounds and its output. */
 import * as named from "./option-assignments.ts";
 import * as kind from "./option-kinds.ts";
 import { providerTypes, wireApis } from "../sessions/provider.ts";
@@ -139,7 +139,7 @@ export const inputOptions = {
   },
   share: {
     kind: kind.choice(["items", "all"]),
-    help: "What a shard may spend of `limits.tokens` and `limits.cost`: a share by its `items`, or `all`.",
+    help: "What a shard may spend of `limits.tokens` and `limits.cost`: `items` (in proportion to its items) or `all`.",
     without: { cli: "`items`" },
     group: "Continuing and splitting",
     page: "scale.md#share-a-job-among-machines",

@@ -55,7 +55,7 @@ function afterOf({ source, next }: Head): number {
   return source.after + Math.max(0, next.at - (source.job.started?.at ?? 0));
 }
 
-/** Of several at the same time, that of the first source. */
+/** If several events have the same time, the first source wins. */
 function earliest(heads: readonly Head[]): Head | undefined {
   let first = heads[0];
   for (const head of heads) if (first === undefined || precedes(head, first)) first = head;
@@ -68,7 +68,7 @@ function precedes(one: Head, other: Head): boolean {
   return afterOf(one) < afterOf(other);
 }
 
-/** What the run under way has not ended ends with its journal. */
+/** A step without an end gets one, at the end of its journal. */
 async function* eventsOf({
   name,
   store,

@@ -25,11 +25,11 @@ export interface EarlierJob {
   /** A work was canceled, or has no end. */
   readonly wasStopped: boolean;
   readonly begun: ReadonlySet<string>;
-  /** It ends before it had all that the run before it had done. */
+  /** The run ended before it had copied all events of the earlier run. */
   readonly isIncomplete: boolean;
   /** How many events a run that continues it begins with. `ofLegs`: those that are of a leg. */
   readonly events: { readonly all: number; readonly ofLegs: number };
-  /** What a leg's plan has spent before, or all that a run without legs has. */
+  /** The spending of a leg's plan, or of a whole run without legs. */
   readonly planned: Pick<PastRun, "tokens" | "cost">;
 }
 
@@ -47,7 +47,7 @@ export class EarlierRun {
   readonly #takes: Takes;
   readonly #conditions: ReadonlySet<number>;
   readonly #works: PastWork[] = [];
-  /** By step and items. A further run of the same begins anew. */
+  /** Keyed by step and items. A repeated run of a step replaces its entry. */
   readonly #underWay = new Map<string, UnderWay>();
   readonly #failed = new Map<string, PastWork>();
   readonly #lists: PastItems[] = [];
@@ -192,7 +192,7 @@ export class EarlierRun {
     return this.#takes === "ended" && this.#started?.part?.kind === "shard" && !isOfLeg;
   }
 
-  /** What was not done for good has been begun once more, by a run that was resumed. */
+  /** A resumed run has started an unfinished or failed step again. */
   #startAnew(key: string): void {
     this.#underWay.delete(key);
     const failed = this.#failed.get(key);
@@ -270,8 +270,8 @@ export function unusable({ condition, started }: ReadJob, rehearses: boolean): s
 }
 
 /**
- * The last run of a journal. If it was to continue one before it in the same journal, and ended before it had all that
- * this had done: the one before. Rejects if the journal can't be read.
+ * The last run of a journal. If it continues an earlier run in the same journal, or merges the same plan again, but was
+ * killed while it copied the earlier events: that earlier run. Rejects if the journal can't be read.
  */
 export async function readEarlierJob(
   name: string,
@@ -288,8 +288,9 @@ export async function readEarlierJob(
     for (const event of events) {
       if (event.type === "run.started") {
         const job = last();
-        before =
-          job.started !== undefined && job.started.runId === event.resumed?.runId ? job : undefined;
+        const { runId, part, resumed } = job.started ?? {};
+        const isMergedAgain = part?.kind === "merge" && resumed?.runId === event.resumed?.runId;
+        before = isMergedAgain || (runId ?? "") === event.resumed?.runId ? job : undefined;
       }
       earlier = earlier.add(event);
     }

@@ -3,12 +3,17 @@ import type { FanOut, Shard } from "../engine/fan-out.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { Conversation } from "../events/output-shapes.ts";
-import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
+import {
+  legName,
+  type JobFingerprints,
+  type PlannedInstructions,
+  type PlannedLeaf,
+} from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { JournalSource } from "../journal/store.ts";
+import { MissingJournalError, type JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import { defined } from "../text/guards.ts";
@@ -29,7 +34,7 @@ import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
 export interface ContinueOptions {
   /** Only what comes before the fan-out runs, and its items are listed. */
   readonly plan?: boolean | undefined;
-  /** With `plan`: how many shards will follow. */
+  /** With `plan`: the number of shards that will follow. */
   readonly shards?: number | undefined;
   /** With `resume`, the journal of the plan: only these members of the fan-out run. */
   readonly shard?: Shard | undefined;
@@ -38,6 +43,8 @@ export interface ContinueOptions {
   readonly onMissing?: "fail" | "continue" | undefined;
   /** Where the journals are. Default: files. */
   readonly store?: JournalSource | undefined;
+  /** The journal of this run. In a store, it may contain earlier attempts. */
+  readonly journal?: string | undefined;
 }
 
 interface ContinuedJob {
@@ -61,7 +68,7 @@ interface ResumeOptions {
   /** Nothing is left to do. */
   readonly isDone?: boolean;
   readonly share?: Share | undefined;
-  /** Those that were set for this machine. */
+  /** The limits that were set for this machine. */
   readonly limits?: Limits | undefined;
 }
 
@@ -76,11 +83,11 @@ export async function continueJob(
   limits?: ResolvedLimits;
   warnings?: readonly string[];
 }> {
-  const { resume, shard, journals, onMissing = "fail", plan, rehearses, write = asFlag } = all;
-  const { store } = all;
+  const { shard, journals, onMissing = "fail", plan, rehearses, write = asFlag, store } = all;
+  const resume = await latestAttempt(all);
   const { work } = job.entry.jobs[job.jobName] ?? {};
   const userInput = all.userInput ?? script?.userInput;
-  const options = { ...all, userInput, inputs: { ...script?.inputs, ...all.inputs } };
+  const options = { ...all, resume, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
     const merged = await mergeJournals(resume === undefined ? journals : [...journals, resume], {
       onMissing,
@@ -107,7 +114,7 @@ export async function continueJob(
       `${write("shard")} requires ${write("resume")} with the journal of the plan.`,
     );
   }
-  const refuse = refusing(all);
+  const refuse = refusing(options);
   const read = (takes?: Takes): Promise<ReadJob> =>
     readEarlierJob(resume, { store, takes }).catch((error: unknown) => {
       throw refuse(`${fileErrorMessage(error)}.`);
@@ -127,7 +134,7 @@ export async function continueJob(
   if (plan === true && part?.kind !== "plan") throw refuse("it is not the journal of a plan.");
   if (plan !== true && (part?.kind === "plan" || part?.kind === "shard"))
     throw refuse(
-      `it is the journal of ${part.kind === "plan" ? "a plan" : `shard ${part.index}/${part.count}`}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
+      `it is the journal of ${partName(part)}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
     );
   // Another leg worked with other inputs or on another runner.
   const { leg = origin?.leg } = options;
@@ -136,6 +143,41 @@ export async function continueJob(
       `it belongs to another leg (${origin.leg}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
     );
   return { resumed, ...planned };
+}
+
+/**
+ * In a store, all attempts of a shard share a journal: the first one continues from the plan, the others from that journal.
+ * An attempt that was killed while it copied the events of the plan doesn't count, nor does one of another plan.
+ */
+async function latestAttempt(
+  options: ContinueOptions & ResumeOptions,
+): Promise<string | undefined> {
+  const { resume, plan, shard, journals, journal, store, write = asFlag } = options;
+  const asked = plan === true ? "plan" : journals === undefined ? shard && "shard" : "merge";
+  if (journal === undefined || store === undefined || asked === undefined) return resume;
+  const read = (name: string): Promise<ReadJob | undefined> =>
+    readEarlierJob(name, { store }).catch((error: unknown) => {
+      // If it is there and can't be read now, the plan would be paid again.
+      if (error instanceof MissingJournalError) return undefined;
+      throw refusing({ ...options, resume: name })(`${fileErrorMessage(error)}.`);
+    });
+  const own = await read(journal);
+  if (own?.started === undefined) return resume;
+  const { part } = own.started;
+  if (part?.kind !== asked)
+    throw new UsageError(
+      `${write("journal")}: ${journal} is the journal of ${part === undefined ? "a whole job" : partName(part)}. A ${asked} needs a journal of its own.`,
+    );
+  if (part.kind !== "shard" || resume === undefined || own.isIncomplete) return resume;
+  return part.plan === planOf((await read(resume))?.started) ? journal : resume;
+}
+
+function planOf(started: Started | undefined): string | undefined {
+  return started?.part?.kind === "shard" ? started.part.plan : started?.runId;
+}
+
+function partName(part: NonNullable<Started["part"]>): string {
+  return part.kind === "shard" ? `shard ${legName(part)}` : `a ${part.kind}`;
 }
 
 /** Whether the part of the job that is to be done has already ended well. */
@@ -187,9 +229,11 @@ function resumeJob(
   const { userInput, inputs = {}, params = {}, write = asFlag, isDone = false } = options;
   if (started === undefined) throw refuse("it does not contain the start of a run.");
   if (started.jobName !== jobName)
-    throw refuse(`it is of the job ${quoted(started.jobName)}, not of ${quoted(jobName)}.`);
+    throw refuse(`it belongs to the job ${quoted(started.jobName)}, not ${quoted(jobName)}.`);
   if (started.fingerprints === undefined)
-    throw refuse(`it is not the journal of a job, or agent-jobs ${started.version} wrote it.`);
+    throw refuse(
+      `it is not the journal of a job, or it was written by agent-jobs ${started.version}.`,
+    );
   checkSame(begun, started.fingerprints, jobFingerprints(entry, jobName, flows), options, refuse);
   if (!isDone) {
     checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
@@ -246,7 +290,7 @@ function checkUnderWay(
   // The commands of a workflow that have ended would run again.
   if (isIncomplete)
     throw refuse(
-      "that run stopped before it had taken over the steps of the run that it resumed. Resume the earlier journal instead.",
+      "that run ended before it had copied the events of the run that it resumed. Resume the earlier journal instead.",
     );
   const leaves = leafWorks<number, PlannedLeaf>(work);
   for (const one of rerun ? [] : past.underWay) {

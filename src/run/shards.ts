@@ -90,7 +90,7 @@ export function shardOf(
     throw refuse("the job has no Each and no Par at its top, so it can't be split.");
   const isSame = part?.kind === "shard" && part.index === shard.index && part.count === shard.count;
   if (part?.kind !== "plan" && !isSame)
-    throw refuse(`it is not the journal of a plan, nor of shard ${legName(shard)}.`);
+    throw refuse(`it is not the journal of a plan or of shard ${legName(shard)}.`);
   if (part.kind === "plan" && outcome?.kind !== "succeeded")
     throw refuse("its plan has not succeeded.");
   if (part.kind === "plan") checkCount(part.shards, weights.length, shard, refuse);
@@ -124,7 +124,7 @@ type Part = FanOut["part"];
 
 interface Leg extends EarlierJob {
   readonly name: string;
-  /** For people. */
+  /** The name that messages show. */
   readonly file: string;
   readonly digest: string;
 }
@@ -138,11 +138,11 @@ export interface MergedJob extends Omit<
 }
 
 export interface MergeOptions {
-  /** What to do about members that no shard has done: the run fails, or goes on without them. */
+  /** Whether the run fails or continues if no shard has finished some items. */
   readonly onMissing: "fail" | "continue";
   readonly rehearses: boolean;
   readonly store?: JournalSource | undefined;
-  /** Those of the entry, which show what may see the results of a leg. Default: anything may. */
+  /** The tasks of the entry show which steps may read the results of a leg. Default: all steps may. */
   readonly tasks?: PreparedEntry["tasks"];
 }
 
@@ -165,7 +165,7 @@ export async function mergeJournals(
   const usable = read.filter((leg) => {
     const isCut = mergePartOf(leg) !== undefined && leg.isIncomplete;
     if (isCut)
-      warnings.push(`${leg.file} is left out: its merge ended while it read its journals.`);
+      warnings.push(`${leg.file} is ignored: its merge ended before it had copied its journals.`);
     return !isCut;
   });
   const latest = usable.filter((leg) => !usable.some((one) => one !== leg && isLater(one, leg)));
@@ -191,12 +191,12 @@ export async function mergeJournals(
     if (part?.kind !== "merge" && part?.kind !== "shard")
       throw refuse(`${leg.file} is not the journal of a shard.`);
     if (!isOfPlan) {
-      warnings.push(`${leg.file} is left out: it is of another plan.`);
+      warnings.push(`${leg.file} is ignored: it belongs to another plan.`);
       continue;
     }
     const shards = part.kind === "merge" ? part.shards : part.count;
     if (count !== 0 && count !== shards)
-      throw refuse(`${leg.file} is of ${shards} shards, and another journal is of ${count}.`);
+      throw refuse(`${leg.file} belongs to ${shards} shards, and another journal to ${count}.`);
     count = shards;
     if (part.kind === "merge") {
       if (before !== undefined)
@@ -288,7 +288,7 @@ async function readLeg(
     const problem = unusable(job, rehearses);
     if (problem !== undefined) throw refuse(`${file}: ${problem}`);
     const leg = { name: path, file, digest: hash.digest("hex") };
-    // Of what comes after a fan-out, only what is done is taken over.
+    // A merge keeps only the finished steps after the fan-out.
     if (job.started?.part?.kind !== "merge") return { ...job, ...leg };
     return { ...(await readEarlierJob(path, { store })), ...leg };
   } catch (error) {
@@ -316,7 +316,7 @@ function together(
   return {
     runId: started?.runId ?? "",
     traceparent: started?.traceparent,
-    // What comes from an earlier merge has its span.
+    // Legs from the journal of an earlier merge share its span.
     legSpans: [...new Set(legs.flatMap((leg) => leg.started?.traceparent ?? []))],
     works: [...past.works, ...own.flatMap(({ works }) => works), ...(after?.works ?? [])],
     underWay: [],

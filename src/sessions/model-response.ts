@@ -342,7 +342,7 @@ function formatted(
   fields: Fields,
   { name, schema }: AnswerFormat,
 ): Fields | undefined {
-  // Not strict: a strict format takes no objects with fields of any name, such as the params of an action.
+  // A strict format allows no objects with arbitrary fields, such as the params of an action.
   const described = { name, schema, strict: false };
   if (path.endsWith("/chat/completions")) {
     if ((fields["response_format"] ?? null) !== null) return undefined;

@@ -50,7 +50,7 @@ export interface Conversation {
   handled?: true;
   /** True while its turn is being aborted. The runtime may still send the results of calls that have ended with it. */
   isStopped?: boolean;
-  /** What its last answer asked for, if it passed through this process. */
+  /** The wait that its last answer asked for, if the answer passed through this process. */
   retryAfterMs?: number | undefined;
   /** The cause of the turn's crash, where the runtime doesn't report it. */
   problem?: Crash | undefined;

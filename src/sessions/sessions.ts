@@ -55,7 +55,7 @@ export interface SessionsOptions extends RuntimesOptions {
   readonly transport?: ModelTransport | undefined;
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
   readonly runtimes?: Pick<SharedRuntimes, "conversations" | "acquire"> | undefined;
-  /** Those of the caller, who stops them. Default: of these sessions alone. */
+  /** Runtimes that the caller owns and stops. Default: the sessions own theirs. */
   readonly own?: Runtimes | undefined;
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
   /** Calls wait while the model server answers others of this run. */

@@ -109,7 +109,12 @@ export function safeTitle(text: string): string {
 /** A block of literal text, in a fence that nothing in it can close. */
 export function fenced(text: string, info = ""): string {
   const fence = fenceOf(text);
-  return `${fence}${info}\n${text.trimEnd()}\n${fence}`;
+  return `${fence}${info}\n${text}\n${fence}`;
+}
+
+/** For people, who don't need the empty lines at its end. */
+export function codeBlock(text: string, language: string): string {
+  return fenced(text.trimEnd(), language);
 }
 
 /** At least `least` backticks, and more than there are in a row in the text. */

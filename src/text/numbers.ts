@@ -101,7 +101,7 @@ export function priceText({
 function amount(value: number, digits = 0): string {
   if (value > 0 && value < 0.0001) return "under 0.0001";
   const rounded = value < 0.1 ? Number(value.toPrecision(2)) : Math.round(value * 100) / 100;
-  // Not `toLocaleString`, whose first call takes 9 ms.
+  // The first call of `toLocaleString` would take 9 ms.
   const [whole = "", fraction = ""] = String(Number(rounded.toFixed(4))).split(".");
   const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, ",");
   return fraction === "" ? grouped : `${grouped}.${fraction.padEnd(digits, "0")}`;

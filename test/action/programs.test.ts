@@ -152,7 +152,7 @@ describe("where another commit is checked out", () => {
     const { result } = await step();
     assert.equal(result.code, 0, result.raw);
     const journal = await workspace.read("out/journal.jsonl");
-    assert.match(journal, /entries:(?!.*e\.json)/);
+    assert.match(journal, /entries: (?!.*e\.json)/);
   });
 
   it("the step warns that commands may run its files", async (t) => {

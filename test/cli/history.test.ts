@@ -262,7 +262,7 @@ describe("the history of a workflow", () => {
     const { stdout, stderr } = await run();
     assert.match(stdout, /^1 run: /m);
     assert.deepEqual(stderr.trimEnd().split("\n"), [
-      "Left out: 1 run of forks, whose journals may be made up.",
+      "Ignored: 1 run from forks, whose journals may be forged.",
       "The journals of the run 92 and those before it are not read: artifacts and journals have more than 1000000000 bytes",
     ]);
   });

@@ -340,7 +340,7 @@ describe("plan, run --shard and merge", () => {
     assert.equal(prompt.split(gap("look")).length, 3, prompt);
     assert.ok(prompt.endsWith(gap("read")), prompt);
     assert.equal(prompt.match(/Saw Look at [ac]/g)?.length, 2, prompt);
-    assert.match(merged.stdout, /\[OPERATION\] Left out: item "b", because shard 2\/2 is missing/);
+    assert.match(merged.stdout, /\[OPERATION\] Skipped item "b": shard 2\/2 is missing/);
     assert.match(merged.stdout, /look, 4 items: 2 succeeded, 2 skipped +succeeded/);
     const { works } = JSON.parse(await workspace.read("out/run.json"));
     const [look] = works;
@@ -370,7 +370,7 @@ describe("plan, run --shard and merge", () => {
         /flow\.wf\.md is a workflow, which can't be split/,
       ],
       [["run", "flow.wf.md", "--shard", "1/2", "--resume", "p"], /can't be split into shards/],
-      [["merge", "none.jsonl"], /none\.jsonl does not contain the start of a run/],
+      [["merge", "none.jsonl"], /Can.t merge: none\.jsonl: the file or its folder doesn.t exist/],
     ];
     for (const [args, reason] of wrong) {
       const { stderr } = await cliExits(2, args, { cwd });

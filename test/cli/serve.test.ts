@@ -171,7 +171,7 @@ describe("agent-jobs serve", () => {
     assert.equal((await api(served, "test", "", foreign))["error"], "Forbidden");
     await api(served, "stop", "", headers);
     const { stdout, stderr } = await served.child.ended;
-    assert.match(stdout, /\?token=TOKEN/);
+    assert.match(stdout, /\?token=TOKEN, or send it as the Bearer token$/m);
     assert.ok(!`${stdout}${stderr}`.includes(token));
   });
 

@@ -229,3 +229,22 @@ it("time in which other jobs hold the turns is none of the task's", async () => 
     assert.equal(clock.now(), (waits === 0 ? 60 : 1_059) * second);
   }
 });
+
+it("time in which a task waits that another one has delegated is none of either", async () => {
+  let turns = 0;
+  const { outcome, clock } = await play({
+    tasks: { ...tasks },
+    work: ref("a"),
+    limits: { taskMinutes: 1 },
+    dialogues: { a: delegating },
+    gate: (time) => ({
+      async run(turn) {
+        if ((turns += 1) === 2) await time.sleep(1_000 * second);
+        return turn();
+      },
+    }),
+    play: () => ({ ...acts.succeeds, takes: 20 * second }),
+  });
+  assert.deepEqual(outcome, { kind: "succeeded" });
+  assert.equal(clock.now(), 1_040 * second);
+});

@@ -113,7 +113,9 @@ describe("what nothing uses", () => {
       },
     };
     const tasks = { ...user, ...condition };
-    const jobs = { j: { work: both }, u: { work: ref("u") }, c: { work: seq(ref("a"), ref("c")) } };
+    const each = { kind: "Each", items: { lines: "$user-input" }, work: ref("a") } as const;
+    const c = { work: seq(ref("a"), ref("c")) };
+    const jobs = { j: { work: both }, u: { work: ref("u") }, c, e: { work: each } };
     const prepared = prepareEntry({ ...entryOf(both, {}, tasks), jobs });
     assert.equal(prepared.kind, "prepared");
     if (prepared.kind !== "prepared") return;
@@ -127,6 +129,7 @@ describe("what nothing uses", () => {
     assert.equal(of("j", undefined), undefined);
     assert.equal(of("u", "x"), undefined);
     assert.equal(of("c", "x"), undefined);
+    assert.equal(of("e", "x"), undefined);
   });
 });
 

@@ -206,7 +206,7 @@ describe("agent-jobs eval", () => {
     const missing = /Missing: 1 run, because the budget is used up: 20 of 25 \(tokens\)/;
     assert.match(short.stdout, missing);
     const still = await again(workspace);
-    assert.match(still.stdout, /Continuing an eval that was interrupted: 2 runs are there/);
+    assert.match(still.stdout, /Continuing an interrupted eval: 2 runs done/);
     assert.match(still.stdout, missing);
     await workspace.write("a.eval.yml", evalFile(fields(100)));
     const whole = await again(workspace);

@@ -1,10 +1,13 @@
 /** The results of an eval that was killed: it goes on, pays for no run twice, and no other eval takes part. */
 import assert from "node:assert/strict";
+import { linkSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { Results } from "../../src/evals/results.ts";
 import { startCli, cliExits } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { entry, evalFile, saysInTurn } from "./rig.ts";
+import { entry, evalFile, resultOf, saysInTurn } from "./rig.ts";
 
 const results = "a.eval.results.jsonl";
 const isRun = (line: string): boolean => line.startsWith('{"type":"run"');
@@ -50,6 +53,19 @@ describe("an eval that was killed", () => {
       const lost = cut % 2;
       assert.equal(JSON.parse(stdout).spent.tokens, 10 * (2 + lost), `${cut}: all that was spent`);
     }
+  });
+});
+
+describe("results of which a line was cut off", () => {
+  it("are replaced as a whole, so that a kill or a full disk loses none of them", async (t) => {
+    const run = JSON.stringify(resultOf("a", 1, true));
+    const workspace = await makeWorkspace(t, { "r.jsonl": `${run}\n{"type"` });
+    const [file, before] = [join(workspace.path, "r.jsonl"), join(workspace.path, "before")];
+    linkSync(file, before);
+    assert.deepEqual(new Results(file).runs, [resultOf("a", 1, true)]);
+    assert.equal(await workspace.read("r.jsonl"), `${run}\n`);
+    assert.equal(await workspace.read("before"), `${run}\n{"type"`, "the file itself was not cut");
+    assert.deepEqual(readdirSync(workspace.path).toSorted(), ["before", "r.jsonl"]);
   });
 });
 

@@ -57,7 +57,6 @@ async function composedExpressions(): Promise<RegExp[]> {
     // Their own copies of the modules: the others may have been loaded before.
     for (const name of [
       "platform/private-files",
-      "text/escape",
       "text/harmless-text",
       "redaction/visible-text",
       "redaction/tokens",

@@ -65,7 +65,7 @@ describe("the runtime of a JobHost", { skip }, () => {
     assert.equal(await runtime(), first);
     assert.ok(first !== undefined && isRunning(first));
     pass();
-    assert.ok(await waitUntilGone([first], 5_000));
+    assert.ok(await waitUntilGone([first], 20_000));
     assert.notEqual(await runtime(), first);
   });
 

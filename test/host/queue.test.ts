@@ -129,6 +129,15 @@ describe("the ports of the example of a queue", { skip }, () => {
     assert.deepEqual([await one.has("a"), await one.has("b")], [true, false]);
   });
 
+  it("end a run whose journal Redis refuses to write, so that it pays nothing that isn't kept", async (t) => {
+    const { redis, ports } = await connect(t);
+    const ended: string[] = [];
+    const store = new ports.RedisJournals(redis, (name) => ended.push(name));
+    await redis.lpush("journal:a", "not a text");
+    await assert.rejects(store.append("a", "line\n"), /WRONGTYPE/);
+    assert.deepEqual(ended, ["a"]);
+  });
+
   it("add up what the runs of a job spend", async (t) => {
     const { redis, ports } = await connect(t);
     const [one, other] = ["job", "job", "another"].map((job) => ports.redisBudget(redis, job));
@@ -174,6 +183,7 @@ const TOKENS_OF_TURN = 240;
 
 interface Redis {
   journalAppend(key: string, before: number, text: string): Promise<number>;
+  lpush(key: string, value: string): Promise<number>;
   pttl(key: string): Promise<number>;
   disconnect(): void;
 }
@@ -181,7 +191,7 @@ interface Redis {
 interface Ports {
   readonly RedisJournals: new (
     redis: Redis,
-    onLost: (name: string) => void,
+    onEnd: (name: string) => void,
   ) => JournalStore & { has(name: string): Promise<boolean> };
   redisBudget(redis: Redis, job: string): Budget;
   readonly RedisRateLimit: new (redis: Redis) => RateLimit;

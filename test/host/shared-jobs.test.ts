@@ -179,6 +179,82 @@ describe("a job in parts, through the library", () => {
     assert.deepEqual(parseJournal(store.journals.get("leg") ?? "").problems, []);
   });
 
+  it("continues a shard with the same call after a kill, also of one that had not begun", async (t) => {
+    const { run, prompts } = await makeRig(t);
+    const store = new MemoryStore();
+    const more = { journalStore: store };
+    await run({ plan: { shards: 1 }, journal: "plan", userInput: "colors" }, more);
+    const leg = { shard: "1/1", resume: "plan", journal: "leg" };
+    await run(leg, more);
+    const [start = ""] = (store.journals.get("leg") ?? "").split("\n");
+    store.journals.set("leg", `${start}\n`);
+    prompts.splice(0);
+    assert.deepEqual((await run(leg, more)).outcome, { kind: "succeeded" });
+    assert.equal(prompts.splice(0).length, items.length);
+    assert.deepEqual((await run(leg, more)).outcome, { kind: "succeeded" });
+    assert.equal(prompts.length, 0);
+    let failures = 0;
+    const journalStore: JournalStore = {
+      append: (name, text) => store.append(name, text),
+      async *read(name) {
+        if (name === "leg" && (failures += 1) === 1) throw new Error("no connection");
+        yield* store.read(name);
+      },
+    };
+    const message = "resume: can't resume leg: no connection.";
+    await assert.rejects(run(leg, { journalStore }), { name: "UsageError", message });
+    assert.deepEqual((await run(leg, { journalStore })).outcome, { kind: "succeeded" });
+    assert.equal(prompts.length, 0);
+  });
+
+  it("doesn't mix the parts of a job in a journal, nor the shards of two plans", async (t) => {
+    const { run, prompts } = await makeRig(t);
+    const store = new MemoryStore();
+    const more = { journalStore: store };
+    const plan = { plan: { shards: 1 }, journal: "plan", userInput: "colors" };
+    const leg = { shard: "1/1", resume: "plan", journal: "leg" };
+    await run(plan, more);
+    await run(leg, more);
+    await run({ journal: "whole", userInput: "colors" }, more);
+    const merge = ["plan", "leg"];
+    for (const [options, message] of [
+      [{ ...leg, journal: "plan" }, "plan is the journal of a plan. A shard needs"],
+      [{ ...plan, journal: "leg" }, "leg is the journal of shard 1/1. A plan needs"],
+      [{ merge, journal: "leg" }, "leg is the journal of shard 1/1. A merge needs"],
+      [{ merge, journal: "whole" }, "whole is the journal of a whole job. A merge needs"],
+    ] as const)
+      await assert.rejects(run(options, more), {
+        name: "UsageError",
+        message: `journal: ${message} a journal of its own.`,
+      });
+    await run(plan, more);
+    prompts.splice(0);
+    assert.deepEqual((await run(leg, more)).outcome, { kind: "succeeded" });
+    assert.equal(prompts.splice(0).length, items.length, "it is of the plan before");
+    assert.deepEqual((await run({ merge }, more)).outcome, { kind: "succeeded" });
+  });
+
+  it("merges again after a kill, and pays the steps after the fan-out once", async (t) => {
+    const rig = await makeRig(t);
+    const store = new MemoryStore();
+    const more = { journalStore: store };
+    const { view } = await inParts(rig, 1, more);
+    const whole = store.journals.get("merged") ?? "";
+    const merge = { merge: ["plan", "1/1", "merged"], journal: "merged" };
+    rig.prompts.splice(0);
+    const again = await rig.run(merge, more);
+    assert.deepEqual([again.outcome.kind, rig.prompts.length], ["succeeded", 0]);
+    assert.deepEqual(again.view.totals, view.totals);
+    const lines = (store.journals.get("merged") ?? "").split("\n");
+    const second = lines.findLastIndex((line) => line.includes('"run.started"'));
+    store.journals.set("merged", `${lines.slice(0, second + 2).join("\n")}\n`);
+    assert.deepEqual((await rig.run(merge, more)).view.totals, view.totals);
+    assert.equal(rig.prompts.splice(0).length, 0, "the second attempt was killed at its start");
+    store.journals.set("merged", `${whole.split("\n", 2).join("\n")}\n`);
+    assert.deepEqual((await rig.run(merge, more)).outcome, { kind: "succeeded" });
+    assert.equal(rig.prompts.length, 1, "the first one was");
+  });
+
   it("waits at its end for a slow store, which gets whole lines in their order, one call at a time", async (t) => {
     const { run } = await makeRig(t);
     const store = new MemoryStore();
@@ -295,7 +371,9 @@ describe("a job in parts, through the library", () => {
       String(reasons),
     );
     prompts.splice(0);
-    const again = await run({ shard: "1/2", resume: "1/2", journal: "1/2" }, more);
+    const failed = legs.findIndex(({ outcome }) => outcome.kind === "failed");
+    const shard = `${failed + 1}/2`;
+    const again = await run({ shard, resume: shard, journal: shard }, more);
     assert.deepEqual([again.outcome.kind, prompts.length], ["failed", 0]);
   });
 

@@ -132,8 +132,8 @@ describe("the workflow that shares a job among machines", () => {
     assert.equal(api.requests.length, 0, api.requests.map(({ path }) => path).join("\n"));
     const [summary = ""] = merge.agents.map((agent) => agent.summary);
     assert.match(summary, /All of them\./);
-    assert.match(summary, /Left out: item "b", because shard 2\/3 is missing/);
-    assert.match(merge.agents[0]?.log ?? "", /Left out: item "b"/);
+    assert.match(summary, /Skipped item "b": shard 2\/3 is missing/);
+    assert.match(merge.agents[0]?.log ?? "", /Skipped item "b"/);
     const names = await readdir(artifacts);
     assert.equal(names.length, 4, names.join());
     assert.ok(names.includes(merge.outputs["journal-artifact"] ?? ""));

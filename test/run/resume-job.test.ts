@@ -122,6 +122,9 @@ describe("a job that is resumed", () => {
     const written = await workspace.read("third.jsonl");
     assert.match(written, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
     assert.equal(third.view.plan?.resumed?.tokens, 15);
+    const limits = { tokens: 1 };
+    const stricter = await run(" []", { resume: "second.jsonl", limits });
+    assert.deepEqual(stricter.outcome, { kind: "succeeded" });
   });
 
   it("is refused if what was done was something else, and each difference is named", async (t) => {
@@ -143,7 +146,7 @@ describe("a job that is resumed", () => {
       return refusal(more);
     };
     const other = await refusal({ jobName: "other" });
-    assert.equal(other, `${can}it is of the job "main", not of "other".`);
+    assert.equal(other, `${can}it belongs to the job "main", not "other".`);
     assert.match(await refusal({ inputs: { where: "here" } }), /the input where had another value/);
     assert.match(await refusal({ userInput: "x" }), /the user input had another value/);
     const each = '"each" had already started in that run and has changed since.';

@@ -153,7 +153,7 @@ describe("a run that is resumed", () => {
     await workspace.write("g.wf.md", flow.replace("Ask: who?", "Ask: whom?"));
     assert.match(
       (await refusal("cut.jsonl", { entryFile: path("g.wf.md") })) ?? "",
-      /it is of the job "flow\.wf\.md", not of "g\.wf\.md"\.$/,
+      /it belongs to the job "flow\.wf\.md", not "g\.wf\.md"\.$/,
     );
     assert.equal(await workspace.read("cut.jsonl"), before);
   });

@@ -287,7 +287,7 @@ describe("a job that is shared by several machines", () => {
       resumed: { runId: "older", works: 1, tokens: 0, cost: 0, milliseconds: 0, events: 0 },
     }));
     assert.deepEqual(await warningsOf([...files, merge]), [
-      "later-leg-1.jsonl is left out: it is of another plan.",
+      "later-leg-1.jsonl is ignored: it belongs to another plan.",
     ]);
   });
 
@@ -389,7 +389,7 @@ describe("an earlier merge among the journals", () => {
     const paths = ["plan.jsonl", "leg-1.jsonl", merged].map((name) => `${workspace.path}/${name}`);
     const { warnings } = await mergeJournals(paths, { onMissing: "fail", rehearses: false });
     assert.deepEqual(warnings, [
-      "m.jsonl is left out: its merge ended while it read its journals.",
+      "m.jsonl is ignored: its merge ended before it had copied its journals.",
     ]);
     await assert.rejects(merge(["leg-1.jsonl", merged]), /belongs to a plan, or to a merge/);
   });

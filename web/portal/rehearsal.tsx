@@ -22,12 +22,12 @@ export function RehearsalNote() {
       <Icon name="alert" size={16} />
       <span>
         This is a rehearsal: the script <code>{file}</code> plays the models, and anew for each run
-        and session. Whatever it doesn’t expect fails
+        and session. Anything that it doesn’t expect fails
         {userInput === undefined ? (
           "."
         ) : (
           <>
-            , such as another input than <q>{userInput}</q>.
+            , such as an input other than <q>{userInput}</q>.
           </>
         )}
       </span>

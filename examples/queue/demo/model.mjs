@@ -1,16 +1,16 @@
-/** Plays the model: a server that reports on each item, and counts what it was paid for. */
+/** A model server for the demo, which reports on each item and counts the tokens. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
-/** After its last answer, an item may not be in its journal yet. */
+/** Time until the last answer of an item is in the journal. */
 const WRITING_MS = 500;
 export const TOKENS_OF_TURN = 2 * usage.total_tokens;
 
 export async function startModel(latencyMs) {
-  /** How often each item was begun. */
+  /** How often each item was started. */
   const paid = new Map();
   const repeated = new Set();
   const model = {
@@ -18,7 +18,7 @@ export async function startModel(latencyMs) {
     tokens: 0,
     /** The prompt of the summary. */
     summarized: "",
-    /** Whether something that a kill has interrupted is under way again. */
+    /** Whether an item that a kill interrupted is running again. */
     repeats: () => repeated.size > 0,
     close: () => (server.closeAllConnections(), server.close()),
   };

@@ -279,7 +279,7 @@ export const github = {
 
 export type GithubFields = SchemaType<typeof github>;
 
-/** By its kind and the fields of that kind; without a kind, a condition for its text. */
+/** Matches a decision by its kind and the fields of that kind, or without a kind by its text. */
 export interface DecisionFields {
   readonly kind?: string;
   readonly task?: string;

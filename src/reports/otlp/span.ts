@@ -41,7 +41,7 @@ export interface TracedRun {
   readonly calls: Set<string>;
 }
 
-/** What is measured when a span ends. */
+/** The measurements at the end of a span. */
 export interface Measured {
   /** A histogram of durations. */
   readonly duration: string;

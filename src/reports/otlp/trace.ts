@@ -53,7 +53,7 @@ export class Trace {
     const head = agentHead("invoke_workflow", this.#jobName);
     this.#root = new Span(this.#run, {
       name: head.name.trim(),
-      // What it continues has sent its own spans.
+      // The run that it continues has sent its own spans.
       startedAt: first.at + (started?.resumed?.milliseconds ?? 0),
       links: started?.links?.flatMap((link) => parseTraceparent(link) ?? []),
       measured: head.measured,

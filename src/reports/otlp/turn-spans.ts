@@ -193,7 +193,7 @@ export class TurnSpans {
 
 type Usage = Readonly<Record<string, number>>;
 
-/** What agents and runs sum up. */
+/** The usage that spans of agents and runs add up. */
 export function usageOf(used: ModelUsed): Usage {
   return { "agent_jobs.model_calls": 1, ...tokensOf(used), ...costOf(used) };
 }

@@ -138,7 +138,7 @@ describe("a limit of a workflow", () => {
   });
 
   it("names the last error of the model server, whether it ends a prompt or the workflow", async () => {
-    const refused = { kind: "model.failed", statusCode: 429, message: "slow down" } as const;
+    const refused = { kind: "model.failed", statusCode: 503, message: "slow down" } as const;
     const acts = [refused, refused].map((act) => ({ ...act, subAgent: false }));
     for (const setup of [
       { limits: { modelCalls: 1 }, play: () => ({ acts, takes: 1 }) },
@@ -147,7 +147,7 @@ describe("a limit of a workflow", () => {
       const { outcome } = await playFlow(rounds, setup);
       assert.match(
         outcome.kind === "failed" ? outcome.reason : "",
-        /limits\.(modelCalls|jobMinutes).*The last error was: the model server answered 429: "slow down"/,
+        /limits\.(modelCalls|jobMinutes).*The last error was: the model server answered 503: "slow down"/,
       );
     }
   });
