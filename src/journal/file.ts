@@ -24,7 +24,7 @@ const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
 const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
-/** A merge reads hundreds of journals side by side. */
+/** Small, because a merge reads hundreds of journals at the same time. */
 const SMALL_PART_BYTES = 64 * 1024;
 
 export interface ReadingOptions {
@@ -39,7 +39,7 @@ export interface JournalReading {
   /** The events of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
   condition(): JournalCondition;
-  /** The process that has written the latest events. */
+  /** The process that wrote the latest events. */
   writer(): JournalWriter | undefined;
   /** The number of the line that would follow. */
   nextSeq(): number;
@@ -92,7 +92,7 @@ export async function readJournalFile(
   return reading.condition();
 }
 
-/** The parts are closed at the end of the events, and are not asked for more than these need. */
+/** Reads no more parts than the events need, and closes them at the end. */
 export function readJournalIn(
   parts: AsyncIterable<string | Uint8Array>,
   maxLine = MAX_LINE,
@@ -109,7 +109,7 @@ export function readJournalIn(
         goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
         goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
         if (!goesOn) break;
-        // Events of two processes are never given together.
+        // One batch never has events of two processes.
         if (reader.writer !== writer && reader.events.length > 0) yield taken();
         ({ writer } = reader);
         await yielder.yieldIfDue();

@@ -60,7 +60,7 @@ interface ResumeOptions {
   readonly params?: Params | undefined;
   readonly write?: WriteName | undefined;
   readonly rehearses: boolean;
-  /** Nothing is left to do. */
+  /** The run has succeeded, so nothing is left to do. */
   readonly isDone?: boolean;
   readonly share?: Share | undefined;
   /** The limits that were set for this machine. */
@@ -120,7 +120,7 @@ export async function continueJob(
   if (earlier.started === undefined && shard === undefined)
     return { ...planned, warnings: [`${resume} is empty: the job starts from its beginning.`] };
   const isDone = hasSucceeded(earlier, all);
-  // Its variables are in its steps.
+  // The variables of a workflow come from its steps.
   if (isDone && job.whole !== undefined) earlier = await read("begun");
   const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
@@ -158,7 +158,7 @@ async function latestAttempt(
   return earlier?.started === undefined || earlier.isIncomplete ? resume : journal;
 }
 
-/** Whether the part of the job that is to be done has already ended well. */
+/** Whether the requested part of the job has already succeeded. */
 function hasSucceeded({ outcome, started }: ReadJob, { plan, shard }: ContinueOptions): boolean {
   const asked = plan === true ? "plan" : shard && "shard";
   const { part } = started ?? {};
