@@ -77,10 +77,8 @@ async function* eventsOf({
 }: EventSource): AsyncGenerator<Head["next"], undefined> {
   const open = new Map<string, Past & { readonly type: "work.ended"; readonly at: number }>();
   let last = job.started?.at ?? 0;
-  for await (const events of readJournalIn(store.read(name)).events) {
-    // Frees each event before the next one, because the plan's list of items is in every leg.
-    const left = [...events].toReversed();
-    for (let one = left.pop(); one !== undefined; one = left.pop()) {
+  for await (const events of readJournalIn(store.read(name), { byLine: true }).events) {
+    for (const one of events) {
       const { runId, ...event } = one;
       const { type, at } = event;
       if (runId !== job.started?.runId || type === "run.started" || type === "run.ended") continue;

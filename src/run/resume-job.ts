@@ -3,7 +3,12 @@ import type { FanOut, Shard } from "../engine/fan-out.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { Conversation } from "../events/output-shapes.ts";
-import type { JobFingerprints, PlannedInstructions, PlannedLeaf } from "../events/plan.ts";
+import {
+  legName,
+  type JobFingerprints,
+  type PlannedInstructions,
+  type PlannedLeaf,
+} from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { Limits, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
@@ -129,7 +134,7 @@ export async function continueJob(
   if (plan === true && part?.kind !== "plan") throw refuse("it is not the journal of a plan.");
   if (plan !== true && (part?.kind === "plan" || part?.kind === "shard"))
     throw refuse(
-      `it is the journal of ${part.kind === "plan" ? "a plan" : `shard ${part.index}/${part.count}`}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
+      `it is the journal of ${partName(part)}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
     );
   // Another leg worked with other inputs or on another runner.
   const { leg = origin?.leg } = options;
@@ -142,20 +147,37 @@ export async function continueJob(
 
 /**
  * In a store, all attempts of a shard share a journal: the first one continues from the plan, the others from that journal.
- * An attempt that was killed while it copied the events of the plan doesn't count.
+ * An attempt that was killed while it copied the events of the plan doesn't count, nor does one of another plan.
  */
 async function latestAttempt(
   options: ContinueOptions & ResumeOptions,
 ): Promise<string | undefined> {
-  const { resume, shard, journal, store } = options;
-  if (resume === undefined || shard === undefined || journal === undefined || store === undefined)
-    return resume;
-  const earlier = await readEarlierJob(journal, { store }).catch((error: unknown) => {
-    // If it is there and can't be read now, the plan would be paid again.
-    if (error instanceof MissingJournalError) return undefined;
-    throw refusing({ ...options, resume: journal })(`${fileErrorMessage(error)}.`);
-  });
-  return earlier?.started === undefined || earlier.isIncomplete ? resume : journal;
+  const { resume, plan, shard, journals, journal, store, write = asFlag } = options;
+  const asked = plan === true ? "plan" : journals === undefined ? shard && "shard" : "merge";
+  if (journal === undefined || store === undefined || asked === undefined) return resume;
+  const read = (name: string): Promise<ReadJob | undefined> =>
+    readEarlierJob(name, { store }).catch((error: unknown) => {
+      // If it is there and can't be read now, the plan would be paid again.
+      if (error instanceof MissingJournalError) return undefined;
+      throw refusing({ ...options, resume: name })(`${fileErrorMessage(error)}.`);
+    });
+  const own = await read(journal);
+  if (own?.started === undefined) return resume;
+  const { part } = own.started;
+  if (part?.kind !== asked)
+    throw new UsageError(
+      `${write("journal")}: ${journal} is the journal of ${part === undefined ? "a whole job" : partName(part)}. A ${asked} needs a journal of its own.`,
+    );
+  if (part.kind !== "shard" || resume === undefined || own.isIncomplete) return resume;
+  return part.plan === planOf((await read(resume))?.started) ? journal : resume;
+}
+
+function planOf(started: Started | undefined): string | undefined {
+  return started?.part?.kind === "shard" ? started.part.plan : started?.runId;
+}
+
+function partName(part: NonNullable<Started["part"]>): string {
+  return part.kind === "shard" ? `shard ${legName(part)}` : `a ${part.kind}`;
 }
 
 /** Whether the requested part of the job has already succeeded. */

@@ -207,6 +207,33 @@ describe("a job in parts, through the library", () => {
     assert.equal(prompts.length, 0);
   });
 
+  it("doesn't mix the parts of a job in a journal, nor the shards of two plans", async (t) => {
+    const { run, prompts } = await makeRig(t);
+    const store = new MemoryStore();
+    const more = { journalStore: store };
+    const plan = { plan: { shards: 1 }, journal: "plan", userInput: "colors" };
+    const leg = { shard: "1/1", resume: "plan", journal: "leg" };
+    await run(plan, more);
+    await run(leg, more);
+    await run({ journal: "whole", userInput: "colors" }, more);
+    const merge = ["plan", "leg"];
+    for (const [options, message] of [
+      [{ ...leg, journal: "plan" }, "plan is the journal of a plan. A shard needs"],
+      [{ ...plan, journal: "leg" }, "leg is the journal of shard 1/1. A plan needs"],
+      [{ merge, journal: "leg" }, "leg is the journal of shard 1/1. A merge needs"],
+      [{ merge, journal: "whole" }, "whole is the journal of a whole job. A merge needs"],
+    ] as const)
+      await assert.rejects(run(options, more), {
+        name: "UsageError",
+        message: `journal: ${message} a journal of its own.`,
+      });
+    await run(plan, more);
+    prompts.splice(0);
+    assert.deepEqual((await run(leg, more)).outcome, { kind: "succeeded" });
+    assert.equal(prompts.splice(0).length, items.length, "it is of the plan before");
+    assert.deepEqual((await run({ merge }, more)).outcome, { kind: "succeeded" });
+  });
+
   it("merges again after a kill, and pays the steps after the fan-out once", async (t) => {
     const rig = await makeRig(t);
     const store = new MemoryStore();
