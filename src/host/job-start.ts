@@ -28,7 +28,7 @@ export interface JobStartOptions
   readonly workingDirectory: string;
 }
 
-/** Each is another part of a job. */
+/** Each of these options selects another part of a job. */
 const parts = ["plan", "shard", "merge"] as const;
 
 /** Throws a `TypeError` for invalid options, and a `UsageError` for those that don't fit together. */

@@ -24,22 +24,22 @@ const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
 const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
-/** A merge reads hundreds of journals side by side. */
-const SMALL_PART_BYTES = 64 * 1024;
+/** Small, because a merge reads hundreds of journals at the same time. */
+const SMALL_PART_BYTES = 16 * 1024;
 
 export interface ReadingOptions {
   /** Default: followed. */
   readonly links?: Links;
   readonly maxBytes?: number;
   /** In bytes. A longer line is not held, and is a problem. */
-  readonly maxLine?: number;
+  readonly maxLine?: number | undefined;
 }
 
 export interface JournalReading {
   /** The events of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
   condition(): JournalCondition;
-  /** The process that has written the latest events. */
+  /** The process that wrote the latest events. */
   writer(): JournalWriter | undefined;
   /** The number of the line that would follow. */
   nextSeq(): number;
@@ -51,7 +51,7 @@ export async function openJournalFile(
   { links = "followed", maxBytes = Infinity, maxLine }: ReadingOptions = {},
 ): Promise<JournalReading> {
   const file = await openRegular(path, links);
-  return readJournalIn(partsOf(file, maxBytes), maxLine);
+  return readJournalIn(partsOf(file, maxBytes), { maxLine });
 }
 
 /** The journals of a run are files, unless an application brings a store. */
@@ -92,10 +92,16 @@ export async function readJournalFile(
   return reading.condition();
 }
 
-/** The parts are closed at the end of the events, and are not asked for more than these need. */
+/**
+ * Reads no more parts than the events need, and closes them at the end. `byLine`: parses each event when it is asked for, so
+ * that a merge of hundreds of journals holds bytes and few objects.
+ */
 export function readJournalIn(
   parts: AsyncIterable<string | Uint8Array>,
-  maxLine = MAX_LINE,
+  {
+    maxLine = MAX_LINE,
+    byLine = false,
+  }: Pick<ReadingOptions, "maxLine"> & { byLine?: boolean } = {},
 ): JournalReading {
   const reader = new JournalReader(KEPT_PROBLEMS);
   let { writer } = reader;
@@ -109,8 +115,8 @@ export function readJournalIn(
         goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
         goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
         if (!goesOn) break;
-        // Events of two processes are never given together.
-        if (reader.writer !== writer && reader.events.length > 0) yield taken();
+        // One batch never has events of two processes.
+        if ((byLine || reader.writer !== writer) && reader.events.length > 0) yield taken();
         ({ writer } = reader);
         await yielder.yieldIfDue();
       }

@@ -51,7 +51,8 @@ export function legLimits(
     notes.push(
       `${name} may spend ${number(value)} of ${number(whole[limit])} ${what} (limits.${limit})${ofPlan}`,
     );
-    set(limit, planned[limit] + value, `${number(whole[limit])} (${source})`);
+    const and = planned[limit] > 0 ? ` and the ${number(planned[limit])} of the plan` : "";
+    set(limit, planned[limit] + value, `${number(whole[limit])} (${source})${and}`);
   }
   const source = whole.setBy?.parallel;
   if (source !== undefined && own.parallel === undefined) {

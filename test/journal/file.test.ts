@@ -98,6 +98,19 @@ test("the next part is read when the previous one was taken", async (t) => {
   assert.equal(parts, 2);
 });
 
+test("by line, an event is given before the next is parsed", async () => {
+  async function* parts(): AsyncIterable<string> {
+    yield sealed([note("a"), note("b")]).join("");
+    assert.fail("nothing further is read");
+  }
+  const counts: number[] = [];
+  for await (const events of readJournalIn(parts(), { byLine: true }).events) {
+    counts.push(events.length);
+    if (counts.length === 2) break;
+  }
+  assert.deepEqual(counts, [1, 1]);
+});
+
 test("of many problems the first ones are kept, and the others counted", async (t) => {
   const damaged = `${sealed([note("a")]).join("")}${"{}\n".repeat(KEPT_PROBLEMS + 50)}`;
   const { problems, moreProblems, events } = await read(await fileOf(t, damaged));

@@ -23,6 +23,10 @@ describe("a shard", () => {
     const after = legLimits({ shard, weights: four, planned }, whole, {});
     assert.equal(after.limits.tokens, 200 + 250);
     assert.equal(
+      after.limits.setBy?.tokens,
+      "shard 2/4's share of 1200 (limits.tokens of the entry) and the 200 of the plan",
+    );
+    assert.equal(
       after.notes[0],
       "shard 2/4 may spend 250 of 1200 tokens (limits.tokens), after the 200 of the plan",
     );
