@@ -27,7 +27,7 @@ export class EvalLines {
     this.#isText = format === "text";
   }
 
-  /** `most`: of more lines, the first ones. */
+  /** Prints at most `most` lines. */
   print(lines: readonly string[], most: number): void {
     if (!this.#isText) return;
     this.draw("");
@@ -38,7 +38,7 @@ export class EvalLines {
     for (const line of all) this.#output.print(`${/^ */.exec(line)?.[0]}${oneLine(line, LONGEST)}`);
   }
 
-  /** `due`: how many runs there will be. */
+  /** `due`: the number of runs that the eval still has to make. */
   run({ key, run, failures, milliseconds }: RunResult, due: number): void {
     this.#runs += 1;
     const isFailed = failures.length > 0;
@@ -76,7 +76,7 @@ export class EvalLines {
     this.print([endLine(summary)], 1);
   }
 
-  /** The progress, in the last line of a terminal. */
+  /** Shows the progress in the last line of a terminal. */
   draw(text: string): void {
     if (this.#isText && this.#output.looks.live) this.#output.terminal.write(`\r\u001B[2K${text}`);
   }

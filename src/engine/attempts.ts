@@ -21,7 +21,7 @@ export function roundRobin(first: string, budgets: readonly DrivingSessionRetry[
   };
 }
 
-/** One by one: a budget may be any number. */
+/** Adds them one by one, because a budget may be any number. */
 function* inTurn(first: string, budgets: readonly DrivingSessionRetry[]): Generator<string> {
   yield first;
   for (let round = 0, left = budgets; left.length > 0; round += 1) {

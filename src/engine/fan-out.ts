@@ -56,7 +56,7 @@ export function weightsOf(fan: Fan, items: number): readonly number[] {
     : fan.works.map((child) => leafWorks(child).length);
 }
 
-/** The index of the shard of each member: the heaviest go first, each to the shard that has least. */
+/** Assigns each member to a shard: the heaviest members first, each to the shard with the lowest weight. */
 export function shardsOf(weights: readonly number[], count: number): readonly number[] {
   const loads = Array.from({ length: count }, () => 0);
   const shards = weights.map(() => 1);
@@ -69,7 +69,7 @@ export function shardsOf(weights: readonly number[], count: number): readonly nu
   return shards;
 }
 
-/** The weight of the members of a shard, of those of the shards before it, and of all. */
+/** The weight of the members of a shard, of all shards before it, and of all members. */
 export function legWeights(
   weights: readonly number[],
   { index, count }: Shard,

@@ -74,7 +74,7 @@ export const minutes = (count: number): number => count * 60_000;
 
 export interface Deadline {
   readonly end: Release;
-  /** Its time stands still until the function that is returned is called. */
+  /** Stops its clock until the returned function is called. */
   hold(): Release;
 }
 
@@ -178,7 +178,7 @@ export class UsageBudget {
     return new UsageBudget(limits, scope, { prices: this.#prices, whole: this });
   }
 
-  /** Resolves when all that was spent is counted, also by the runs that share the budget. Never rejects. */
+  /** Resolves when all spending is counted, in a shared budget, too. Never rejects. */
   async settled(): Promise<void> {
     await (this.#whole?.settled() ?? this.#shared?.ask());
   }
@@ -232,7 +232,7 @@ export class UsageBudget {
     return this.#shared !== undefined && this.#limits.setBy?.[limit] !== undefined;
   }
 
-  /** Ends the whole job. */
+  /** Fails the whole job. */
   stop(limit: ReturnType<typeof exceeded<"rateLimitMinutes">>): void {
     if (this.#whole === undefined) this.#scope.stop({ kind: "limit", ...limit });
     else this.#whole.stop(limit);

@@ -40,7 +40,7 @@ export function asReported(outcome: TaskOutcome): WorkOutcome {
   }
 }
 
-/** The reverse, for a step that an earlier run has done. */
+/** Converts it back, for a step that an earlier run has finished. */
 export function outcomeOf(outcome: PastWork["outcome"]): TaskOutcome {
   return outcome.kind === "failed" ? { ...outcome, answer: outcome.unanswered !== true } : outcome;
 }

@@ -62,7 +62,7 @@ export interface Spent {
 
 export interface PastEvent {
   readonly event: EmittedEvent & { readonly past: true };
-  /** Milliseconds since the beginning of the run, without the time between its parts. */
+  /** Milliseconds since the start of the run, without the pauses between its attempts. */
   readonly after: number;
 }
 
@@ -75,7 +75,7 @@ export interface PastEvents {
 export interface PastRun extends Spent {
   readonly runId: string;
   readonly traceparent?: string | undefined;
-  /** The spans of the shards that it merges. */
+  /** The spans of the merged shards. */
   readonly legSpans?: readonly string[];
   /** The run has succeeded: nothing is left to do. */
   readonly isDone?: boolean;

@@ -22,20 +22,20 @@ import type { SessionActivity } from "../events/session-activity.ts";
 export interface TurnGate {
   /**
    * Runs the turn when there is room for it. Resolves with its result, or with undefined, without running it, if `signal`
-   * aborts first. A turn that has begun ends in its own way. If it rejects before the turn, the task crashes.
+   * aborts first. It doesn't end a running turn. If it rejects before the turn, the task crashes.
    */
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }
 
 /** Makes turns wait for a rate limit that another turn met. If `enter` rejects, the task crashes; the others never throw. */
 export interface RateLimit {
-  /** `onWait` is called once, if it has to wait. The function that is returned must be called at the end of the turn. */
+  /** Calls `onWait` once if it has to wait. The caller must call the returned function at the end of the turn. */
   enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void>;
-  /** The model server has refused a request of a turn that goes on: the pause grows while the limit holds. */
+  /** The model server has refused a request of a running turn. The pause grows while the limit holds. */
   met(): void;
-  /** A turn ended because of it and is sent again after this pause. The pause applies to all turns, so none waits twice. */
+  /** The limit ended a turn, which is sent again after this pause. All turns wait for the same pause, so none waits twice. */
   pause(milliseconds: number): void;
-  /** The model server has answered. */
+  /** The model server has answered again. */
   lifted(): void;
 }
 
@@ -52,7 +52,7 @@ export interface Budget {
   add(used: Spent): Promise<Spent>;
 }
 
-/** An amount of a budget. */
+/** A spent amount. */
 export interface Spent {
   /** Input and output tokens, including those of sub-agents. */
   readonly tokens: number;

@@ -1,4 +1,4 @@
-/** How long one prompt has waited for rate limits: each time from a refusal to the next answer. Its task has no part in that time. */
+/** Measures how long one prompt waits for rate limits: from a refusal to the next answer. The time of its task stands still. */
 import { plural, utcText } from "../text/numbers.ts";
 import { sentence } from "../text/truncate.ts";
 import type { Crash } from "../events/crash.ts";
@@ -7,7 +7,7 @@ import type { Clock } from "../platform/clock.ts";
 import { exceeded, minutes, type Budgets, type Deadline, type ResolvedLimits } from "./limits.ts";
 import type { Scope } from "./scope.ts";
 
-/** A part of a `Sender`. */
+/** The part of a `Sender` that waiting needs. */
 interface Waiting {
   readonly ports: { readonly clock: Clock };
   readonly limits: ResolvedLimits;

@@ -206,9 +206,9 @@ async function sendOnce(
     sender.budgets.calls.beforeCall();
     const { session } = acquired;
     const { gate, rateLimit } = sender.ports;
-    // The turns of other jobs cost no time of this task.
+    // Waiting for the turns of other jobs takes no time of this task.
     const resume = sender.deadline?.hold() ?? (() => {});
-    // Ports of an application may reject: then there is no turn.
+    // A port of the application may reject. Then there is no turn.
     let asked: string | undefined = "turnGate";
     const gated = gate.run(async () => {
       resume();

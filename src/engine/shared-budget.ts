@@ -28,7 +28,7 @@ export class SharedBudget {
     void this.ask();
   }
 
-  /** Resolves when the sum of all runs is known, with all that this one has spent until now. Never rejects. */
+  /** Resolves when the sum of all runs includes everything that this run has spent so far. Never rejects. */
   ask(): Promise<void> {
     this.#next ??= this.#last = this.#last.then(() => this.#add());
     return this.#next;

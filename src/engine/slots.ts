@@ -1,7 +1,7 @@
 /**
- * The steps of `Par`s and parallel `Each`es that run at once: at most `limits.parallel` of a run. A step without a slot
- * has not started, so it costs neither time of its task nor a session. Who holds a slot waits for no other one, so none
- * is waited for in vain. Free slots go to the steps in the order of their places in the tree.
+ * Bounds the running steps of `Par`s and parallel `Each`es: at most `limits.parallel` in a run. A step without a slot
+ * has not started, so its task takes no time and has no session. A step that holds a slot waits for no other slot, so
+ * there are no deadlocks. Free slots go to the steps in the order of the tree.
  */
 import type { Clock } from "../platform/clock.ts";
 import type { Release } from "../platform/waiting.ts";
@@ -56,7 +56,7 @@ export class Slots {
     return isStarted;
   }
 
-  /** The next step of the branch that has left its slot comes before a later branch, so it may ask first. */
+  /** The next step of the branch that freed a slot precedes later branches, so it may ask first. */
   async #grant(): Promise<void> {
     if (this.#isGranting || this.#waiting.length === 0) return;
     this.#isGranting = true;

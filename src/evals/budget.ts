@@ -53,7 +53,7 @@ export class EvalBudget {
   meter(models: string, onTurn: (spent: Spent) => void, onRefused = (): void => {}) {
     const account: Account = { models, turns: 0, reserved: nothingSpent, used: nothingSpent };
     let [spent, unreported] = [nothingSpent, nothingSpent];
-    /** Models with calls whose cost is unknown: no budget bounds it. */
+    /** Models with calls of unknown cost, which no budget can bound. */
     const unpriced = new Set<string>();
     return {
       unpriced,

@@ -33,7 +33,7 @@ export type RunResult = Extract<Line, { readonly type: "run" }>;
 type RunId = Pick<RunResult, "key" | "fingerprint" | "run">;
 const idOf = ({ key, fingerprint, run }: RunId): string => JSON.stringify([key, fingerprint, run]);
 
-/** Where the output directory has the journal of a run, if it failed. */
+/** The path of a failed run's journal in the output directory. */
 export function journalName({ key, run }: Pick<RunResult, "key" | "run">): string {
   const words = key.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return join("failed", `${words.slice(0, 40)}-${hashOf([key]).slice(0, 8)}-${run}.jsonl`);
@@ -43,7 +43,7 @@ export function journalName({ key, run }: Pick<RunResult, "key" | "run">): strin
 export class Results {
   readonly #file: string;
   readonly #lines: Line[];
-  /** Their results are to be replaced. */
+  /** The failed runs, whose results are going to be replaced. */
   readonly #failed: ReadonlySet<RunResult> | undefined;
 
   /**

@@ -23,9 +23,9 @@ export interface EvalOptions {
   readonly parallel?: number | undefined;
   readonly budget: Eval["budget"];
   readonly results: Results;
-  /** Gets the journals of runs that failed. */
+  /** The folder for the journals of failed runs. */
   readonly outputDir: string | undefined;
-  /** `due`: how many runs there will be. */
+  /** `due`: the number of runs that the eval still has to make. */
   readonly onRun: (result: RunResult, due: number) => void;
 }
 

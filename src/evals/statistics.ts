@@ -19,7 +19,7 @@ export function wilson({ passed, runs }: Passes): Interval {
   const scale = 1 + (Z * Z) / runs;
   const center = (rate + (Z * Z) / (2 * runs)) / scale;
   const half = (Z / scale) * Math.sqrt((rate * (1 - rate)) / runs + (Z * Z) / (4 * runs * runs));
-  // Exact where rounding would leave the bound beside it.
+  // Rounding would miss the exact bounds 0 and 1.
   return {
     low: passed === 0 ? 0 : Math.max(0, center - half),
     high: passed === runs ? 1 : Math.min(1, center + half),

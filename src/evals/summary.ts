@@ -1,4 +1,4 @@
-/** Sums up an eval: pass rates with their intervals, whether they fell, and why the eval fails. */
+/** Sums up an eval: pass rates with their intervals, drops, and why the eval fails. */
 import { knownCost } from "../events/view.ts";
 import { plural } from "../text/numbers.ts";
 import type { Spent } from "./budget.ts";
@@ -24,7 +24,7 @@ export interface Problem {
 interface Measured extends Passes {
   readonly interval: Interval;
   readonly tokens: number;
-  /** Null: unknown. */
+  /** Null if the cost is unknown. */
   readonly cost: number | null;
   /** All of its runs took this long. */
   readonly milliseconds: number;

@@ -38,7 +38,7 @@ const stepStarted = {
   depth: is.count,
   /** Absent if nothing is asked of the outside. */
   input: is.optional(input),
-  /** Taken over from an earlier run: nothing is done. */
+  /** The step was copied from an earlier run, so nothing is done. */
   restored: is.optional(is.yes),
 };
 
@@ -182,9 +182,9 @@ const stamp = is.record({
   at: is.count,
   /** Unique for every run, so that events of concurrent runs can be distinguished. */
   runId: is.text,
-  /** An event of an earlier run that this one continues, or of a leg that it merges. */
+  /** Marks an event that was copied from an earlier run or a merged leg. */
   past: is.optional(is.yes),
-  /** The leg that it happened in, such as `2/4`, in the journals of a leg and of the merge. */
+  /** The leg in which it happened, such as `2/4`. The journals of a leg and of the merge have it. */
   leg: is.optional(is.text),
 });
 const body = is.tagged("type", bodies);
@@ -200,7 +200,7 @@ export const eventCheck = schemaCheck<RunEvent>(eventSchema, "event", 1);
 export type RunEvent = RunStamp & RunEventBody;
 export type RunStamp = TypeOf<typeof stamp>;
 export type RunEventBody = TypeOf<typeof body>;
-/** One that has happened already comes with its own time. */
+/** An event of an earlier run already has its time. */
 export type EmittedEvent = RunEventBody & Partial<Pick<RunStamp, "at" | "past" | "leg">>;
 export type EventOf<Type extends RunEventBody["type"]> = Extract<
   RunEventBody,

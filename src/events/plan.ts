@@ -249,7 +249,7 @@ export const plan = {
     is.tagged("kind", {
       plan: { shards: is.optional(is.natural) },
       shard: { index: is.natural, count: is.natural, plan: is.text },
-      /** `legs`: the runs of the shards that it has. `planEvents`: how many events are of the plan. `earlier`: merges that it continues. */
+      /** `legs`: the runs of the merged shards. `planEvents`: the number of events of the plan. `earlier`: merges that it continues. */
       merge: {
         shards: is.natural,
         planEvents: is.count,
@@ -264,9 +264,9 @@ export const plan = {
   ),
   /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
   traceparent: is.optional(is.text),
-  /** Spans of the earlier runs that it continues: of the one that it resumes, or of the shards that it merges. */
+  /** The spans of the run that it resumes, or of the shards that it merges. */
   links: is.optional(is.list(is.text)),
-  /** The run that it resumes, and what was spent until then, also by runs before that one. `events`: so many follow, with `past`. */
+  /** The run that it resumes, with the spending until then. `events`: the number of copied events (`past`) that follow. */
   resumed: is.optional(
     is.record({
       runId: is.text,

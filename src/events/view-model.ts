@@ -111,7 +111,7 @@ export interface GivenView {
   readonly taskId: string;
   readonly iteration: number;
   readonly items: readonly string[];
-  /** Where the items are in their lists. */
+  /** The positions of the items in their lists. */
   readonly place: readonly number[];
   report: { readonly title: string | undefined; readonly markdown: string } | undefined;
   result: { readonly value: unknown } | undefined;

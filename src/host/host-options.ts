@@ -70,14 +70,14 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   /** The folder in which each job writes its journal. Default: none. */
   readonly journals?: string;
   /**
-   * Where the runs that are given a `journal` keep it, and where `resume`, `merge` and the like find theirs. Default: files.
+   * Stores the journals that `journal`, `resume`, `shard` and `merge` of `runJob` name. Default: files.
    */
   readonly journalStore?: JournalStore;
-  /** Bounds the turns of all hosts that share it, after `limits.parallel` of this one. Default: none. */
+  /** Bounds the concurrent turns of all hosts that share it, besides `limits.parallel` of this host. Default: none. */
   readonly turnGate?: TurnGate;
-  /** Makes the turns of all hosts that share it wait for a rate limit that one of them met. Default: of this host alone. */
+  /** Makes the turns of all hosts that share it wait when one of them meets a rate limit. Default: not shared. */
   readonly rateLimit?: RateLimit;
-  /** Holds `limits.tokens` and `limits.cost` for all runs that share it. Default: they hold for each run alone. */
+  /** Applies `limits.tokens` and `limits.cost` to the sum of all runs that share it. Default: not shared. */
   readonly budget?: Budget;
   /**
    * The folder for feeds of `live` that have become too long for the memory. Files in it are removed when their feed

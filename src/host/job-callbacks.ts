@@ -197,7 +197,7 @@ export interface RunJobOptions {
   /** The file for the journal of this run, or its name in `journalStore`. Default: the `journals` of the host. */
   readonly journal?: string;
   /**
-   * The journal of an earlier run of this job, which is continued: what has ended with an answer isn't run again. With
+   * The journal of an earlier run of this job to continue. Steps that ended with an answer aren't run again. With
    * `shard`: the journal of the plan, or of an interrupted run of the same shard. If the `journal` of this run is in a
    * `journalStore` and contains such a run, the shard continues from there instead.
    */
@@ -218,7 +218,7 @@ export interface RunJobOptions {
    * its items) or `all`. Default: `items`; with a shared `budget`, always `all`.
    */
   readonly share?: "items" | "all";
-  /** The journals of a plan and of its shards, in any order: runs what comes after them, and has the result of the whole job. */
+  /** Merges the journals of a plan and its shards, in any order, and runs the steps after the fan-out. */
   readonly merge?: readonly string[];
   /** With `merge`: whether the job fails if a shard is missing or unfinished. Default: `fail`. */
   readonly onMissing?: "fail" | "continue";

@@ -1,4 +1,4 @@
-/** Where a run keeps its journal: in the file that it names, or under that name in the store of the host. */
+/** Opens the journal of a run: a file, or a journal of that name in the store of the host. */
 import { join, resolve } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import { createJournal } from "../journal/write.ts";

@@ -24,7 +24,7 @@ const MAX_LINE = 128 * 1024 * 1024;
 /** A file of another kind is read no further than this. */
 const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
-/** A merge reads hundreds of journals side by side. */
+/** Small, because a merge reads hundreds of journals at the same time. */
 const SMALL_PART_BYTES = 16 * 1024;
 
 export interface ReadingOptions {
@@ -39,7 +39,7 @@ export interface JournalReading {
   /** The events of one part of the file after the other. To be iterated once; closes the file at its end. */
   readonly events: AsyncIterable<readonly RunEvent[]>;
   condition(): JournalCondition;
-  /** The process that has written the latest events. */
+  /** The process that wrote the latest events. */
   writer(): JournalWriter | undefined;
   /** The number of the line that would follow. */
   nextSeq(): number;
@@ -93,8 +93,8 @@ export async function readJournalFile(
 }
 
 /**
- * The parts are closed at the end of the events, and are not asked for more than these need. `byLine`: each event is parsed
- * when it is asked for. Of hundreds of journals that are read side by side, memory then holds bytes, and few objects.
+ * Reads no more parts than the events need, and closes them at the end. `byLine`: parses each event when it is asked for, so
+ * that a merge of hundreds of journals holds bytes and few objects.
  */
 export function readJournalIn(
   parts: AsyncIterable<string | Uint8Array>,
@@ -115,7 +115,7 @@ export function readJournalIn(
         goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
         goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
         if (!goesOn) break;
-        // Events of two processes are never given together.
+        // One batch never has events of two processes.
         if ((byLine || reader.writer !== writer) && reader.events.length > 0) yield taken();
         ({ writer } = reader);
         await yielder.yieldIfDue();

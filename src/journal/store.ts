@@ -1,4 +1,4 @@
-/** Where journals are kept: in files, unless an application brings a store of its own. */
+/** The store of journals: files, unless an application provides its own. */
 
 /**
  * Stores journals by name, for instance in a database that several machines share. A run appends whole lines in order,

@@ -69,7 +69,7 @@ function prepareToContinue(file: OwnFile): { nextSeq: number; removed: number } 
   return { nextSeq, removed };
 }
 
-/** Characters that wait for the next round. */
+/** Maximum number of characters that wait for the next round. */
 const MOST_PENDING = 1024 * 1024;
 
 export function createJournalReporter(

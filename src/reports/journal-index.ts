@@ -65,7 +65,7 @@ export function readIndex(folder: string): Map<string, Known> {
       for (const [name, entry] of Object.entries(value["journals"]))
         if (check.accepts(entry)) found.set(name, entry);
   } catch {
-    // It is made again.
+    // An unusable index is built anew.
   }
   return found;
 }

@@ -13,14 +13,14 @@ export const MAX_PAGE = 1000;
 const MAX_RUNS = 1000;
 /** Bytes. */
 const MAX_LINE = 4 * 1024 * 1024;
-/** Bytes of journals that are read before what was found is worth a new index. */
+/** The index is written again after this many bytes of journals were read. */
 const WORTH_KEEPING = 1024 * 1024;
 const safely = { links: "refused", maxLine: MAX_LINE } as const;
 
 export interface PageOptions {
   /** Default: `MAX_PAGE`. */
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
   /** Only the latest journal that contains this run. */
   readonly run?: string;
@@ -132,7 +132,7 @@ export class JournalFolder {
       runs: shown.map((view) => {
         const summary = summaryOf(view);
         const isLeft = view.endedAt === undefined && writers.get(view.runId) !== writer;
-        // Another process has gone on in the file.
+        // Another process has continued the file.
         return isLeft ? { ...summary, status: "interrupted" } : summary;
       }),
       problems,

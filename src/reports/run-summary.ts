@@ -31,7 +31,7 @@ export interface RunSummary extends Pick<
   readonly unpriced?: readonly string[];
   /** Why it failed or was canceled, and what to do about it. */
   readonly reason?: string;
-  /** The run that it continues, and how much of `cost` was spent before. */
+  /** The run that it continues, with that run's part of `cost`. */
   readonly resumed?: { readonly runId: string; readonly cost: number };
 }
 

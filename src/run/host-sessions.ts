@@ -1,7 +1,7 @@
 /**
- * Owns the sessions of a host, and the runtimes under them. Invariants: sessions are there only while something uses
- * them; runtimes may be kept for a while longer, if nothing else is left in them, and then neither keep the process from
- * its end nor outlive it; after `close()` both are gone.
+ * Owns the sessions of a host, and the runtimes under them. Invariants: sessions exist only while something uses
+ * them; an idle runtime may be kept for a minute, but neither keeps the process running nor outlives it; after `close()`,
+ * both are gone.
  */
 import { atExit } from "../platform/at-exit.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -18,7 +18,7 @@ const KEEP_MS = 60_000;
 
 export interface HostSessionsOptions {
   readonly clock: Clock;
-  /** Whether runtimes are kept for a minute when nothing uses them any more. */
+  /** Whether idle runtimes are kept for a minute. */
   readonly keepsRuntime: boolean;
   readonly createSessions?: ((options: SessionsOptions) => Sessions) | undefined;
   /** Asked when there is none. */

@@ -18,7 +18,7 @@ export function mergePartOf({ started }: EarlierJob): MergePart | undefined {
   return started?.part?.kind === "merge" ? started.part : undefined;
 }
 
-/** Undefined if everything is given. */
+/** Undefined if all journals are given. */
 export async function mergedParts(
   merge: EarlierJob & { readonly name: string },
   {
@@ -50,7 +50,7 @@ export async function mergedParts(
     let left = part.planEvents;
     return ({ past, leg, type }) => {
       if (past !== true || type === "run.started" || !runs.has(leg)) return false;
-      // The first that are of no shard are of the plan.
+      // The first events without a leg belong to the plan.
       if (leg !== undefined) return true;
       left -= 1;
       return left >= 0;

@@ -1,6 +1,6 @@
 /**
- * The events of earlier runs, as the beginning of a run that continues them. They are read from the journals when the
- * run begins, side by side and in the order of their times, so that memory holds a part of each journal.
+ * Merges the events of earlier runs, which become the beginning of the run that continues them. All journals are read at
+ * the same time, in the order of their events, so that memory holds only a part of each.
  */
 import type { PastEvent } from "../engine/past.ts";
 import type { RunEvent, WorkRef } from "../events/event.ts";
@@ -12,9 +12,9 @@ export interface EventSource {
   readonly name: string;
   readonly store: JournalSource;
   readonly job: { readonly started: Pick<RunEvent, "runId" | "at"> | undefined };
-  /** When it began, in milliseconds after the beginning of the whole. */
+  /** Its start, in milliseconds after the start of the whole job. */
   readonly after: number;
-  /** The others are in another source. */
+  /** Selects its events. Another source has the others. */
   readonly takes: (event: RunEvent) => boolean;
   /** Its events follow those of all others, whatever the clocks of the machines say. */
   readonly isLast?: boolean;
@@ -97,7 +97,7 @@ async function* eventsOf({
   return undefined;
 }
 
-/** Runs of a step count on through all sources. */
+/** Numbers the iterations of a step across all sources. */
 class Iterations {
   readonly #counts = new Map<number, number>();
   readonly #known = new Map<EventSource, Map<string, number>>();

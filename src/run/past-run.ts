@@ -14,7 +14,7 @@ import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "..
 import type { JournalSource } from "../journal/store.ts";
 import { pastEvents } from "./past-events.ts";
 
-/** Works that are done, all that have ended, however they did, or none: a workflow goes through its steps again. */
+/** The works to keep: finished ones, all that ended in any way, or none, because a workflow goes through its steps again. */
 export type Takes = "done" | "ended" | "begun";
 export type Started = Extract<RunEvent, { type: "run.started" }>;
 
@@ -27,7 +27,7 @@ export interface EarlierJob {
   readonly begun: ReadonlySet<string>;
   /** The run ended before it had copied all events of the earlier run. */
   readonly isIncomplete: boolean;
-  /** How many events a run that continues it begins with. `ofLegs`: those that are of a leg. */
+  /** The number of events that a run that continues it copies. `ofLegs`: the number of those with a leg. */
   readonly events: { readonly all: number; readonly ofLegs: number };
   /** The spending of a leg's plan, or of a whole run without legs. */
   readonly planned: Pick<PastRun, "tokens" | "cost">;
@@ -149,7 +149,7 @@ export class EarlierRun {
       wasStopped: underWay.some(
         ({ outcome: { kind } = { kind: "canceled" } }) => kind === "canceled",
       ),
-      // The end of what was under way is added.
+      // Each unfinished step gets an end.
       events: {
         all: this.#events.all + open.length,
         ofLegs: this.#events.ofLegs + open.filter(({ isOfLeg }) => isOfLeg).length,
@@ -187,7 +187,7 @@ export class EarlierRun {
       this.#failed.set(keyOf(work), done);
   }
 
-  /** A merge has what the plan has done from the plan itself, once for all legs. */
+  /** A merge takes the steps of the plan from the plan itself, not from each leg. */
   #isOthers(isOfLeg: boolean): boolean {
     return this.#takes === "ended" && this.#started?.part?.kind === "shard" && !isOfLeg;
   }

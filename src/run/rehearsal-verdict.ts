@@ -43,7 +43,7 @@ export function createVerdict(
     reporter,
     /** The event as it is reported: the end of the run contains the verdict. */
     judged(event: EmittedEvent): EmittedEvent {
-      // The script plays only what happens now.
+      // The script doesn't play copied events.
       if (event.past === true) return event;
       model.observe(event);
       const plain = withoutAdvice(event);

@@ -65,7 +65,7 @@ interface ResumeOptions {
   readonly params?: Params | undefined;
   readonly write?: WriteName | undefined;
   readonly rehearses: boolean;
-  /** Nothing is left to do. */
+  /** The run has succeeded, so nothing is left to do. */
   readonly isDone?: boolean;
   readonly share?: Share | undefined;
   /** The limits that were set for this machine. */
@@ -125,7 +125,7 @@ export async function continueJob(
   if (earlier.started === undefined && shard === undefined)
     return { ...planned, warnings: [`${resume} is empty: the job starts from its beginning.`] };
   const isDone = hasSucceeded(earlier, all);
-  // Its variables are in its steps.
+  // The variables of a workflow come from its steps.
   if (isDone && job.whole !== undefined) earlier = await read("begun");
   const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
   if (shard !== undefined && work !== undefined)
@@ -180,7 +180,7 @@ function partName(part: NonNullable<Started["part"]>): string {
   return part.kind === "shard" ? `shard ${legName(part)}` : `a ${part.kind}`;
 }
 
-/** Whether the part of the job that is to be done has already ended well. */
+/** Whether the requested part of the job has already succeeded. */
 function hasSucceeded({ outcome, started }: ReadJob, { plan, shard }: ContinueOptions): boolean {
   const asked = plan === true ? "plan" : shard && "shard";
   const { part } = started ?? {};

@@ -103,7 +103,7 @@ export function shardOf(
   return { fanOut: { kind: "part", part: ofShard, members: new Set(members), notes }, limits };
 }
 
-/** A plan of more shards than members has a matrix of as many as it has members. */
+/** The matrix of a plan never has more shards than members. */
 function checkCount(
   planned: number | undefined,
   members: number,

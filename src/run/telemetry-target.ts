@@ -31,7 +31,7 @@ export interface RunTrace {
   readonly traceparentOf: (sessionId: string, toolCallId: string) => string;
 }
 
-/** A part of a job belongs to the trace of its plan. A merge is linked to its shards, a resumed run to the earlier one. */
+/** Shards and their merge belong to the trace of the plan. A merge has links to its shards, and a resumed run to the earlier one. */
 export function startTrace(
   { sampling }: TelemetryTarget,
   environment: Environment,

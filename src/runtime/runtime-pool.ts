@@ -14,10 +14,10 @@ import { RuntimeProcess, type RuntimeProcessOptions } from "./runtime-process.ts
 
 /** A runtime keeps about 0.2 MB of every session that it has ended (docs/internals/runtime-notes.md#memory). */
 const sessionsPerRuntime = 250;
-/** Where few are open, what the runtime keeps of the others would soon be most of its memory. */
+/** With few open sessions, the remains of closed ones would soon take most of the memory. */
 const leastPerRuntime = 100;
 const perOpenSession = 6;
-/** How long a new runtime waits for the end of the one that it replaces: two take twice the memory. */
+/** A new runtime waits this long for the end of the old one, because two take twice the memory. */
 const drainMs = 3_000;
 
 /** A sandbox's profile names files that exist, so each task may need another. A runtime takes about 100 MB. */
@@ -142,7 +142,7 @@ export class RuntimePool {
     }
   }
 
-  /** So that runtimes don't keep this process from its end. False: a session isn't closed, or a runtime isn't well. */
+  /** Lets this process exit while runtimes are idle. Returns false if a session is open or a runtime is unresponsive. */
   rest(): boolean {
     const all = [...this.#running];
     const isWell = all.every(

@@ -159,7 +159,7 @@ export class RuntimeProcess implements RuntimeLife {
     return this.#pid;
   }
 
-  /** While it rests, it doesn't keep this process from its end. */
+  /** An idle runtime doesn't keep this process running. */
   rest(isResting: boolean): void {
     for (const handle of this.#handles) handle[isResting ? "unref" : "ref"]();
   }
@@ -360,7 +360,7 @@ export class RuntimeProcess implements RuntimeLife {
  */
 
 export function tolerateBrokenPipes(): () => void {
-  // Once, because Node warns of more than ten.
+  // Only once, because Node warns about more than ten.
   if ((tolerating += 1) === 1) process.on("unhandledRejection", ignoreBrokenPipe);
   return () => {
     if ((tolerating -= 1) === 0) process.off("unhandledRejection", ignoreBrokenPipe);

@@ -56,7 +56,7 @@ export const api = {
   stopSession: (sessionId: string) =>
     act<{ result: string }>(apiPath`copilot/session/${sessionId}/stop`),
   journals: () => read<JournalPage>("api/copilot/journal"),
-  /** `next`: of the page before. */
+  /** `next`: the position from the previous page. */
   olderJournals: (next: string) =>
     read<JournalPage>(`api/copilot/journal?after=${encodeURIComponent(next)}`),
   journalOf: (runId: string) =>

@@ -69,7 +69,7 @@ export type Status =
   | "canceled"
   /** Its end is not known, and never will be. */
   | "incomplete"
-  /** Its process is gone. */
+  /** The process of the run is gone. */
   | "interrupted"
   | "skipped"
   | "answered-yes"

@@ -116,7 +116,7 @@ function JournalsPage({ journals }: { journals: Loaded<JournalPage> }) {
   const showOlder = async () => {
     const answer = await api.olderJournals(next ?? "");
     setProblem(answer.ok ? "" : answer.reason);
-    // New journals push the last ones of the first page out of it, and the older pages don't have these.
+    // New journals push older ones off the first page, and the loaded older pages don't contain those.
     const before = older.length === 0 && latest ? [latest] : older;
     if (answer.ok) setOlder([...before, answer.value]);
   };
@@ -155,7 +155,7 @@ function JournalsPage({ journals }: { journals: Loaded<JournalPage> }) {
   );
 }
 
-/** A journal that has grown is on the first page, and was on another one before. */
+/** A journal that has grown moves to the first page, so it may be on two pages. */
 function together(pages: readonly JournalPage[]): readonly JournalSummary[] {
   const journals = new Map<string, JournalSummary>();
   for (const one of pages.flatMap((page) => page.journals))

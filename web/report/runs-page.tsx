@@ -34,7 +34,7 @@ export function RunsPage({
   eyebrow?: ComponentChildren;
   runs: readonly ListedRun[];
   journals: readonly ReportJournal[];
-  /** Below the runs. */
+  /** The content below the runs. */
   more?: ComponentChildren;
 }) {
   const [filter, setFilter] = useState<RunFilter>(noFilter);

@@ -20,9 +20,9 @@ import { RehearsalMark, type Tone } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { useMarkedText } from "./marked-text.ts";
 
-/** How many of a list are shown at first, and how many more each time. */
+/** The number of entries that a list shows at first, and adds with each click. */
 const STEP = 50;
-/** More reports or results than these are behind one line: what follows them stays in sight. */
+/** Longer lists of reports or results are collapsed, so that the rest of the page stays visible. */
 const FEW = 5;
 
 const verdictTones: Readonly<Record<Verdict["verdict"], Tone>> = {
@@ -90,7 +90,7 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
   );
 }
 
-/** All that match the search. */
+/** The entries that match the search. */
 function Many({
   what,
   given,
