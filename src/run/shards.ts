@@ -208,7 +208,9 @@ export async function mergeJournals(
     }
     const twin = given.get(part.index);
     if (twin !== undefined)
-      throw refuse(`${twin.file} and ${leg.file} are different runs of shard ${legName(part)}.`);
+      throw refuse(
+        `${twin.file} and ${leg.file} are different runs of shard ${legName(part)}. Give one of them.`,
+      );
     given.set(part.index, leg);
   }
   if (count === 0) throw refuse("there is no journal of a shard of this plan.");

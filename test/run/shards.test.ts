@@ -314,7 +314,10 @@ describe("a job that is shared by several machines", () => {
     for (const [names, reason] of [
       [files.slice(1), /none of the journals belongs to a plan, or to a merge/],
       [["plan.jsonl"], /no journal of a shard/],
-      [[...files, "again.jsonl"], /leg-1\.jsonl and again\.jsonl are different runs of shard 1\/2/],
+      [
+        [...files, "again.jsonl"],
+        /leg-1\.jsonl and again\.jsonl are different runs of shard 1\/2\. Give one/,
+      ],
       [[...files, "plan-2.jsonl"], /plan\.jsonl and plan-2\.jsonl are different plans/],
     ] as const)
       assert.match(await refusal(names), reason);
