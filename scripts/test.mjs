@@ -89,7 +89,7 @@ function grouped() {
   const folder = join(build, "groups");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const names = readdirSync(tests, { recursive: true })
+  const names = readdirSync(tests, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.js"))
     .map((name) => name.replaceAll(sep, "/"))
     .sort();

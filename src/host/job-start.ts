@@ -1,6 +1,7 @@
 /** Translates the options of `runJob` to those of the command line. */
 import { shard as shardKind } from "../run/option-kinds.ts";
-import { UsageError } from "../run/options.ts";
+import { checkResumeOptions } from "../run/entry-options.ts";
+import { asOption, UsageError } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { defined } from "../text/guards.ts";
@@ -34,6 +35,7 @@ const parts = ["plan", "shard", "merge"] as const;
 export async function startOf(jobName: string, options: RunJobOptions): Promise<JobStartOptions> {
   checkOptions("runJob", options);
   const { plan, shard: named, merge: journals, signal: _, ...others } = options;
+  checkResumeOptions(options, asOption);
   const given = parts.filter((name) => options[name] !== undefined);
   if (given.length > 1) throw new UsageError(`${given.join(" and ")} can't be used together.`);
   if (plan !== undefined) {

@@ -26,7 +26,7 @@ export function checkEntryOptions(
     },
   write: WriteName,
 ): void {
-  const { params = {}, resume, resumeAnyway, rerun, jobName, record } = options;
+  const { params = {}, resume, jobName, record } = options;
   const { prompt, promptFile, outputs } = options;
   const isPart = options.plan === true || (options.shard ?? options.journals) !== undefined;
   const given = options.entryFile ?? promptFile;
@@ -53,11 +53,6 @@ export function checkEntryOptions(
       !isWorkflow && Object.keys(params).length > 0,
       `Only a workflow (*.wf.md) has parameters, but ${write("param")} is given for the entry ${entryFile}.`,
     ],
-    [rerun === true && resume === undefined, `${write("rerun")} requires ${write("resume")}.`],
-    [
-      resumeAnyway === true && resume === undefined,
-      `${write("resume-anyway")} requires ${write("resume")}.`,
-    ],
     [
       resume !== undefined && record !== undefined,
       `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
@@ -65,6 +60,17 @@ export function checkEntryOptions(
   ];
   const [, problem] = problems.find(([applies]) => applies) ?? [];
   if (problem !== undefined) throw new UsageError(problem);
+  checkResumeOptions(options, write);
+}
+
+export function checkResumeOptions(
+  { resume, resumeAnyway, rerun }: Pick<Fields, "resume" | "resumeAnyway" | "rerun">,
+  write: WriteName,
+): void {
+  if (resume !== undefined) return;
+  const given = { rerun, "resume-anyway": resumeAnyway };
+  for (const [name, isGiven] of Object.entries(given))
+    if (isGiven === true) throw new UsageError(`${write(name)} requires ${write("resume")}.`);
 }
 
 export function checkFlowOptions(

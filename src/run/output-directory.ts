@@ -18,6 +18,7 @@ export function openOutputDirectory(folder: string): Reporter {
   // Readers would take files of an earlier run for those of this one.
   for (const name of [reportFile, "index.md", runFile]) output.remove(name);
   const files = new Map<string, string>();
+  const taken = new Set([reportFile, "index.md"]);
   /** Reports as they were handed in; the view cuts long ones. */
   const whole = new Map<string, string>();
   const write = (name: string, text: string): void => {
@@ -31,10 +32,10 @@ export function openOutputDirectory(folder: string): Reporter {
       .map((text) => plainName(text))
       .join("-")
       .slice(0, longestName);
-    const taken = new Set([...files.values(), ...reserved].map((one) => one.toLowerCase()));
     let file = `${name}.md`;
     for (let number = 2; taken.has(file.toLowerCase()); number += 1) file = `${name}-${number}.md`;
     files.set(key, file);
+    taken.add(file.toLowerCase());
     return file;
   };
   return {
@@ -51,6 +52,9 @@ export function openOutputDirectory(folder: string): Reporter {
       const report = jobReport(view, whole);
       if (report !== undefined) write(reportFile, report);
       const why = endReason(view);
+      // A later run of its step has left none, or was left out.
+      for (const [key, file] of files)
+        if (view.given.get(key)?.report === undefined) output.remove(file);
       const lines = givenInOrder(view).flatMap(([key, { taskId, items, report: one }]) => {
         const file = files.get(key);
         const name = [taskId, ...items].map((text) => codeText(text, longestName)).join(" › ");
@@ -85,5 +89,3 @@ export function writtenRunJson(folder: string | undefined): object | undefined {
     return undefined;
   }
 }
-
-const reserved = [reportFile, "index.md"];

@@ -311,6 +311,8 @@ describe("a job in parts, through the library", () => {
         /^plan\.shards must be from 1 to 256, .* not 300\.$/,
       ],
       [{ plan: { shards: 2 }, merge: ["j"] }, /^plan and merge can't be used together\.$/],
+      [{ ...user, resumeAnyway: true }, /^resumeAnyway requires resume\.$/],
+      [{ ...user, rerun: true }, /^rerun requires resume\.$/],
       [{ shard: "1/2" }, /^shard requires resume with the journal of the plan\.$/],
       [{ resume: "none" }, /^resume: can't resume none: /],
       [{ merge: ["none"] }, /^Can't merge: none: /],

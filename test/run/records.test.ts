@@ -13,7 +13,7 @@ import { checkOutputs, readUserInputFile } from "../../src/run/options-paths.ts"
 import { JobHost } from "../../src/host/job-host.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { create } from "../sessions/attempts.ts";
-import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import type { RunEvent } from "../../src/events/event.ts";
 import { openOutputDirectory } from "../../src/run/output-directory.ts";
 import { alive } from "../github/alive.ts";
@@ -151,6 +151,18 @@ test("the report of the job is whole, however long it is", async (t) => {
   tell(output, ended);
   for (const name of ["plan.md", "report.md"])
     assert.equal(readFileSync(join(folder, name), "utf8"), `${long}\n`, name);
+});
+
+test("a report that no longer counts is not in the folder", async (t) => {
+  const folder = join((await makeWorkspace(t)).path, "out");
+  const output = openOutputDirectory(folder);
+  tell(output, given("of a shard that was killed"));
+  const work = { workId: 1, taskId: "plan", iteration: 2 };
+  tell(output, { ...stamp, type: "work.started", work });
+  const outcome = { kind: "skipped", reason: "shard 1/2 did not finish" } as const;
+  tell(output, { ...stamp, type: "work.ended", work, outcome });
+  tell(output, ended);
+  assert.deepEqual(readdirSync(folder).toSorted(), ["index.md", "run.json"]);
 });
 
 test("the index shows titles and items as text", async (t) => {
