@@ -71,7 +71,7 @@ async function play() {
     if (now - start > LONGEST_MS) throw new Error(`The merge has not ended:\n${lastLines()}`);
     // What is killed again and again is paid again and again, or never begun. Here, once is enough.
     const isDue = now - lastKill >= Number(values["kill-every"]) * 1000;
-    if (isDue && model.tokens > spent && !model.repeats()) {
+    if (isDue && model.tokens > spent && !(await isRepeating(redis))) {
       running.shift().kill("SIGKILL");
       running.push(startNode("worker.mjs"));
       [kills, lastKill, spent] = [kills + 1, now, model.tokens];
@@ -142,6 +142,15 @@ async function produce() {
   producer.stdin.end(lines);
   const [code] = await once(producer, "exit");
   if (code !== 0) throw new Error(`The producer failed:\n${lastLines()}`);
+}
+
+/** Whether an item that a kill interrupted is running again: until its end is in a journal, a kill would repeat it. */
+async function isRepeating(redis) {
+  if (model.repeated.size === 0) return false;
+  const texts = await redis.mget(await redis.keys(`journal:${ID}/shard-*`));
+  for (const { type, work, outcome } of texts.flatMap((one) => parseJournal(one).events))
+    if (type === "work.ended" && outcome.kind === "succeeded") model.repeated.delete(work.item);
+  return model.repeated.size > 0;
 }
 
 async function hasEnded(queue, id) {

@@ -5,21 +5,18 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
-/** Time until the last answer of an item is in the journal. */
-const WRITING_MS = 500;
 export const TOKENS_OF_TURN = 2 * usage.total_tokens;
 
 export async function startModel(latencyMs) {
   /** How often each item was started. */
   const paid = new Map();
-  const repeated = new Set();
   const model = {
     paid,
+    /** Items that were started again after a kill. */
+    repeated: new Set(),
     tokens: 0,
     /** The prompt of the summary. */
     summarized: "",
-    /** Whether an item that a kill interrupted is running again. */
-    repeats: () => repeated.size > 0,
     close: () => (server.closeAllConnections(), server.close()),
   };
 
@@ -33,13 +30,9 @@ export async function startModel(latencyMs) {
     model.tokens += usage.total_tokens;
     if (item === undefined) model.summarized = prompt.slice(prompt.indexOf("Summarize"));
     else if (!isSecond) {
-      if (paid.has(item)) repeated.add(item);
+      if (paid.has(item)) model.repeated.add(item);
       paid.set(item, (paid.get(item) ?? 0) + 1);
     }
-    response.on("close", () => {
-      if (!response.writableFinished) repeated.delete(item);
-      else if (isSecond) setTimeout(() => repeated.delete(item), WRITING_MS);
-    });
     await sleep(latencyMs);
     const count = prompt.match(/Seen: /g)?.length ?? 0;
     const markdown = item === undefined ? `${count} items were seen.` : `Seen: ${item}`;
