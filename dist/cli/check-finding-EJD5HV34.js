@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{checkFinding,fingerprintOf,hasLine,lineDigest,mapBlock}from"./chunk-2PJTUGHM.js";import"./chunk-RH4DJGT5.js";import"./chunk-ZJXNANSG.js";import"./chunk-ZAMFKQQD.js";import"./chunk-VBJQKA6L.js";import"./chunk-WTDHWLXU.js";import"./chunk-CJM4RM7T.js";import"./chunk-MPNJKAWR.js";import"./chunk-M2AF7ZUN.js";import"./chunk-C2TZ2DGQ.js";import"./chunk-YPU4RQQC.js";export{checkFinding,fingerprintOf,hasLine,lineDigest,mapBlock};

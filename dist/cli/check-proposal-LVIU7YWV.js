@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{checkProposal,executablesIn,isBranch,isProposable,notProposable}from"./chunk-2AFIUV6Q.js";import"./chunk-QWL5LKTU.js";import"./chunk-RH4DJGT5.js";import"./chunk-VBJQKA6L.js";import"./chunk-CJM4RM7T.js";import"./chunk-MPNJKAWR.js";import"./chunk-M2AF7ZUN.js";import"./chunk-C2TZ2DGQ.js";import"./chunk-YPU4RQQC.js";export{checkProposal,executablesIn,isBranch,isProposable,notProposable};

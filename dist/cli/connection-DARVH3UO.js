@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{Connection,loadClient}from"./chunk-UYVPOUZ5.js";import"./chunk-SVF5LJS7.js";import"./chunk-PXT5I5B4.js";import"./chunk-J6T5MJUP.js";import"./chunk-MBE6YLX5.js";import"./chunk-43QZTPZL.js";import"./chunk-NPL26ANC.js";import"./chunk-SLGBPG5U.js";import"./chunk-DZMR2UKH.js";import"./chunk-GHDXEP7K.js";import"./chunk-GB6SUZGN.js";import"./chunk-5HVY2JLQ.js";import"./chunk-FOACKCPB.js";import"./chunk-C2TZ2DGQ.js";import"./chunk-YPU4RQQC.js";export{Connection,loadClient};

@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{ModelCalls,problemText}from"./chunk-MIP6ZUH4.js";import"./chunk-XE6SVC2D.js";import"./chunk-PXT5I5B4.js";import"./chunk-GSFHEWAL.js";import"./chunk-JRIQU45J.js";import"./chunk-GHDXEP7K.js";import"./chunk-GB6SUZGN.js";import"./chunk-5HVY2JLQ.js";import"./chunk-FOACKCPB.js";import"./chunk-M2AF7ZUN.js";import"./chunk-C2TZ2DGQ.js";import"./chunk-YPU4RQQC.js";export{ModelCalls,problemText};
