@@ -12,7 +12,7 @@ const alone = [
   /^(canary|chaos)\b/,
   /^action\/cancel/,
   /^fuzz\/(\w+-)?(expression|growth|redaction)/,
-  /^host\/(live-jobs|queue)/,
+  /^host\/(kept-runtime|live-jobs|queue)/,
   /^platform\/(clock|run-folder|search-path|waiting)/,
   /^run\/run-tools/,
   /^runtime\/(broken-pipe|leftovers|provide-runtime|runtime-pool)/,
