@@ -172,7 +172,7 @@ describe("copilot/job/{job-id}/stop", { concurrency: true }, () => {
   }
 
   it("stops a job right after its start", async () => {
-    const jobId = await server.startJob("everything");
+    const jobId = await server.startJob("hangs");
     const feed = `copilot/job/${jobId}`;
     await server.close(feed);
     const all = await server.drain(feed);

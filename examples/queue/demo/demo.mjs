@@ -42,7 +42,7 @@ process.once("exit", () => {
   rmSync(folder, { recursive: true, force: true });
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
-process.exit(await play());
+process.exit(await play().catch(({ message }) => (console.error(message), 1)));
 
 async function play() {
   let server = await startRedis();
@@ -122,8 +122,9 @@ async function onOneMachine() {
   const host = new JobHost({ provider: { baseUrl: model.url }, limits: { tokens } });
   await host.installEntryFile(ENTRY);
   const journal = join(folder, "one.jsonl");
-  await host.runJob(JOB, { userInput: lines, journal });
+  const { outcome } = await host.runJob(JOB, { userInput: lines, journal });
   await host.close();
+  if (outcome.kind !== "succeeded") throw new Error(`One machine failed: ${outcome.reason}`);
   return resultIn(readFileSync(journal, "utf8"));
 }
 
