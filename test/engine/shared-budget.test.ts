@@ -112,13 +112,19 @@ describe("runs that share a budget", () => {
     assert.equal(played.sessions.turns.length, 2);
   });
 
-  for (const [what, add] of [
-    ["rejects", () => Promise.reject(new Error("no connection"))],
+  for (const [what, add, reason] of [
+    ["rejects", () => Promise.reject(new Error("no connection")), "no connection"],
     [
       "throws",
       (): never => {
         throw new Error("no connection");
       },
+      "no connection",
+    ],
+    [
+      "has no sum",
+      () => Promise.resolve({ tokens: Number.NaN, cost: 0 }),
+      "add must resolve with the numbers tokens and cost",
     ],
   ] as const)
     it(`fail before they spend more if it ${what}`, async () => {
@@ -131,7 +137,7 @@ describe("runs that share a budget", () => {
       });
       assert.deepEqual(outcome, {
         kind: "failed",
-        reason: "The shared budget failed: no connection",
+        reason: `The shared budget failed: ${reason}`,
       });
       assert.ok(sessions.turns.length <= 2, String(sessions.turns.length));
     });
