@@ -175,14 +175,15 @@ export class Feed {
     silenceMs: number,
     signal?: AbortSignal,
   ): AsyncGenerator<readonly FeedItem[]> {
-    for (let at = after; signal?.aborted !== true;) {
+    const isGone = (): boolean => signal?.aborted === true;
+    for (let at = after; !isGone();) {
       const items = this.read(at);
       at = items.at(-1)?.seq ?? at;
       if (items.length > 0) yield items;
       else if (this.closed) return;
       else {
         await this.changed(at, silenceMs, signal);
-        if (this.#last === at && !this.closed && signal?.aborted !== true) yield items;
+        if (this.#last === at && !this.closed && !isGone()) yield items;
       }
     }
   }
