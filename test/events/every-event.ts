@@ -18,6 +18,8 @@ function examplesOf(schema: unknown, depth = 0): readonly unknown[] {
   const { $ref, anyOf, oneOf, properties, items, prefixItems, additionalProperties } = schema;
   if (isText($ref)) {
     const all = examplesOf(Object(eventSchema["$defs"])[$ref.split("/").at(-1) ?? ""], depth + 1);
+    // A sequence contains all kinds of work.
+    if (depth === 0) return all.filter((one) => isRecord(one) && isList(one["works"]));
     return depth < DEPTH ? all : all.slice(0, 1);
   }
   if ("const" in schema) return [schema["const"]];
