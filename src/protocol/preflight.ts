@@ -119,7 +119,7 @@ class Planner {
   }
 
   #idsOf(places: readonly Place[]): readonly string[] {
-    const { iteration, hasTask } = this.#known;
+    const known = this.#known;
     const taken = new Set<string>();
     for (const { spec, path } of places) {
       const id = spec.action_id;
@@ -132,9 +132,9 @@ class Planner {
     }
     return places.map(({ spec }, index) => {
       if (spec.action_id !== undefined) return spec.action_id;
-      const made = (n: number): string => `i${iteration}-${n}`;
+      const made = (n: number): string => `i${known.iteration}-${n}`;
       let n = index + 1;
-      while (taken.has(made(n)) || hasTask(made(n))) n += 1;
+      while (taken.has(made(n)) || known.hasTask(made(n))) n += 1;
       taken.add(made(n));
       return made(n);
     });
