@@ -7,13 +7,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { within } from "../platform/waiting.ts";
 import { cleanEventText } from "../text/event-text.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
-import { Stop, type Setting } from "./setting.ts";
-
-export interface CommentCommand {
-  readonly comment: number;
-  /** The text after the command in its line. */
-  readonly text: string;
-}
+import { Stop, type CommentCommand, type Setting } from "./setting.ts";
 
 /** Undefined: the event is no comment, or comments need no command. Throws a `Stop` for a comment that is not the command. */
 export async function commandOf(

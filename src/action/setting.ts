@@ -3,9 +3,14 @@ import { tmpdir } from "node:os";
 import { filesOfCentral, type CentralFiles } from "../github/commit-files.ts";
 import { createGithubApi } from "../github/github-api.ts";
 import { isText } from "../text/guards.ts";
-import type { CommentCommand } from "./comment-command.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";
+
+export interface CommentCommand {
+  readonly comment: number;
+  /** The text after the command in its line. */
+  readonly text: string;
+}
 
 export interface Setting {
   readonly inputs: Inputs;
