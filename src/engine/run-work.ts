@@ -4,7 +4,8 @@ import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/
 import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import { truncateUnredacted, withOutput } from "../text/truncate.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
-import type { Item, Items, Place } from "./items.ts";
+import type { Items } from "./items.ts";
+import type { Item, Place } from "./place.ts";
 import type { Transition } from "./ports.ts";
 import { stopText } from "./scope.ts";
 
