@@ -6,20 +6,11 @@ import { allWorks, itemsText, leafWorks } from "../entry/work.ts";
 import { withOutput } from "../text/truncate.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Past } from "./past.ts";
-import { noWork, type Item, type Place } from "./place.ts";
+import { noWork, type Place } from "./place.ts";
 import { runCommand } from "./run-command.ts";
+import type { Items } from "./run-work.ts";
 import type { Slots } from "./slots.ts";
 import type { JobContext } from "./task-context.ts";
-
-interface Found {
-  readonly kind: "found";
-  readonly items: readonly Item[];
-}
-
-export type Items =
-  | Found
-  | { readonly kind: "unanswered" | "skipped"; readonly reason: string }
-  | { readonly kind: "stopped" };
 
 export class EachItems {
   readonly #job: JobContext;
@@ -35,7 +26,10 @@ export class EachItems {
     this.#past = past;
   }
 
-  async prepare(work: Work<number>, place: Place): Promise<Exclude<Items, Found> | undefined> {
+  async prepare(
+    work: Work<number>,
+    place: Place,
+  ): Promise<Exclude<Items, { kind: "found" }> | undefined> {
     // These can be counted before anything is paid for.
     const counted = ["values", "files", "changedFiles"];
     for (const each of allWorks(work)) {
