@@ -3,15 +3,27 @@ import { isDeepStrictEqual } from "node:util";
 import { defined } from "../text/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { decisionText } from "../events/decision.ts";
-import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
-import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
+import {
+  decisionOf,
+  type DecisionOfWork,
+  type RunEvent,
+  type RunOutcome,
+  type WorkRef,
+} from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
-import { activityName, namesActivity, writtenName, type FoundActivity } from "./format/names.ts";
+import {
+  activityName,
+  namesActivity,
+  writtenName,
+  type FoundActivity,
+  fillIn,
+  placesOf,
+  type Places,
+} from "./format/names.ts";
 import type { RunResult, WorkResult } from "./format/fields.ts";
 import { PRINTED, type Expectation, type ExpectedWork, type Placed } from "./format/script.ts";
 import { mismatch, quote } from "./format/text-condition.ts";
-import { fillIn, placesOf, type Places } from "./format/names.ts";
 import { listFailures, ListedExpectations, type Fill, type Found } from "./listed-expectations.ts";
 import { asFound, SeenOutputs, shown, WorkTallies, type WorkTally } from "./seen-outputs.ts";
 

@@ -35,7 +35,9 @@ function examplesOf(schema: unknown, depth = 0): readonly unknown[] {
   }
   if (isRecord(properties)) return zipped(properties, depth);
   if (isList(prefixItems))
-    return zipped({ ...prefixItems }, depth).map((one) => Object.values(Object(one)));
+    return zipped(Object.fromEntries(prefixItems.entries()), depth).map((one) =>
+      Object.values(Object(one)),
+    );
   if (items !== undefined) return [examplesOf(items, depth)];
   if (isRecord(additionalProperties))
     return [Object.fromEntries(examplesOf(additionalProperties, depth).entries())];

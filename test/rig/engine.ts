@@ -2,7 +2,14 @@ import { defined } from "../../src/text/guards.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
-import type { Budget, EnginePorts, RateLimit, TurnGate } from "../../src/engine/ports.ts";
+import type {
+  Budget,
+  EnginePorts,
+  RateLimit,
+  TurnGate,
+  SessionFactory,
+  SessionRequest,
+} from "../../src/engine/ports.ts";
 import type { RunSpec, TaskSpec } from "../../src/engine/plan.ts";
 import { JobData } from "../../src/engine/job-data.ts";
 import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
@@ -10,12 +17,15 @@ import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import { decisionText } from "../../src/events/decision.ts";
-import type { EmittedEvent, RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
+import {
+  type EmittedEvent,
+  type RunEventBody,
+  type RunOutcome,
+  decisionOf,
+} from "../../src/events/event.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
 import { identity } from "./plan.ts";
-import { decisionOf } from "../../src/events/decision-of.ts";
 
 export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),
