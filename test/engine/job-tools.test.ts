@@ -5,7 +5,7 @@ import type { Outputs } from "../../src/entry/outputs.ts";
 import type { RunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
 import { JobData } from "../../src/engine/job-data.ts";
-import { outputChecks } from "../rig/output-checks.ts";
+import { outputChecks } from "../rig/engine.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { play, ref, type Played, type Setup } from "../rig/engine.ts";
 import { viewOf } from "../rig/tell.ts";

@@ -2,7 +2,13 @@ import { defined } from "../../src/text/guards.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
-import type { Budget, EnginePorts, RateLimit, TurnGate } from "../../src/engine/ports.ts";
+import type {
+  Budget,
+  EnginePorts,
+  RateLimit,
+  TurnGate,
+  OutputChecks,
+} from "../../src/engine/ports.ts";
 import type { RunSpec } from "../../src/engine/plan.ts";
 import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
@@ -142,3 +148,28 @@ export function told(events: readonly RunEventBody[]): Pick<Played, "decisions" 
 }
 
 export const ref = (taskId: string): Work => ({ kind: "Ref", taskId });
+
+const messageIn = (value: unknown): string => String(Object(value).message);
+
+/** Takes whatever comes, but for messages that begin with "no"; the message says which it was. */
+export const outputChecks: OutputChecks = {
+  finding: (value, task) =>
+    Promise.resolve(
+      messageIn(value).startsWith("no")
+        ? { kind: "refused", reason: "No." }
+        : {
+            kind: "accepted",
+            value: {
+              path: "a.ts",
+              line: 1,
+              severity: "warning",
+              rule: task,
+              message: messageIn(value),
+              task,
+              fingerprint: messageIn(value),
+            },
+          },
+    ),
+  proposal: (value) =>
+    Promise.resolve({ kind: "accepted", value: { kind: "comment", body: String(value) } }),
+};
