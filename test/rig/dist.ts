@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, symlink, mkdtemp, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Mode } from "../../src/action/input-table.ts";
+import type { Mode } from "../../src/action/actions.ts";
 import { tmpdir } from "node:os";
 import { after, before } from "node:test";
 
