@@ -4,8 +4,7 @@ import type { Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { truncate } from "../text/truncate.ts";
 import { runUrl, type Publisher } from "./comments.ts";
-import { GithubFailure } from "./github-api.ts";
-import type { Calls, Made } from "./graphql.ts";
+import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { at, listAt, textAt } from "./webhook-event.ts";
 
 export const checkNeeds = "`checks: write`";
@@ -89,7 +88,7 @@ function externalIdOf({ entry, job, origin: { workflowRun, attempt, leg } }: Pub
   return `agent-jobs/${workflowRun}/${attempt}/${digest.slice(0, 16)}`;
 }
 
-export function createCheckCalls({ api, write, redact }: Calls) {
+export function createCheckCalls(api: GithubApi, redact: (text: string) => string) {
   const outputOf = ({ title, summary, annotations = [] }: CheckOutput): object => ({
     title: truncate(redact(title), MAX_TITLE),
     summary: truncate(redact(summary), MAX_SUMMARY),
@@ -157,15 +156,14 @@ export function createCheckCalls({ api, write, redact }: Calls) {
       throw new GithubFailure("GitHub's answer names no check run", 422);
     },
     /** `conclusion`: completes it. Without one, a late update leaves a completed check run completed. */
-    updateCheck: (
+    async updateCheck(
       check_run_id: number,
       output: CheckOutput,
       conclusion?: Conclusion,
-    ): Promise<Made> =>
-      write(
-        "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
-        { check_run_id, ...(conclusion && { conclusion }), output: outputOf(output) },
-        "once",
-      ),
+    ): Promise<{ readonly url: string | undefined }> {
+      const values = { check_run_id, ...(conclusion && { conclusion }), output: outputOf(output) };
+      const route = "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}";
+      return { url: textAt(await api.write(route, values, "once"), "html_url") };
+    },
   };
 }

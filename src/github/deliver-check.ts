@@ -14,10 +14,9 @@ import {
   type CheckAnnotation,
   type CheckText,
   type Conclusion,
-  type OwnCheck,
 } from "./check-port.ts";
-import { countsText } from "./comments.ts";
-import { attempt, skipped, write, type Delivering, type Delivery } from "./delivery.ts";
+import { countsText, reportComment } from "./comments.ts";
+import { skipped, type Delivering, type Outcome } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
 import { safeCell } from "./markdown.ts";
 
@@ -28,73 +27,59 @@ const conclusions = {
   skipped: "neutral",
 } as const satisfies Record<RunOutcome["kind"], Conclusion>;
 
-interface Shown {
-  /** Without findings that are dismissed or held back. */
-  readonly visible: CollectedOutputs;
-  /** The text of the report comment on a pull request. */
-  readonly report: string;
-}
-
-/** It has the result of the step, which counts all findings. */
+/** It has the result of the step, which counts all findings. `shown`: those that are neither dismissed nor held back. */
 export async function deliverCheck(
   delivering: Delivering,
   collected: CollectedOutputs,
   outcome: RunOutcome,
-  { visible, report }: Shown,
-): Promise<Delivery> {
+  shown: readonly Finding[],
+): Promise<void> {
   const { about, github, options } = delivering;
   const check = newCheck(about, about.outputs.check);
-  if (check === undefined) return skipped("check", "the event is about no commit");
+  if (check === undefined) {
+    delivering.log("check", skipped("the event is about no commit"));
+    return;
+  }
   const { faults = [] } = options;
+  const visible = { ...collected, findings: shown };
   const judgement = judge(collected, about.outputs);
   const reason = faults[0] ?? (judgement.kind === "failed" ? judgement.reason : "");
   const isFailed = outcome.kind === "succeeded" && reason !== "";
   const conclusion = isFailed ? "failure" : conclusions[outcome.kind];
   const why = isFailed ? `**Failure:** ${safeCell(reason, { maxLength: MAX_REASON })}\n\n` : "";
-  const isUnseen = isFailed && visible.findings.length < collected.findings.length;
+  const isUnseen = isFailed && shown.length < collected.findings.length;
   const text: CheckText = {
     title: titleText(faults[0] ?? (isUnseen ? reason : titleOf(visible, outcome))),
-    summary: why + report,
+    summary: why + reportComment({ ...about, outcome, collected: visible }),
   };
-  const what = `check ${JSON.stringify(oneLine(check.name, 100))}: ${conclusion}`;
-  const writing = { what, needs: checkNeeds, preview: `${text.title}\n\n${text.summary}` };
-  return attempt(delivering, writing, async () => {
-    if (options.staged) return write(delivering, writing, () => Promise.resolve({}));
-    let known: Omit<OwnCheck, "externalId"> | undefined =
+  const annotations = annotationsOf(shown, about.origin);
+
+  async function complete(): Promise<Outcome> {
+    if (check === undefined || options.staged)
+      return { status: "staged", preview: `${text.title}\n\n${text.summary}` };
+    let known =
       options.checkId === undefined
         ? await github.checkOf(check)
         : { id: options.checkId, isCompleted: false, annotations: 0 };
-    if (known?.isCompleted === true)
-      return skipped(what, "already published by this run or a later one");
-    const found = async () => {
-      known = await github.checkOf(check);
-      return known === undefined ? undefined : {};
-    };
+    if (known?.isCompleted === true) return skipped("already published by this run or a later one");
     if (known === undefined)
-      await write(
-        delivering,
-        writing,
+      await delivering.write(
+        undefined,
         async () => {
           const id = await github.createCheck(check, text);
           known = { id, isCompleted: false, annotations: 0 };
           return {};
         },
-        found,
+        async () => (known = await github.checkOf(check)) && {},
       );
     const { id = 0, annotations: there = 0 } = known ?? {};
-    const annotations = annotationsOf(visible.findings, about.origin);
-    const send = async (from: number): Promise<Delivery> => {
+    const send = async (from: number): Promise<Outcome> => {
       const to = from + annotationsPerRequest;
       const isLast = to >= annotations.length;
-      const sent = await write(
-        delivering,
-        writing,
-        () =>
-          github.updateCheck(
-            id,
-            { ...text, annotations: annotations.slice(from, to) },
-            isLast ? conclusion : undefined,
-          ),
+      const output = { ...text, annotations: annotations.slice(from, to) };
+      const sent = await delivering.write(
+        undefined,
+        () => github.updateCheck(id, output, isLast ? conclusion : undefined),
         async () => {
           const now = await github.checkAt(id);
           const isDone = isLast ? now.isCompleted : now.annotations >= to;
@@ -110,9 +95,12 @@ export async function deliverCheck(
       if (!(error instanceof GithubFailure) || error.status !== 422) throw error;
       // A check that is never completed would block the merge.
       const { url } = await github.updateCheck(id, text, conclusion);
-      return { what, status: "done", url, reason: `GitHub refuses its annotations` };
+      return { status: "done", url, reason: "GitHub refuses its annotations" };
     }
-  });
+  }
+
+  const what = `check ${JSON.stringify(oneLine(check.name, 100))}: ${conclusion}`;
+  await delivering.deliver(what, checkNeeds, complete);
 }
 
 const MAX_REASON = 800;

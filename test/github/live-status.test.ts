@@ -99,7 +99,7 @@ function liveOn(
         },
         ...(signal && { signal }),
       });
-      return createGithubPort({ ...api, beginDelivery() {} }, "octo/shop", (text) =>
+      return createGithubPort(api, (text) =>
         text.replaceAll("hunter2", "***"),
       );
     },
