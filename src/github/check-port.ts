@@ -1,13 +1,7 @@
 /** Check runs over GitHub's API. Only the App that created a check run may change it: the built-in token's is GitHub Actions. */
-import { createHash } from "node:crypto";
-import type { Outputs } from "../entry/outputs.ts";
-import type { Origin } from "../events/output-shapes.ts";
 import { truncate } from "../text/truncate.ts";
-import { runUrl, type Publisher } from "./comments.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { at, listAt, textAt } from "./webhook-event.ts";
-
-export const checkNeeds = "`checks: write`";
 
 export interface CheckAnnotation {
   readonly path: string;
@@ -52,41 +46,6 @@ export interface OwnCheck {
 export const annotationsPerRequest = 50;
 const MAX_TITLE = 255;
 const MAX_SUMMARY = 65_535;
-
-/** Events whose `GITHUB_SHA` is the subject of the job. Others are about an issue, or about another run. */
-const ofCommit = new Set([
-  "push",
-  "merge_group",
-  "schedule",
-  "workflow_dispatch",
-  "repository_dispatch",
-  "release",
-]);
-
-export function mayHaveCheck({ isPullRequest, event }: Origin): boolean {
-  return isPullRequest === true || ofCommit.has(event);
-}
-
-/** The check run of this job and leg. GitHub shows the latest of a name on a commit. Undefined: it has none. */
-export function newCheck(about: Publisher, check: Outputs["check"]): NewCheck | undefined {
-  const { head, legName } = about.origin;
-  if (check === undefined || !mayHaveCheck(about.origin)) return undefined;
-  const name = check === true ? `agent-jobs: ${about.job}` : check.name;
-  return {
-    head,
-    name: truncate(legName === undefined ? name : `${name} (${legName})`, MAX_TITLE),
-    externalId: externalIdOf(about),
-    url: runUrl(about.origin),
-  };
-}
-
-/** Each attempt has a check run of its own, because GitHub can't remove the annotations of an earlier one. */
-function externalIdOf({ entry, job, origin: { workflowRun, attempt, leg } }: Publisher): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([entry, job, leg]))
-    .digest("hex");
-  return `agent-jobs/${workflowRun}/${attempt}/${digest.slice(0, 16)}`;
-}
 
 export function createCheckCalls(api: GithubApi, redact: (text: string) => string) {
   const outputOf = ({ title, summary, annotations = [] }: CheckOutput): object => ({

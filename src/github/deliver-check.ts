@@ -1,6 +1,7 @@
 /** The check run of a job: made when the job begins, or with its end; completed with the verdict on the commit. */
-import type { RunOutcome } from "../events/event.ts";
-import { endWords } from "../events/event.ts";
+import { createHash } from "node:crypto";
+import type { Outputs } from "../entry/outputs.ts";
+import { endWords, type RunOutcome } from "../events/event.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { judge, verdictLine, verdictTitle } from "../outputs/verdict.ts";
@@ -9,16 +10,17 @@ import { harmless, oneLine, withoutReferences } from "../text/harmless-text.ts";
 import { truncate } from "../text/truncate.ts";
 import {
   annotationsPerRequest,
-  checkNeeds,
-  newCheck,
   type CheckAnnotation,
   type CheckText,
   type Conclusion,
+  type NewCheck,
 } from "./check-port.ts";
-import { countsText, reportComment } from "./comments.ts";
+import { countsText, reportComment, runUrl, type Publisher } from "./comments.ts";
 import { skipped, type Delivering, type Outcome } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
 import { safeCell } from "./markdown.ts";
+
+export const checkNeeds = "`checks: write`";
 
 const conclusions = {
   succeeded: "success",
@@ -26,6 +28,41 @@ const conclusions = {
   canceled: "cancelled",
   skipped: "neutral",
 } as const satisfies Record<RunOutcome["kind"], Conclusion>;
+
+/** Events whose `GITHUB_SHA` is the subject of the job. Others are about an issue, or about another run. */
+const ofCommit = new Set([
+  "push",
+  "merge_group",
+  "schedule",
+  "workflow_dispatch",
+  "repository_dispatch",
+  "release",
+]);
+
+export function mayHaveCheck({ isPullRequest, event }: Origin): boolean {
+  return isPullRequest === true || ofCommit.has(event);
+}
+
+/** The check run of this job and leg. GitHub shows the latest of a name on a commit. Undefined: it has none. */
+export function newCheck(about: Publisher, check: Outputs["check"]): NewCheck | undefined {
+  const { head, legName } = about.origin;
+  if (check === undefined || !mayHaveCheck(about.origin)) return undefined;
+  const name = check === true ? `agent-jobs: ${about.job}` : check.name;
+  return {
+    head,
+    name: truncate(legName === undefined ? name : `${name} (${legName})`, MAX_NAME),
+    externalId: externalIdOf(about),
+    url: runUrl(about.origin),
+  };
+}
+
+/** Each attempt has a check run of its own, because GitHub can't remove the annotations of an earlier one. */
+function externalIdOf({ entry, job, origin: { workflowRun, attempt, leg } }: Publisher): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([entry, job, leg]))
+    .digest("hex");
+  return `agent-jobs/${workflowRun}/${attempt}/${digest.slice(0, 16)}`;
+}
 
 /** It has the result of the step, which counts all findings. `shown`: those that are neither dismissed nor held back. */
 export async function deliverCheck(
@@ -103,6 +140,7 @@ export async function deliverCheck(
   await delivering.deliver(what, checkNeeds, complete);
 }
 
+const MAX_NAME = 255;
 const MAX_REASON = 800;
 const MAX_TITLE = 200;
 const MAX_MESSAGE = 4_000;
