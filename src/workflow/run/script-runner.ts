@@ -114,7 +114,6 @@ export class ScriptRunner implements Scripts {
   readonly #limits: ResolvedLimits;
   readonly #shell: BashShell;
   readonly #executors: readonly Executor[];
-  readonly #outputs = new Set<ScriptOutput>();
   readonly #closed = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
   #scripts = 0;
@@ -154,8 +153,6 @@ export class ScriptRunner implements Scripts {
     this.#closed.abort();
     await this.#shell.close();
     await this.#running.catch(() => undefined);
-    for (const output of this.#outputs) output.close();
-    this.#outputs.clear();
   }
 
   async #execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
@@ -249,15 +246,15 @@ export class ScriptRunner implements Scripts {
       clock,
       redacting: redact?.(),
     });
-    this.#outputs.add(output);
     let isOver = false;
     const context = {
       signal: bounds.signal,
       workingDirectory: this.#shell.state.workingDirectory,
       environment: this.#shell.environment,
-      write: (piece: Parameters<ScriptOutput["write"]>[0]): void => {
-        if (!isOver && piece.late !== true) bounds.restartIdleTimer();
-        output.write(isOver ? { ...piece, late: true } : piece);
+      write: ({ bytes }: { readonly bytes: Uint8Array }): void => {
+        if (isOver) return;
+        bounds.restartIdleTimer();
+        output.write(bytes);
       },
     };
     const running = Promise.resolve()
