@@ -6,12 +6,15 @@ import type { RunEvent } from "../events/event.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { openJournalFile } from "../journal/file.ts";
 import { isGone, type ProcessIdentity } from "../platform/process-identity.ts";
-import { summaryOf, type JournalInfo, type JournalPage, type RunSummary } from "./run-summary.ts";
+import { readIndex, writeIndex, type Known } from "./journal-index.ts";
+import { summaryOf, type JournalInfo, type JournalPage } from "./run-summary.ts";
 
 export const MAX_PAGE = 1000;
 const MAX_RUNS = 1000;
 /** Bytes. */
 const MAX_LINE = 4 * 1024 * 1024;
+/** The index is written again after this many bytes of journals were read. */
+const WORTH_KEEPING = 1024 * 1024;
 const safely = { links: "refused", maxLine: MAX_LINE } as const;
 
 export interface PageOptions {
@@ -29,16 +32,12 @@ interface Found {
   readonly mtimeMs: number;
 }
 
-interface Contents {
-  /** `writer`: the process that writes a run that has not ended. */
-  readonly runs: readonly { readonly summary: RunSummary; readonly writer?: ProcessIdentity }[];
-  readonly problems: number;
-}
-
 export class JournalFolder {
   readonly #path: string;
-  /** The contents of a file are those of its size and time. */
-  readonly #known = new Map<string, Found & { readonly contents: Promise<Contents> }>();
+  #known: Map<string, Known> | undefined;
+  /** Files that are being read. */
+  readonly #reading = new Map<string, Promise<Known>>();
+  #unkept = 0;
 
   constructor(path: string) {
     this.#path = path;
@@ -47,19 +46,18 @@ export class JournalFolder {
   /** The latest first. Rejects if the folder can't be read. */
   async list({ limit = MAX_PAGE, after, run }: PageOptions = {}): Promise<JournalPage> {
     const files = await this.#files();
-    const names = new Set(files.map(({ name }) => name));
-    for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name);
     const total = files.length;
     const journals: JournalInfo[] = [];
     const start = after === undefined ? 0 : files.findIndex((file) => isAfter(file, after));
     const rest = start === -1 ? [] : files.slice(start);
     const page = run === undefined ? rest.slice(0, limit) : likelyFirst(files, run);
     for (const file of page) {
-      const info = infoOf(file, await this.#contents(file));
+      const info = infoOf(file, await this.#summary(file));
       if (run !== undefined && !info.runs.some(({ runId }) => runId === run)) continue;
       journals.push(info);
       if (run !== undefined) break;
     }
+    await this.#keep(files);
     const last = run === undefined && page.length < rest.length ? page.at(-1) : undefined;
     return { journals, total, ...(last && { next: cursorOf(last) }) };
   }
@@ -84,41 +82,63 @@ export class JournalFolder {
   }
 
   /** Calls at the same time share what they read. */
-  #contents(file: Found): Promise<Contents> {
-    const known = this.#known.get(file.name);
-    if (known?.size === file.size && known.mtimeMs === file.mtimeMs) return known.contents;
-    const contents = contentsOf(join(this.#path, file.name));
-    this.#known.set(file.name, { ...file, contents });
-    return contents;
+  async #summary(file: Found): Promise<Known> {
+    const known = (this.#known ??= readIndex(this.#path));
+    const before = known.get(file.name);
+    if (before?.size === file.size && before.mtimeMs === file.mtimeMs) return before;
+    const key = JSON.stringify(file);
+    const reading =
+      this.#reading.get(key) ?? this.#summarize(file).finally(() => void this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    const summary = await reading;
+    known.set(file.name, summary);
+    return summary;
   }
-}
 
-async function contentsOf(path: string): Promise<Contents> {
-  const views = new Map<string, RunView>();
-  const writers = new Map<string, ProcessIdentity | undefined>();
-  let [problems, writer] = [1, undefined as ProcessIdentity | undefined];
-  try {
-    const reading = await openJournalFile(path, safely);
-    for await (const events of reading.events) {
-      writer = reading.writer();
-      for (const { runId } of events) if (!writers.has(runId)) writers.set(runId, writer);
-      viewsOf(events, views);
-    }
-    const found = reading.condition();
-    problems = found.problems.length + found.moreProblems;
-  } catch {
-    // It can't be read, or was removed just now.
+  async #keep(files: readonly Found[]): Promise<void> {
+    const known = this.#known;
+    if (this.#unkept < WORTH_KEEPING || known === undefined) return;
+    this.#unkept = 0;
+    const names = new Set(files.map(({ name }) => name));
+    for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+    await writeIndex(this.#path, known);
   }
-  const runs = [...views.values()].slice(-MAX_RUNS).map((view) => {
-    const summary = summaryOf(view);
-    if (view.endedAt !== undefined) return { summary };
-    const own = writers.get(view.runId);
-    // Another process has continued the file.
-    return own === writer
-      ? { summary, ...(own && { writer: own }) }
-      : { summary: { ...summary, status: "interrupted" as const } };
-  });
-  return { runs, problems };
+
+  async #summarize({ name, size, mtimeMs }: Found): Promise<Known> {
+    const views = new Map<string, RunView>();
+    const writers = new Map<string, ProcessIdentity | undefined>();
+    let [problems, writer] = [1, undefined as ProcessIdentity | undefined];
+    try {
+      const reading = await openJournalFile(join(this.#path, name), safely);
+      for await (const events of reading.events) {
+        writer = reading.writer();
+        for (const { runId } of events) if (!writers.has(runId)) writers.set(runId, writer);
+        viewsOf(events, views);
+      }
+      const found = reading.condition();
+      problems = found.problems.length + found.moreProblems;
+    } catch {
+      // It can't be read, or was removed just now.
+    }
+    this.#unkept += size;
+    const shown = [...views.values()].slice(-MAX_RUNS);
+    const open = shown.flatMap(({ runId, endedAt }) => {
+      const own = writers.get(runId);
+      return endedAt === undefined && own !== undefined ? [[runId, own] as const] : [];
+    });
+    return {
+      size,
+      mtimeMs,
+      runs: shown.map((view) => {
+        const summary = summaryOf(view);
+        const isLeft = view.endedAt === undefined && writers.get(view.runId) !== writer;
+        // Another process has continued the file.
+        return isLeft ? { ...summary, status: "interrupted" } : summary;
+      }),
+      problems,
+      writers: Object.fromEntries(open),
+    };
+  }
 }
 
 function foundAs(name: string, stats: Stats | undefined): readonly Found[] {
@@ -126,14 +146,16 @@ function foundAs(name: string, stats: Stats | undefined): readonly Found[] {
 }
 
 /** Whether the process still runs can change at any time, so it is not kept. */
-function infoOf({ name, size, mtimeMs }: Found, { runs, problems }: Contents): JournalInfo {
+function infoOf({ name, size, mtimeMs }: Found, { runs, problems, writers }: Known): JournalInfo {
   return {
     name,
     size,
     modified: new Date(mtimeMs).toISOString(),
-    runs: runs.map(({ summary, writer }) =>
-      writer !== undefined && isGone(writer) ? { ...summary, status: "interrupted" } : summary,
-    ),
+    runs: runs.map((one) => {
+      const writer = Object.hasOwn(writers, one.runId) ? writers[one.runId] : undefined;
+      const isLeft = one.status === "running" && writer !== undefined && isGone(writer);
+      return isLeft ? { ...one, status: "interrupted" } : one;
+    }),
     problems,
   };
 }

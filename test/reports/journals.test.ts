@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -89,6 +99,7 @@ test("a journal is summarized again when it has changed, and only then", async (
 });
 
 const isLinux = process.platform === "linux";
+const index = ".agent-jobs-journals.json";
 
 test("a folder is listed in pages, and a journal that is new doesn't move the others", async (t) => {
   const { path } = await makeWorkspace(t);
@@ -114,6 +125,63 @@ test("a folder is listed in pages, and a journal that is new doesn't move the ot
   );
   assert.deepEqual((await folder.list({ run: "none" })).journals, []);
   assert.deepEqual((await folder.list({ after: "nonsense" })).journals, []);
+});
+
+test("an index beside the journals replaces reading them, as long as it fits, and can always be made again", async (t) => {
+  const { path } = await makeWorkspace(t);
+  writeJournals(path, 30, 2e6);
+  const list = async () => (await new JournalFolder(path).list()).journals;
+  const whole = await list();
+  const written = JSON.parse(await readText(join(path, index)));
+  assert.equal(Object.keys(written.journals).length, 30);
+  assert.deepEqual(await list(), whole);
+  // What it says counts, as these files are what they were.
+  written.journals["7.jsonl"].problems = 77;
+  written.journals["8.jsonl"] = { size: "no", runs: 5 };
+  Object.assign(written.journals["9.jsonl"], { problems: 99 }).runs[0].resumed = "no";
+  await writeFile(join(path, index), JSON.stringify(written));
+  const problems = async () => (await list()).filter((one) => one.problems > 0);
+  assert.deepEqual(
+    (await problems()).map((one) => [one.name, one.problems]),
+    [["7.jsonl", 77]],
+  );
+  await appendFile(join(path, "7.jsonl"), "{torn");
+  assert.deepEqual(
+    (await problems()).map((one) => [one.name, one.problems]),
+    [["7.jsonl", 1]],
+  );
+  await rm(join(path, "7.jsonl"));
+  // A file that is written again may have the same size.
+  const fifth = await readText(join(path, "5.jsonl"));
+  await writeFile(join(path, "5.jsonl"), "x".repeat(fifth.length));
+  assert.deepEqual(
+    (await problems()).map(({ name }) => name),
+    ["5.jsonl"],
+  );
+  await rm(join(path, "5.jsonl"));
+  // The index that another version writes says something else of this file.
+  written.journals["6.jsonl"].problems = 66;
+  const rest = whole.filter(({ name }) => !["5.jsonl", "7.jsonl"].includes(name));
+  for (const planted of [
+    "",
+    "{",
+    "[]",
+    "null",
+    JSON.stringify({ ...written, version: "0.0.0" }),
+    "link",
+    "dir",
+  ]) {
+    await rm(join(path, index), { recursive: true });
+    if (planted === "dir") await mkdir(join(path, index));
+    else if (planted === "link") await symlink("/dev/zero", join(path, index));
+    else await writeFile(join(path, index), planted);
+    assert.deepEqual(await list(), rest, planted);
+  }
+  // Several processes at the same time: one of them has the last word, and nothing else is left.
+  await rm(join(path, index), { recursive: true });
+  const all = await Promise.all([list(), list(), list()]);
+  for (const one of all) assert.deepEqual(one, rest);
+  assert.equal((await readdir(path)).filter((name) => !name.endsWith(".jsonl")).join(), index);
 });
 
 /** A process that was killed, and whose parent never asks how it has ended. */
@@ -158,13 +226,19 @@ test("a run whose process is gone is interrupted, unless it was on another machi
   } as const;
   for (const [name, [bodies]] of Object.entries(cases))
     await writeFile(join(path, `${name}.jsonl`), sealedAs(bodies));
-  const { journals } = await new JournalFolder(path).list();
-  for (const { name, runs } of journals)
-    assert.equal(
-      runs.map(({ status }) => status).join(),
-      Object.entries(cases).find(([key]) => `${key}.jsonl` === name)?.[1][1],
-      name,
-    );
+  // From the files, and from the index.
+  for (const _ of [1, 2]) {
+    const { journals } = await new JournalFolder(path).list();
+    for (const { name, runs } of journals)
+      assert.equal(
+        runs.map(({ status }) => status).join(),
+        Object.entries(cases).find(([key]) => `${key}.jsonl` === name)?.[1][1],
+        name,
+      );
+    writeJournals(join(path), 1, 2e6);
+    await new JournalFolder(path).list();
+    await rm(join(path, "0.jsonl"));
+  }
 });
 
 test("a journal says which process writes it", async (t) => {
