@@ -6,6 +6,8 @@ import type {
   Budget,
   EnginePorts,
   OutputChecks,
+  SessionFactory,
+  SessionRequest,
   RateLimit,
   TurnGate,
 } from "../../src/engine/ports.ts";
