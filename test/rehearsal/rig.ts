@@ -1,7 +1,7 @@
 /** A stand-in for the runtime: it asks the scripted model as the runtime was seen to ask. */
 import assert from "node:assert/strict";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
-import { loadScript } from "../../src/rehearsal/format/load-script.ts";
+import { loadScript } from "../../src/rehearsal/format/script.ts";
 import { ScriptedModel } from "../../src/rehearsal/player/scripted-model.ts";
 import type { Script } from "../../src/rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";

@@ -1,8 +1,8 @@
 import { isList, isRecord, parsedJson } from "../../text/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
-import { completeDocument, shortDocument } from "../format/fields.ts";
-import type { ActionFields, ReplyFields } from "../format/rehearsal-schema.ts";
+import type { ActionFields } from "../format/expect.ts";
+import { completeDocument, type ReplyFields, shortDocument } from "../format/rehearsal-schema.ts";
 import type { RecordedTurn } from "./recorded-session.ts";
 
 interface Dialogue {

@@ -4,7 +4,7 @@ import type { SessionStarted, WorkRef } from "../../events/event.ts";
 import type { AnswerFinish, ModelReplied, ToolEnded } from "../../events/session-activity.ts";
 import { MASK } from "../../redaction/secret-search.ts";
 import type { ReplyFields, RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
-import type { ConditionField } from "../format/fields.ts";
+import type { Condition } from "../format/expect.ts";
 import { takeOut, type Places } from "../format/names.ts";
 import type { RecordedStep } from "./recorded-workflows.ts";
 
@@ -122,7 +122,7 @@ function turnFields(
 const LONGEST_LINE = 200;
 
 /** Leaves out masked secrets: a replay has the secret, or another one. */
-function recordedPrompt(prompt: string, places: Places): ConditionField | undefined {
+function recordedPrompt(prompt: string, places: Places): Condition | undefined {
   // The runtime sends a prompt without white space at its end.
   const lines = prompt
     .trimEnd()

@@ -15,12 +15,13 @@ import {
   type RecordedSession,
   type RecordedTurn,
 } from "./recorded-session.ts";
-import { githubFields } from "../format/reading.ts";
-import { SeenOutputs, WorkTallies, type WorkTally } from "../seen-outputs.ts";
+import { githubFields } from "../format/surroundings.ts";
+import { givenOutputs, WorkTallies, type WorkTally } from "../seen-outputs.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import type { Limits } from "../../entry/model.ts";
-import type { RehearsalFile, RuleFields, WorkFields } from "../format/rehearsal-schema.ts";
+import type { WorkFields } from "../format/expect.ts";
+import type { RehearsalFile, RuleFields } from "../format/rehearsal-schema.ts";
 import { placesOf, takeOut, type Places } from "../format/names.ts";
 
 export interface RecorderOptions {
@@ -170,7 +171,7 @@ export class Recorder {
       expect: {
         result: outcome.kind,
         ...defined({ works, path, actions }),
-        ...(this.#view && new SeenOutputs(this.#view).fields()),
+        ...(this.#view && givenOutputs(this.#view)),
       },
     };
   }
