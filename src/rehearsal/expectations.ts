@@ -174,7 +174,7 @@ export class Expectations {
   #outputFailures(view: RunView): string[] {
     const { verdict, reports = {}, results = {} } = this.#expect;
     const seen = seenOutputs(view);
-    const lists = (Object.keys(nouns) as (keyof typeof nouns)[]).flatMap((name) => {
+    const lists = nouns.flatMap(([name, noun]) => {
       const expected = this.#expect[name];
       if (expected === undefined) return [];
       const items = expected.map((fields, index) => ({
@@ -185,7 +185,7 @@ export class Expectations {
         title: shown(one),
         fields: { ...noTexts, ...one },
       }));
-      return listFailures(nouns[name], this.#placeOf(name), items, found, this.#fill);
+      return listFailures(noun, this.#placeOf(name), items, found, this.#fill);
     });
     const given = reportsOf(view);
     const ofReports = Object.entries(reports).flatMap(([task, wanted]) => {
@@ -211,13 +211,13 @@ export class Expectations {
   }
 }
 
-const nouns = {
-  findings: "finding",
-  dismissed: "dismissed finding",
-  resolved: "resolved finding",
-  replies: "reply",
-  proposals: "proposal",
-} as const;
+const nouns = [
+  ["findings", "finding"],
+  ["dismissed", "dismissed finding"],
+  ["resolved", "resolved finding"],
+  ["replies", "reply"],
+  ["proposals", "proposal"],
+] as const;
 
 type Expected<Item> = (item: Item) => Omit<ExpectedItem, "place">;
 
@@ -232,10 +232,10 @@ const expectedOutput: Expected<object> = (fields) => ({
 });
 
 const expectedDecision: Expected<string | DecisionFields> = (item) => {
-  const { kind } = typeof item === "string" ? {} : item;
-  return kind === undefined
-    ? { fields: { [PRINTED]: item }, isText: () => true }
-    : { fields: item as DecisionFields, isText: (name) => isTextOfDecision(kind, name) };
+  if (typeof item === "string" || item.kind === undefined)
+    return { fields: { [PRINTED]: item }, isText: () => true };
+  const { kind } = item;
+  return { fields: item, isText: (name) => isTextOfDecision(kind, name) };
 };
 
 function shown(value: unknown): string {

@@ -121,7 +121,7 @@ export function loadScript(source: string | Uint8Array, file: string): LoadedScr
   if (read.kind === "rejected") return read;
   const { value, locate } = read;
   if (isRecord(value) && !("entry" in value) && "tasks" in value) return notOne("an entry");
-  return buildScript(value, { file, locate, codePath: schema.codePath });
+  return buildScript(value, { file, locate, codePath: (path) => schema.codePath(path) });
 }
 
 export function renderRehearsal(

@@ -1,9 +1,8 @@
-import { compileExpression } from "../../document/expression.ts";
+import { compileExpression, type Expression } from "../../document/expression.ts";
 import { truncate, truncateStart } from "../../text/truncate.ts";
 import type { Condition } from "./expect.ts";
 
 type Parts = Exclude<Condition, string>;
-type Mismatch = (text: string) => string | undefined;
 
 export type Fill = (template: string) => string;
 
@@ -18,7 +17,7 @@ export function mismatch(condition: Condition, text: string, fill: Fill): string
       return `contains ${quote(fill(needle))}, which it must not`;
   if (equals !== undefined && fill(equals).trimEnd() !== text.trimEnd())
     return `is not equal to ${quote(fill(equals))}`;
-  return expressionOf(parts)?.(text);
+  return expressionOf(parts)?.mismatch(text);
 }
 
 export function describeCondition(condition: Condition): string {
@@ -36,17 +35,17 @@ function partsOf(condition: Condition): Parts {
 }
 
 /** A condition is checked on each event of a run, and compiling its expression takes longer than that. */
-const compiled = new WeakMap<Parts, Mismatch>();
+const compiled = new WeakMap<Parts, Expression>();
 
-function expressionOf(parts: Parts): Mismatch | undefined {
+function expressionOf(parts: Parts): Expression | undefined {
   if (parts.matches === undefined) return undefined;
   const known = compiled.get(parts);
   if (known !== undefined) return known;
   const made = compileExpression(parts.matches);
   // The loader has refused others.
   if (made.kind === "refused") throw new Error(made.reason);
-  compiled.set(parts, made.expression.mismatch);
-  return made.expression.mismatch;
+  compiled.set(parts, made.expression);
+  return made.expression;
 }
 
 const SHOWN = 160;
