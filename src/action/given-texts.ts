@@ -1,5 +1,5 @@
 import { readUserInputFile } from "../run/options-paths.ts";
-import { cleanEventText } from "../text/event-text.ts";
+import { cleanEventText } from "../text/harmless-text.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import type { RunnerCore } from "./runner-core.ts";
 

@@ -1,6 +1,5 @@
 /** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
-import { retryAfterMs } from "../text/retry-after.ts";
-import { isRecord } from "../text/guards.ts";
+import { isRecord, retryAfterMs } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";

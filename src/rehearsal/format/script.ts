@@ -200,7 +200,7 @@ function scriptOf(value: RehearsalFile, file: string, reader: Reader): Omit<Scri
     workingDirectory: workingDirectory && beside(workingDirectory),
     ...folderOf(workspace, reader),
     change: change && changeOf(change, reader),
-    conversation: github && conversationOf(github, reader),
+    conversation: github && conversationOf(github, reader.problem),
     rules: sessions.map((rule, index) => ruleOf(rule, ["sessions", index], reader)),
     expect,
     placeOf: reader.placeOf,

@@ -7,7 +7,7 @@ import type { Conversation, PreviousFinding } from "../../events/output-shapes.t
 import { fileStatus } from "../../events/plan.ts";
 import { fingerprintOf } from "../../outputs/check-finding.ts";
 import { defined } from "../../text/guards.ts";
-import type { Reader } from "./script.ts";
+import type { Report } from "./expect.ts";
 
 const commit = object(
   {
@@ -152,7 +152,7 @@ type GithubFields = SchemaType<typeof github>;
 
 export function conversationOf(
   { findings = [], threads = [], replies = [] }: GithubFields,
-  { problem }: Reader,
+  problem: Report,
 ): Conversation {
   const ids = findings.map((_, index) => `F${index + 1}`);
   for (const [list, all] of Object.entries({ threads, replies }))

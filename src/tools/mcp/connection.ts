@@ -23,7 +23,7 @@ import {
 import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
-import { redactedBeginning } from "../redacted-data.ts";
+import { redactedBeginning } from "../tool-output.ts";
 import { failed, type CallContext, type ToolOutcome, type ToolProgress } from "../tool.ts";
 import { truncateStart } from "../../text/truncate.ts";
 
