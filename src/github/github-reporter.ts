@@ -64,7 +64,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
       applyEvent(view, { ...last, type: "run.ended", outcome: { kind: "canceled", reason } });
     }
     log.end();
-    for (const annotation of chooseAnnotations(view, options)) annotate(core, annotation);
+    annotate(core, chooseAnnotations(view, options));
     const summary = renderSummary(view, options);
     if (summary !== "") await core.writeSummary(summary);
   };
