@@ -38,10 +38,10 @@ interface TryOptions extends OptionsOf<"call"> {
 
 /** Prints the result: a text as it is, anything else as JSON. */
 export function callTool(
+  io: Io,
   name: string,
   params: string | undefined,
   given: OptionsOf<"call">,
-  io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
   return withSignals(`The call of ${name}`, given, io, async (options) => {
@@ -54,9 +54,9 @@ export function callTool(
 }
 
 export async function buildTool(
+  io: Io,
   name: string,
   { print, plain, ...given }: OptionsOf<"build">,
-  io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
   if (print === true) {
