@@ -16,45 +16,27 @@ interface Budget {
 export function errorToDetailedString(err: unknown): string {
   const budget: Budget = { left: MAX_TOTAL, open: new Set() };
   try {
-    const detail = isError(err)
-      ? describe(err, budget, 0)
-      : { name: "NonError", message: briefly(err, budget), value: describe(err, budget, 0) };
-    return JSON.stringify(detail);
+    if (isError(err)) return JSON.stringify(describe(err, budget, 0));
+    const isObject = typeof err === "object" && err !== null;
+    const said = isObject ? field(err, "message") : describe(err, budget, 0);
+    const message =
+      isObject && typeof said !== "string" ? "An object was thrown" : clip(String(said), budget);
+    return JSON.stringify({ name: "NonError", message, value: describe(err, budget, 0) });
   } catch {
     return '{"name":"NonError","message":"An error that cannot be inspected"}';
   }
 }
 
-function isError(value: unknown): value is object {
+function isError(value: unknown): boolean {
   return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
 }
 
-function briefly(value: unknown, budget: Budget): string {
-  if (typeof value !== "object" || value === null) return String(describe(value, budget, 0));
-  const message = field(value, "message");
-  return typeof message === "string" ? clip(message, budget) : "An object was thrown";
-}
-
 function describe(value: unknown, budget: Budget, depth: number): unknown {
-  switch (typeof value) {
-    case "object":
-      return value === null ? null : describeObject(value, budget, depth);
-    case "boolean":
-      return value;
-    case "number":
-      return Number.isFinite(value) ? value : String(value);
-    case "bigint":
-      return clip(`${value}n`, budget);
-    case "string":
-    case "symbol":
-      return clip(String(value), budget);
-    case "undefined":
-    case "function":
-      return `[${typeof value}]`;
-  }
-}
-
-function describeObject(value: object, budget: Budget, depth: number): unknown {
+  if (value === null || typeof value === "boolean") return value;
+  if (typeof value === "undefined" || typeof value === "function") return `[${typeof value}]`;
+  if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
+  if (typeof value === "bigint") return clip(`${value}n`, budget);
+  if (typeof value !== "object") return clip(String(value), budget);
   if (budget.open.has(value)) return "[circular]";
   if (depth >= MAX_DEPTH) return "[too deep]";
   if (budget.left <= 0) return "[omitted: too long]";
