@@ -254,7 +254,7 @@ function activitiesOf(
     .filter(([name]) => names.has(name))
     .flatMap(([, { workflow }]) =>
       Object.entries(workflow.files).flatMap(([file, { activities }]) =>
-        Object.values(activities).map(({ id, kind }) => ({ id, file, isAsk: kind === "ask" })),
+        [...activities.values()].map(({ id, kind }) => ({ id, file, isAsk: kind === "ask" })),
       ),
     );
 }
