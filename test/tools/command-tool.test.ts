@@ -8,7 +8,7 @@ const node = process.execPath;
 const js = (code: string): { readonly command: string[] } => ({ command: [node, "-e", code] });
 
 test("a command gets its arguments without a shell, its params as JSON on stdin, and its stdout is the result", async (t) => {
-  const { valueOf, workspace } = await toolsRig(t, {
+  const { resultOf, workspace } = await toolsRig(t, {
     echo: js(`
       let text = "";
       process.stdin.on("data", (piece) => text += piece);
@@ -19,11 +19,11 @@ test("a command gets its arguments without a shell, its params as JSON on stdin,
     deep: js('console.log("[".repeat(100_000) + "]".repeat(100_000));'),
   });
   const params = { text: "$(id) `id` ' \" \n ü", list: [1, null] };
-  assert.deepEqual(await valueOf("echo", params), { got: params, cwd: workspace });
-  assert.deepEqual(await valueOf("args"), ["$HOME", "a b", "*"]);
-  assert.equal(await valueOf("deaf", { large: "x".repeat(5_000_000) }), "done");
+  assert.deepEqual(await resultOf("echo", params), { got: params, cwd: workspace });
+  assert.deepEqual(await resultOf("args"), ["$HOME", "a b", "*"]);
+  assert.equal(await resultOf("deaf", { large: "x".repeat(5_000_000) }), "done");
   // Values that are nested too deeply are cut off.
-  assert.ok(JSON.stringify(await valueOf("deep")).length < 250_000);
+  assert.ok(JSON.stringify(await resultOf("deep")).length < 250_000);
 });
 
 test("the lines of stderr are progress, and their percentages are recognized", async (t) => {

@@ -180,11 +180,11 @@ test("the Docker that was found is the one that is started", async (t) => {
   symlinkSync(`${checkout}/docker`, `${folder}/docker`);
   const files = { "tools/a.mjs": "console.log(1)", "tools/build.tool.yml": recipe };
   const declared = { a: { command: ["node", "tools/a.mjs"] } };
-  const { asked, valueOf } = await dockerRig(t, files, declared, {
+  const { asked, resultOf } = await dockerRig(t, files, declared, {
     environment: { GITHUB_WORKSPACE: checkout },
     folders: [folder],
   });
-  assert.equal(await valueOf("a"), 1);
+  assert.equal(await resultOf("a"), 1);
   assert.deepEqual(
     asked().map(({ args: [what] }) => what),
     ["build", "run"],
@@ -240,7 +240,7 @@ test("a recipe is found beside the first part of the command that is a file of t
     "alone/b.mjs": "console.log(1)",
     "run.sh": "#!/bin/sh\necho 1",
   };
-  const { workspace, valueOf, failure } = await dockerRig(
+  const { workspace, resultOf, failure } = await dockerRig(
     t,
     files,
     {
@@ -257,8 +257,8 @@ test("a recipe is found beside the first part of the command that is a file of t
   assert.match(await reason("beside"), /^tools\/build\.tool\.yml:1:7: recipe\.from: /);
   assert.match(await reason("root"), /^build\.tool\.yml needs the image root/);
   assert.match(await reason("both"), /tools\.both has both build and build\.tool\.yml/);
-  assert.equal(await valueOf("none"), 1);
-  assert.equal(await valueOf("program"), 2);
+  assert.equal(await resultOf("none"), 1);
+  assert.equal(await resultOf("program"), 2);
   symlinkSync("/etc/hosts", `${workspace}/alone/build.tool.yml`);
   assert.match(await reason("linked"), /is not a file of the working directory/);
   unlinkSync(`${workspace}/alone/build.tool.yml`);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { callsRig, secret } from "./rig.ts";
 
 test("a function of a module is called with the params, and returns the result", async (t) => {
-  const { valueOf } = await callsRig(
+  const { resultOf } = await callsRig(
     t,
     {
       "tools/search.mjs": `
@@ -21,14 +21,14 @@ test("a function of a module is called with the params, and returns the result",
       add: { module: "tools/common.cjs", export: "add" },
     },
   );
-  assert.deepEqual(await valueOf("whole", { text: "ü" }), { params: { text: "ü" } });
-  assert.equal(await valueOf("search", { words: "a b" }), "A B");
-  assert.equal(await valueOf("nothing"), null);
-  assert.equal(await valueOf("add", { a: 1, b: 2 }), 3);
+  assert.deepEqual(await resultOf("whole", { text: "ü" }), { params: { text: "ü" } });
+  assert.equal(await resultOf("search", { words: "a b" }), "A B");
+  assert.equal(await resultOf("nothing"), null);
+  assert.equal(await resultOf("add", { a: 1, b: 2 }), 3);
 });
 
 test("a module can be TypeScript that imports other TypeScript", async (t) => {
-  const { valueOf } = await callsRig(
+  const { resultOf } = await callsRig(
     t,
     {
       "tools/search.ts": `
@@ -53,8 +53,8 @@ test("a module can be TypeScript that imports other TypeScript", async (t) => {
       plain: { module: "tools/plain.js", export: "ask" },
     },
   );
-  assert.deepEqual(await valueOf("search", { words: "a" }), { hits: ["one a", "three a"] });
-  assert.deepEqual(await valueOf("plain"), ["a"]);
+  assert.deepEqual(await resultOf("search", { words: "a" }), { hits: ["one a", "three a"] });
+  assert.deepEqual(await resultOf("plain"), ["a"]);
 });
 
 test("what a module prints is progress and never part of the result", async (t) => {
@@ -199,7 +199,7 @@ test("the signal of a function aborts when the call is canceled", async (t) => {
 });
 
 test("results and messages of a module are redacted", async (t) => {
-  const { valueOf, failure } = await callsRig(
+  const { resultOf, failure } = await callsRig(
     t,
     {
       "leaks.mjs": `
@@ -209,7 +209,7 @@ test("results and messages of a module are redacted", async (t) => {
     },
     { leaks: { module: "leaks.mjs" }, fails: { module: "leaks.mjs", export: "fails" } },
   );
-  assert.deepEqual(await valueOf("leaks"), { key: "***" });
+  assert.deepEqual(await resultOf("leaks"), { key: "***" });
   const { reason, tail } = await failure("fails");
   assert.equal(reason, "key ***");
   assert.ok(!tail.includes(secret));

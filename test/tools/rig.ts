@@ -26,7 +26,7 @@ export interface CallsRig {
   /** Runs a call to its end, without a time limit. */
   readonly call: (name: string, params?: Readonly<Record<string, unknown>>) => Promise<Called>;
   /** The value that a call returns. */
-  readonly valueOf: (name: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
+  readonly resultOf: (name: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
   /** Why a call fails. */
   readonly failure: (
     name: string,
@@ -107,7 +107,7 @@ export async function callsRig(
     clock,
     tool,
     call,
-    async valueOf(name, params) {
+    async resultOf(name, params) {
       const { outcome } = await call(name, params);
       return outcome.kind === "succeeded" ? outcome.value : assert.fail(JSON.stringify(outcome));
     },
