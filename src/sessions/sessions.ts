@@ -9,6 +9,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import {
   CallbackSession,
+  occupy,
   type ICopilotSession,
   type ICopilotSessionCallbacks,
 } from "./callbacks.ts";
@@ -37,7 +38,6 @@ import {
   type OpenSession,
   type SessionContext,
 } from "./copilot-session.ts";
-import { occupy } from "./session-use.ts";
 import type { CallQueue } from "./call-queue.ts";
 import { runTurn } from "./turn.ts";
 import { linkSignals, unlessAborted } from "../platform/waiting.ts";
@@ -291,7 +291,7 @@ function jobSession(
       const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open
         .refresh()
-        .then(() => runTurn(open.session, prompt, turn, { ...open, clock, queue, onStop }));
+        .then(() => runTurn(open, prompt, turn, { clock, queue, onStop }));
       running = ended;
       try {
         const outcome = await ended;
