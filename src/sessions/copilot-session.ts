@@ -26,6 +26,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { wholeCharacters } from "../text/truncate.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { confine, watchConfinement, type Confinement } from "./confinement.ts";
+import type { Runtimes } from "./request-handler.ts";
 import { sessionConfig } from "./session-config.ts";
 import { SessionStop, type UsableSession } from "./turn.ts";
 import { LiveTools, OwnCalls, type OwnTool, sdkTools, ToolNames } from "./session-tools.ts";
@@ -36,10 +37,7 @@ const closeMs = 1_500;
 
 export interface SessionContext {
   readonly clock: Clock;
-  readonly pool: {
-    readonly pids: readonly number[];
-    acquire(kind: RuntimeKind): Promise<RuntimeLease>;
-  };
+  readonly runtimes: Runtimes;
   readonly handlesRequests: boolean;
   readonly limitsOf: (
     request: Pick<SessionRequest, "modelId" | "modelLimits">,
@@ -74,10 +72,10 @@ export async function openCopilotSession(
   asked: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | NotOpened> {
-  const { clock, pool, probe } = context;
+  const { clock, runtimes, probe } = context;
   const { startSeconds = context.provider?.startSeconds, headers } = asked.modelServer ?? {};
   if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
-  if (pool.pids.length === 0) probe?.watch();
+  if (runtimes.pool.pids.length === 0) probe?.watch();
   const provider = context.provider && withHeaders(context.provider, headers);
   const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
   const formatted = asked.answersFormatted === true && takesFormats;
@@ -107,7 +105,7 @@ export async function openCopilotSession(
   };
   let lease: RuntimeLease;
   try {
-    const acquiring = pool.acquire(kind);
+    const acquiring = runtimes.acquire(kind);
     const acquired = await unlessAborted(acquiring, signal);
     if (acquired === undefined) {
       void acquiring.then(
