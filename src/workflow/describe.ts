@@ -1,7 +1,6 @@
 import type { FlowChart, FlowNode } from "../events/flow.ts";
 import { defined } from "../text/guards.ts";
 import { idOf } from "../entry/model.ts";
-import { factsOf } from "./kinds/kinds.ts";
 import type { Activity, Parameter, Workflow } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
 import { roleOf } from "./value.ts";
@@ -52,7 +51,7 @@ export function promptsModels(workflow: Workflow): boolean {
 }
 
 function activitiesOf({ files }: Workflow): readonly Activity[] {
-  return Object.values(files).flatMap(({ activities }) => Object.values(activities));
+  return Object.values(files).flatMap(({ activities }) => [...activities.values()]);
 }
 
 function plainParameter(parameter: Parameter): Omit<Parameter, "at"> {
@@ -67,18 +66,18 @@ export function flowChartOf({ main, files }: Workflow): FlowChart {
       file,
       ...defined({ title }),
       parameters: parameters.map(plainParameter),
-      activities: Object.values(activities).map(flowNodeOf),
+      activities: [...activities.values()].map(flowNodeOf),
     },
   ]);
   return { main, files: Object.fromEntries(charts) };
 }
 
 function flowNodeOf(activity: Activity): FlowNode {
-  const { id, kind, at, next, other } = activity;
+  const { id, kind, label, at, next, other } = activity;
   return {
     id,
     kind,
-    label: factsOf(activity).label,
+    label,
     line: at.line,
     ...defined({ next, other }),
     ...(activity.kind === "call" ? { calls: activity.target } : {}),
