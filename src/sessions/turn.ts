@@ -16,7 +16,7 @@ import { wholeCharacters } from "../text/truncate.ts";
 import { type CallQueue, LifeSigns } from "./call-queue.ts";
 import { Deltas } from "./deltas.ts";
 import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
-import { OwnCalls, ToolNames } from "./session-tools.ts";
+import type { OwnCalls, ToolNames } from "./session-tools.ts";
 import { TurnState } from "./turn-state.ts";
 
 const sendMs = 15_000;
