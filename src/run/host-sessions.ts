@@ -6,10 +6,10 @@
 import { atExit } from "../platform/processes.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startBackgroundTimer, type Release } from "../platform/waiting.ts";
+import type { Runtimes } from "../sessions/request-handler.ts";
 import {
   createSessions,
   runtimesOf,
-  type Runtimes,
   type Sessions,
   type SessionsOptions,
 } from "../sessions/sessions.ts";
