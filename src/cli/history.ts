@@ -3,7 +3,13 @@ import { basename } from "node:path";
 import { GithubFailure, createGithubApi } from "../github/github-api.ts";
 import { downloadJournals } from "../github/artifacts.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
-import { journalFiles, runsOfJournals, historyOf, type FindingFates, type History } from "../reports/from-journals.ts";
+import {
+  journalFiles,
+  runsOfJournals,
+  historyOf,
+  type FindingFates,
+  type History,
+} from "../reports/from-journals.ts";
 import { differenceOf, figuresIn, type RunSummary } from "../reports/run-summary.ts";
 import { makeReport, writeReport } from "../run/html-report.ts";
 import { unable, UsageError } from "../run/options.ts";
