@@ -130,10 +130,8 @@ class FlowRunner {
   async #perform(effect: Effect, state: WorkflowState): Promise<EffectResult> {
     const done = this.#scope.stopped === undefined ? await this.#do(effect, state) : undefined;
     const stopped = this.#stopOf(this.#scope);
-    if (done === undefined || stopped !== undefined) {
-      return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
-    }
-    return done;
+    if (done !== undefined && stopped === undefined) return done;
+    return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
   }
 
   #stopOf(scope: Scope): StopReason | undefined {
@@ -192,17 +190,10 @@ class FlowRunner {
       }
       // Its session knows a prompt that is no part of the conversation.
       await this.#agents.discard(effect.agent);
-      switch (outcome.kind) {
-        case "completed":
-          return failed(ANSWER_CUT);
-        case "crashed": {
-          const advice = crashAdvice(outcome.crash);
-          const text = crashText(outcome.crash);
-          return failed(advice === undefined ? text : `${text} ${advice}`);
-        }
-        case "canceled":
-          return this.#stopped(scope, activity);
-      }
+      if (outcome.kind === "completed") return failed(ANSWER_CUT);
+      if (outcome.kind === "canceled") return this.#stopped(scope, activity);
+      const texts = [crashText(outcome.crash), crashAdvice(outcome.crash)];
+      return failed(texts.filter((text) => text !== undefined).join(" "));
     } finally {
       scope.dispose();
     }
@@ -252,23 +243,16 @@ class FlowRunner {
         ports.emit({ type: "step.output", work, step, script, text });
       },
     });
-    switch (executed.kind) {
-      case "executed":
-        return executed;
-      case "canceled":
-        return failed("canceled");
-      case "failed": {
-        const { limit, reason, runs, because } = executed;
-        if (limit !== undefined) {
-          const scope = scopeOf(activityOf(effect));
-          const bound = exceeded(this.#run.limits, limit);
-          this.#decide({ ...bound, kind: "limit-exceeded", scope });
-        }
-        // A failure edge may hide it.
-        if (because === "denied") this.#decide({ kind: "script-skipped", activity, reason });
-        return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
-      }
+    if (executed.kind === "executed") return executed;
+    if (executed.kind === "canceled") return failed("canceled");
+    const { limit, reason, runs, because } = executed;
+    if (limit !== undefined) {
+      const scope = scopeOf(activityOf(effect));
+      this.#decide({ ...exceeded(this.#run.limits, limit), kind: "limit-exceeded", scope });
     }
+    // A failure edge may hide it.
+    if (because === "denied") this.#decide({ kind: "script-skipped", activity, reason });
+    return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
   }
 
   #emit(event: FlowEvent): void {
