@@ -134,14 +134,16 @@ export type Standard = "task_manager" | "trap_card";
 
 export type Refuse = (reason: string) => void;
 
-interface Bounds {
+/** The internal functions that work on the tables of an executor. */
+export type Internals = Readonly<Record<Standard, Run>>;
+
+interface ExecutorParts {
   readonly limits?: Partial<ExecutorLimits>;
-  /** The internal functions that work on the tables of an executor. */
-  readonly internals?: Readonly<Record<Standard, Run>>;
+  readonly internals?: Internals;
 }
 
 /** Throws if a name is used twice or reserved, or a schema is invalid; with `refuse`, such a tool is left out. */
-export function createCatalogue(parts: CatalogueParts & Bounds, refuse?: Refuse): Catalogue {
+export function createCatalogue(parts: CatalogueParts & ExecutorParts, refuse?: Refuse): Catalogue {
   const { relics = [], monuments = [], without = [], delegation, internals } = parts;
   const limits = limitsOf(parts.limits);
   const tools: Tool[] = [];
@@ -234,7 +236,7 @@ function targetOfRelic(relic: Relic, { toolSeconds: seconds }: ExecutorLimits): 
 
 function internalTargets(
   { waitSeconds, graceSeconds, toolSeconds, delegateSeconds }: ExecutorLimits,
-  runs: Bounds["internals"],
+  runs: Internals | undefined,
   delegation: Delegation | undefined,
 ): readonly Target[] {
   const internal = (kind: (typeof reserved)[number], own: Partial<Target>): Target => {

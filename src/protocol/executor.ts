@@ -12,6 +12,7 @@ import {
   type CatalogueParts,
   createCatalogue,
   type ExecutorLimits,
+  type Internals,
   limitsOf,
   type Refuse,
 } from "./catalogue.ts";
@@ -123,7 +124,7 @@ export class Executor implements ActionExecutor {
   constructor(options: ExecutorOptions, refuse?: Refuse) {
     const { clock, signal, store } = options;
     const limits = limitsOf(options.limits);
-    const internals: NonNullable<Parameters<typeof createCatalogue>[0]["internals"]> = {
+    const internals: Internals = {
       task_manager: ({ id, params }, context) =>
         manageTasks(id, params, context, {
           clock,

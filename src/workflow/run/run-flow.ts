@@ -24,8 +24,7 @@ import type { ShellState } from "../../events/event.ts";
 import type { EventLoopYielder } from "../../platform/waiting.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
-import { type Answers, type Asker, missingAnswer } from "../kinds/ask.ts";
-import type { Workflow } from "../model.ts";
+import type { Answers, Asker, Workflow } from "../model.ts";
 import type { Begun } from "./restore.ts";
 import type { Scripts } from "./script-runner.ts";
 import type { Effect, FlowEvent, Step, WorkflowState } from "./state.ts";
@@ -306,3 +305,10 @@ function scopeOf({ id, file }: StepActivity): Extract<LimitScope, { kind: "activ
 }
 
 type EffectOf<Kind extends Effect["kind"]> = Extract<Effect, { kind: Kind }>;
+
+function missingAnswer(activity: string, times: number): string {
+  const answers = times === 1 ? "one answer" : `${times} answers`;
+  const given =
+    times === 0 ? "has no answer, and nobody is there to be asked" : `has only ${answers}`;
+  return `${activity} ${given}. Give one with --answer ${activity}=…, with the input \`inputs\` of the action, or with answers in the front matter.`;
+}
