@@ -3,8 +3,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { Path } from "../document/diagnostic.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { decisionText } from "../events/decision.ts";
-import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
-import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
+import {
+  decisionOf,
+  type DecisionOfWork,
+  type RunEvent,
+  type RunOutcome,
+  type WorkRef,
+} from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import type { RunView } from "../events/view.ts";
 import { truncate } from "../text/truncate.ts";

@@ -92,7 +92,7 @@ describe("agent-jobs rehearse", () => {
       "e.json": entry,
       "r.json": rehearsal({}),
     });
-    const { stdout } = await cliExits(1, ["run", "e.json", "--rehearse", "r.json"], { cwd });
+    const { stdout } = await cliExits(1, "run e.json --rehearse r.json", { cwd });
     assert.match(
       stdout.trimEnd().split("\n").at(-1) ?? "",
       /^job job failed \(rehearsal\): the rehearsal doesn't match the run: .*Say A/,

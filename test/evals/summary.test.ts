@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
+import type { Passes } from "../../src/evals/results.ts";
 import { detectableFall, probabilityOfFall, wilson } from "../../src/evals/statistics.ts";
 import { summarize } from "../../src/evals/summary.ts";
 import { cellOf, resultOf } from "./rig.ts";
@@ -146,4 +147,59 @@ describe("an eval with three variants", () => {
         fell ? ["all cases | 2: fell"] : [],
       );
     });
+});
+
+/** Runs of 13 cases, five each, with these pass rates, by a generator that is always the same (mulberry32). */
+function repetitions(name: string, before: Rates, after: Rates, axes = 1): number {
+  let state = 1;
+  const random = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let one = Math.imul(state ^ (state >>> 15), 1 | state);
+    one = (one + Math.imul(one ^ (one >>> 7), 61 | one)) ^ one;
+    return ((one ^ (one >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const draw = (rate: number): boolean[] => Array.from({ length: 5 }, () => random() < rate);
+  const cells = Array.from({ length: axes * 13 }, (_, at) => cellOf(at % 13, Math.floor(at / 13)));
+  return Array.from({ length: 100 }, () => {
+    const cases = new Map(
+      cells.map(({ key, line }): [string, Passes] => {
+        const passed = draw(before(line)).filter((one) => one).length;
+        return [key, { passed, runs: 5 }];
+      }),
+    );
+    const results = cells.flatMap(({ key, line }) =>
+      draw(after(line)).map((passed, at) => resultOf(key, at + 1, passed)),
+    );
+    const { problems } = summarize({ file: name, minPassRate: undefined }, cells, {
+      runs: 5,
+      results,
+      spent: { tokens: 0, cost: 0 },
+      stopped: undefined,
+      warnings: [],
+      baseline: { file: "b.json", cases, replaced: false },
+    });
+    return problems.length > 0;
+  }).filter((failed) => failed).length;
+}
+
+type Rates = (caseNumber: number) => number;
+
+describe("an eval of 13 cases, repeated a hundred times,", () => {
+  const mixed: Rates = (at) => [1, 0.9, 0.5, 0.2][at % 4] ?? 1;
+  for (const [name, rates, axes] of [
+    ["of which half of the runs pass", () => 0.5, 1],
+    ["of which most runs pass", () => 0.9, 1],
+    ["some of which are easy and some hard", mixed, 1],
+    ["with three variants", mixed, 3],
+  ] as const) {
+    it(`fails at most five times if nothing has changed, ${name}`, () => {
+      const failed = repetitions(name, rates, rates, axes);
+      assert.ok(failed <= 5, String(failed));
+    });
+
+    it(`fails at least 95 times if each case falls far, ${name}`, () => {
+      const failed = repetitions(name, rates, (at) => rates(at) / 3, axes);
+      assert.ok(failed >= 95, String(failed));
+    });
+  }
 });

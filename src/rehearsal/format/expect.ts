@@ -1,12 +1,13 @@
 /** `expect` of a rehearsal. */
 import {
   type Described,
+  type Fields,
   type Optional,
   type SchemaType,
   isOptional,
   wordsOf,
 } from "../../document/describe.ts";
-import { type Path, suggestion } from "../../document/diagnostic.ts";
+import type { Path } from "../../document/diagnostic.ts";
 import { meaning } from "../../document/schema-check.ts";
 import { proposalKinds, severities, verdicts } from "../../entry/outputs.ts";
 import { list, map, name, named, object, text, textOf, whole } from "../../entry/schema-parts.ts";
@@ -183,75 +184,33 @@ export interface DecisionFields {
 }
 
 const asText = condition("A text that is met.");
-const ofWork = ["task", "workId", "iteration"];
-const ofText = Object.keys(asText.properties);
 
 const decision: Described<DecisionFields> = {
-  ...asText,
   description:
     'A decision by its kind and fields; or a condition for its printed form, `[CATEGORY] text`, which may change with any version. A plain string is short for "contains".',
-  properties: {
-    kind: {
-      type: "string",
-      enum: Object.keys(decisionFields),
-      description: "The kind of the decision. Further fields are those of this kind.",
+  anyOf: [
+    {
+      type: "object",
+      required: ["kind"],
+      discriminator: { propertyName: "kind" },
+      oneOf: Object.entries(decisionFields).map(([kind, fields]) => fieldsOfKind(kind, fields)),
     },
+    asText,
+  ],
+};
+
+function fieldsOfKind(kind: string, fields: Fields): object {
+  const own = Object.entries(fields).map(([name, field]) => {
+    const words = wordsOf(field);
+    if (words.length > 0) return [name, { type: "string", enum: words }];
+    return [name, isNumeric(field) ? { type: "number" } : conditionRef("A text of the decision.")];
+  });
+  const ofWork = {
     task: taskOf("The task that it is about."),
     workId: whole("The work that it is about.", { minimum: 0 }),
     iteration: whole("The iteration of that step, in a loop."),
-    ...fieldsOfDecisions(),
-    ...asText.properties,
-  },
-};
-
-function fieldsOfDecisions(): object {
-  const kinds = Object.entries(decisionFields);
-  const names = new Set(kinds.flatMap(([, fields]) => Object.keys(fields)));
-  const fields = [...names].map((name) => {
-    const having = kinds.flatMap(([kind, { [name]: field }]) => (field ? [{ kind, field }] : []));
-    const description = `Of ${having.map(({ kind }) => kind).join(", ")}.`;
-    const words = having.flatMap(({ field }) => wordsOf(field));
-    if (words.length > 0) return [name, { type: "string", enum: [...new Set(words)], description }];
-    const isNumber = having.slice(0, 1).some(({ field }) => isNumeric(field));
-    return [name, isNumber ? { type: "number", description } : conditionRef(description)];
-  });
-  return Object.fromEntries(fields);
-}
-
-interface FieldProblem {
-  readonly name: string;
-  readonly reason: string;
-  readonly hint?: string | undefined;
-}
-
-function fieldProblems(fields: DecisionFields): FieldProblem[] {
-  const { kind } = fields;
-  const names = Object.keys(fields).filter((name) => name !== "kind");
-  if (kind === undefined) {
-    const [name] = names.filter((one) => !ofText.includes(one));
-    if (name === undefined) return [];
-    const reason = `"${name}" needs a "kind".`;
-    return [{ name, reason, hint: "name the kind of the decision" }];
-  }
-  const known = decisionFields[kind] ?? {};
-  const possible = [...Object.keys(known), ...ofWork];
-  return names.flatMap((name): FieldProblem[] => {
-    if (ofText.includes(name)) {
-      const reason = `A decision is matched by its kind and fields or by its text ("${name}"), not both.`;
-      return [{ name, reason }];
-    }
-    if (!possible.includes(name)) {
-      const reason = `A decision of the kind "${kind}" has no field "${name}".`;
-      const { hint = `it has ${possible.join(", ")}` } = suggestion(name, possible);
-      return [{ name, reason, hint }];
-    }
-    const { [name]: field } = known;
-    const words = field === undefined ? [] : wordsOf(field);
-    const value = fields[name];
-    if (words.length === 0 || words.some((word) => word === value)) return [];
-    const reason = `With the kind "${kind}", "${name}" must be ${words.join(" or ")}.`;
-    return [{ name, reason, ...(typeof value === "string" ? suggestion(value, words) : {}) }];
-  });
+  };
+  return object({ kind: { const: kind }, ...Object.fromEntries(own), ...ofWork }, ["kind"]);
 }
 
 export function isTextOfDecision(kind: string, name: string): boolean {
@@ -361,7 +320,7 @@ export function itemsOf<Item>(name: string, lists: Lists<Item> = {}): Listed<Ite
 }
 
 export function checkExpectation(
-  { result = "succeeded", reason, works = [], decisions, actions }: ExpectFields,
+  { result = "succeeded", reason, works = [], actions }: ExpectFields,
   problem: Report,
 ): void {
   if (reason !== undefined && result === "succeeded") {
@@ -381,9 +340,6 @@ export function checkExpectation(
       problem([...path, "runs"], why, 'leave "runs" out');
     }
   }
-  for (const { item, path } of itemsOf<string | DecisionFields>("decisions", decisions))
-    for (const { name, reason: why, hint } of typeof item === "string" ? [] : fieldProblems(item))
-      problem([...path, name], why, hint);
   for (const { item, path } of itemsOf("actions", actions)) {
     const { output, status, reason: because } = item;
     if (output !== undefined && status !== undefined && status !== "succeeded")

@@ -187,22 +187,17 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
   [
     "a field of another kind of decision",
     "{ decisions: { include: [{ kind: criteria-retry, retries: 1 }] } }",
-    '3:67: rehearsal.expect.decisions.include[0].retries: A decision of the kind "criteria-retry" has no field "retries". (it has retry, of, reason, task, workId, iteration)',
+    '3:67: rehearsal.expect.decisions.include[0].retries: Unknown field "retries". (known fields: kind, retry, of, reason, task, workId, iteration)',
   ],
   [
     "a word that the kind of decision does not know",
     "{ decisions: { exclude: [{ kind: availability-failed, field: toolExecuted }] } }",
-    '3:70: rehearsal.expect.decisions.exclude[0].field: With the kind "availability-failed", "field" must be change or previousTasks or condition.',
-  ],
-  [
-    "fields without a kind",
-    "{ decisions: { sequence: [{ task: a }] } }",
-    '3:43: rehearsal.expect.decisions.sequence[0].task: "task" needs a "kind". (name the kind of the decision)',
+    '3:70: rehearsal.expect.decisions.exclude[0].field: Must be "change", "previousTasks" or "condition", not the text "toolExecuted".',
   ],
   [
     "both the fields and the text of a decision",
     "{ decisions: [{ kind: note, contains: a }] }",
-    '3:47: rehearsal.expect.decisions[0].contains: A decision is matched by its kind and fields or by its text ("contains"), not both.',
+    '3:47: rehearsal.expect.decisions[0].contains: Unknown field "contains". (known fields: kind, text, task, workId, iteration)',
   ],
   [
     "the output of an action that failed",
@@ -223,6 +218,13 @@ for (const [what, yaml, message] of expectations) {
     ]);
   });
 }
+
+test("an expected decision with fields needs a kind", () => {
+  const [line = ""] = refused(
+    "entry: a.yml\nsessions: []\nexpect: { decisions: { sequence: [{ task: a }] } }",
+  );
+  assert.match(line, /3:35: .*sequence\[0\]\.kind: This field is required\. \(write availability-/);
+});
 
 test("tasks that expected decisions and actions name are to be checked against the entry", () => {
   const rest = "expect: { decisions: [{ kind: note, task: a }], actions: [{ id: x, task: b }] }";
