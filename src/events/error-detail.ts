@@ -32,11 +32,25 @@ function isError(value: unknown): boolean {
 }
 
 function describe(value: unknown, budget: Budget, depth: number): unknown {
-  if (value === null || typeof value === "boolean") return value;
-  if (typeof value === "undefined" || typeof value === "function") return `[${typeof value}]`;
-  if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
-  if (typeof value === "bigint") return clip(`${value}n`, budget);
-  if (typeof value !== "object") return clip(String(value), budget);
+  switch (typeof value) {
+    case "object":
+      return value === null ? null : describeObject(value, budget, depth);
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "bigint":
+      return clip(`${value}n`, budget);
+    case "string":
+    case "symbol":
+      return clip(String(value), budget);
+    case "undefined":
+    case "function":
+      return `[${typeof value}]`;
+  }
+}
+
+function describeObject(value: object, budget: Budget, depth: number): unknown {
   if (budget.open.has(value)) return "[circular]";
   if (depth >= MAX_DEPTH) return "[too deep]";
   if (budget.left <= 0) return "[omitted: too long]";
