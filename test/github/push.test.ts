@@ -4,7 +4,18 @@ import { describe, it } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { Proposal } from "../../src/events/output-shapes.ts";
 import type { GithubRepository, RepositoryOptions } from "../rig/github-repository.ts";
-import { delivered, file, head, one, type Run, shown, start, statuses, written } from "./rig.ts";
+import {
+  delivered,
+  file,
+  head,
+  one,
+  type Run,
+  shown,
+  start,
+  statuses,
+  surviveKills,
+  written,
+} from "./rig.ts";
 
 type Push = Extract<Proposal, { kind: "push" }>;
 
@@ -235,24 +246,11 @@ describe("a push", () => {
   });
 
   it("killed at any request, before or after its effect, and repeated, is made once", async (t) => {
-    const whole = await start(t);
-    await pushing(whole);
-    for (let last = 1; last <= whole.asked.length; last += 1) {
-      for (const isDone of [false, true]) {
-        const gone = new AbortController();
-        const repository = await start(t, {
-          breaks() {
-            if (repository.asked.length < last || gone.signal.aborted) return undefined;
-            gone.abort();
-            return { status: 502, ...(isDone && { isDone }) };
-          },
-        });
-        await pushing(repository, {}, { signal: gone.signal });
-        const again = await pushing(repository, {}, { origin: { attempt: 2 } });
-        assert.ok(!statuses(again).includes("refused"), shown(again).join());
-        assert.equal(repository.branch.commits.size, 1, `killed at request ${last}`);
-      }
-    }
+    const run: Run = { outputs, proposals: [push] };
+    const setUp = (options: Partial<RepositoryOptions>) => start(t, options);
+    const again = { ...run, origin: { attempt: 2 } };
+    const state = await surviveKills(setUp, ({ branch }) => [branch.commits.size], run, again);
+    assert.deepEqual(state, [1]);
   });
 
   it("only shows the commit when it is staged", async (t) => {
