@@ -23,7 +23,8 @@ import {
   permissionsOfTask,
 } from "../run/callers.ts";
 import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
-import { type JobStartOptions, warnIncomplete } from "./job-callbacks.ts";
+import { warnIncomplete } from "./job-callbacks.ts";
+import type { JobStartOptions } from "./job-start.ts";
 import { journalsIn } from "../journal/store.ts";
 import type { ResumedJob } from "../run/resume-job.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";

@@ -12,9 +12,8 @@ import { Feed, type LiveResponse } from "./feed.ts";
 import { checkOptions, withTelemetry, type JobHostOptions } from "./host-options.ts";
 import type { HostRun } from "../run/host.ts";
 import { HostedRuns } from "./hosted-runs.ts";
+import { startOf, type JobStartOptions } from "./job-start.ts";
 import {
-  startOf,
-  type JobStartOptions,
   jobReporter,
   jobStatus,
   TaskFold,
