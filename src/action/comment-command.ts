@@ -5,7 +5,7 @@ import { at, isBot, payloadOf, textAt } from "../github/webhook-event.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { within } from "../platform/waiting.ts";
-import { cleanEventText } from "../text/event-text.ts";
+import { cleanEventText } from "../text/harmless-text.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { Stop, type CommentCommand, type Setting } from "./setting.ts";
 

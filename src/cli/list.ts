@@ -2,6 +2,7 @@ import { readEntry, readWorkflow } from "../run/entry-files.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { entriesOfRepository, findEntry, noneFound } from "./found.ts";
+import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io, table } from "./process.ts";
 import { truncate } from "../text/truncate.ts";
 import { idOf, type PreparedEntry } from "../entry/model.ts";
@@ -10,25 +11,26 @@ import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
 import { type Flows, modelOfFlow } from "../run/flows.ts";
-import { callerOfFlow, callerOfTask } from "../run/callers.ts";
+import { callerOfFlow, callerOfTask, type Caller } from "../run/callers.ts";
 
 export async function list(
-  given: string | undefined,
-  json: boolean,
   { output }: Io,
+  given: string | undefined,
+  { json, format }: OptionsOf<"list">,
 ): Promise<ExitCode> {
   const files = given === undefined ? await entriesOfRepository() : [(await findEntry(given)).file];
   if (files.length === 0) throw noneFound("an entry");
+  const isJson = json === true || format === "json";
   const isAlone = given !== undefined;
   const descriptions = [];
   for (const [index, file] of files.entries()) {
     const { lines, ...description } = await describe(file);
     descriptions.push(description);
-    if (json) continue;
+    if (isJson) continue;
     if (!isAlone) output.print(`${index === 0 ? "" : "\n"}${file}`);
     for (const line of lines) output.print(line);
   }
-  if (json) output.printJson(isAlone ? descriptions[0] : descriptions);
+  if (isJson) output.printJson(isAlone ? descriptions[0] : descriptions);
   return exitCode.success;
 }
 
@@ -131,29 +133,28 @@ function describeTools(entry: PreparedEntry, flows: Flows) {
       ...callerOfFlow(entry, flow, undefined),
     })),
   ];
+  const namesOf = (uses: (caller: Caller) => boolean): string[] =>
+    callers.filter(uses).map(({ name }) => name);
   const declaring = [entry, ...Object.values(flows).map(({ workflow }) => workflow.settings)];
   const tools = declaring.flatMap((one) => Object.entries(one.tools ?? {}));
   const servers = declaring.flatMap((one) => Object.entries(one.mcpServers ?? {}));
+  const described = {
+    tools: tools.map(([name, tool]) => ({
+      name,
+      description: tool.description,
+      tasks: namesOf(({ declared, mayCall }) => declared.tools?.[name] === tool && mayCall(name)),
+    })),
+    mcpServers: servers.map(([name, server]) => ({
+      name,
+      source: "command" in server ? [server.command, ...(server.args ?? [])].join(" ") : server.url,
+      tasks: namesOf(
+        ({ declared, mayUse }) => declared.mcpServers?.[name] === server && mayUse(name),
+      ),
+    })),
+  };
   return {
-    ...(tools.length > 0 && {
-      tools: tools.map(([name, tool]) => ({
-        name,
-        description: tool.description,
-        tasks: callers
-          .filter(({ declared, mayCall }) => declared.tools?.[name] === tool && mayCall(name))
-          .map((caller) => caller.name),
-      })),
-    }),
-    ...(servers.length > 0 && {
-      mcpServers: servers.map(([name, server]) => ({
-        name,
-        source:
-          "command" in server ? [server.command, ...(server.args ?? [])].join(" ") : server.url,
-        tasks: callers
-          .filter(({ declared, mayUse }) => declared.mcpServers?.[name] === server && mayUse(name))
-          .map((caller) => caller.name),
-      })),
-    }),
+    ...(tools.length > 0 && { tools: described.tools }),
+    ...(servers.length > 0 && { mcpServers: described.mcpServers }),
   };
 }
 

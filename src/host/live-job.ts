@@ -5,15 +5,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { decisionText } from "../events/decision.ts";
-import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent } from "../events/event.ts";
+import { decisionOf, type RunEvent } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { WorkView } from "../events/view.ts";
 import type { Clock } from "../platform/clock.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { HostRun } from "../run/host.ts";
-import type { Answer, Asker } from "../workflow/kinds/ask.ts";
+import type { Answer, Asker } from "../workflow/model.ts";
 import type { Feed } from "./feed.ts";
 import { endStatus, isSuccess, jobStatus } from "./job-callbacks.ts";
 import { refused, type Refused } from "./refusals.ts";

@@ -12,8 +12,8 @@ import { defined } from "../text/guards.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/names.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
-import type { SharedRuntimes } from "../sessions/request-handler.ts";
-import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Runtimes } from "../sessions/request-handler.ts";
+import type { Asker } from "../workflow/model.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
@@ -96,7 +96,7 @@ export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions,
   readonly reporters?: readonly Reporter[];
   readonly telemetry?: TelemetryTarget | undefined;
   readonly onTransition?: ((transition: Transition) => void) | undefined;
-  readonly runtimes?: SharedRuntimes | undefined;
+  readonly runtimes?: Runtimes | undefined;
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
 }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { runGit } from "../git/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
-import type { Workspace } from "../rehearsal/format/script.ts";
+import type { Workspace } from "../rehearsal/format/surroundings.ts";
 import type { Environment } from "../platform/environment.ts";
 import { UsageError } from "./options.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -15,15 +15,15 @@ export interface WorkFolder {
 }
 
 export async function makeWorkspace(
-  workspace: Workspace,
+  { files = {}, git = false, commits = [] }: Workspace,
   environment: Environment,
 ): Promise<WorkFolder> {
   return inRunFolder(async (path) => {
     try {
       await makeDirectory(path);
-      await write(path, workspace.files);
-      if (workspace.git || workspace.commits.length > 0)
-        await makeRepository(path, workspace, environment);
+      await write(path, files);
+      if (git || commits.length > 0)
+        await makeRepository(path, { files, git, commits }, environment);
     } catch (error) {
       const why = errorMessage(error);
       throw new UsageError(`Can't create the workspace of the rehearsal: ${why}`);
@@ -83,7 +83,7 @@ const FIRST_DATE = Date.UTC(2026, 0, 1);
 /** Always the same commits for the same files, whatever git's settings on this machine. */
 async function makeRepository(
   path: string,
-  { files, git: wanted, commits }: Workspace,
+  { files, git: wanted, commits }: Required<Omit<Workspace, "include">>,
   environment: Environment,
 ): Promise<void> {
   const branches = new Set<string>();

@@ -45,13 +45,16 @@ export function executes(workflow: Workflow): boolean {
 }
 
 export function promptsModels(workflow: Workflow): boolean {
-  return activitiesOf(workflow).some(
-    (one) => one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user",
-  );
+  return activitiesOf(workflow).some(isQuestion);
+}
+
+/** Whether a model is asked. */
+export function isQuestion(one: Activity): boolean {
+  return one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user";
 }
 
 function activitiesOf({ files }: Workflow): readonly Activity[] {
-  return Object.values(files).flatMap(({ activities }) => Object.values(activities));
+  return Object.values(files).flatMap(({ activities }) => [...activities.values()]);
 }
 
 function plainParameter(parameter: Parameter): Omit<Parameter, "at"> {
@@ -66,7 +69,7 @@ export function flowChartOf({ main, files }: Workflow): FlowChart {
       file,
       ...defined({ title }),
       parameters: parameters.map(plainParameter),
-      activities: Object.values(activities).map(flowNodeOf),
+      activities: [...activities.values()].map(flowNodeOf),
     },
   ]);
   return { main, files: Object.fromEntries(charts) };

@@ -8,6 +8,8 @@ import type {
   ProviderSettings,
 } from "../entry/model.ts";
 import type { Position } from "../document/diagnostic.ts";
+import type { WorkRef } from "../events/event.ts";
+import type { Place } from "./read/problems.ts";
 import type { PromptRole } from "./value.ts";
 
 /** A workflow with everything that it calls. */
@@ -32,9 +34,11 @@ export interface WorkflowFile {
   readonly description: string;
   readonly parameters: readonly Parameter[];
   /** By id, which is the whole heading: `User Ask`. */
-  readonly prompts: Readonly<Record<string, WorkflowPrompt>>;
+  readonly prompts: ReadonlyMap<string, WorkflowPrompt>;
   /** By id, in the order of the file. */
-  readonly activities: Readonly<Record<string, Activity>>;
+  readonly activities: ReadonlyMap<string, Activity>;
+  /** The place of its first flowchart. */
+  readonly flowAt?: Position;
   readonly start: string;
   readonly onSuccess?: string;
   readonly onFailed?: string;
@@ -62,6 +66,8 @@ export interface WorkflowPrompt {
   readonly role: PromptRole;
   /** With all includes. */
   readonly text: string;
+  readonly place: Place;
+  readonly locate: (offset: number) => Place;
 }
 
 /** An activity. The beginning of its id says what it does. */
@@ -118,14 +124,6 @@ export type FoundFile =
       readonly hint?: string;
     };
 
-/** For a workflow that is alone. */
-export const noFiles: WorkflowFiles = {
-  read: (path) => ({
-    kind: "unreadable",
-    reason: `Can't read ${JSON.stringify(path)}: other files are not available here.`,
-  }),
-};
-
 export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
 
 export interface Check {
@@ -134,3 +132,29 @@ export interface Check {
   /** A quoted constant, a name, or, if nothing has that name, itself. */
   readonly right: string;
 }
+
+/** A question of an ASK. */
+export interface Question {
+  /** The id of the ASK. */
+  readonly activity: string;
+  /** With its variables; empty if there is none. */
+  readonly question: string;
+  /** How often this ASK has been answered in this run. */
+  readonly times: number;
+  /** The work that is the workflow. */
+  readonly work: WorkRef;
+  /** The `step` of its `step.started`. */
+  readonly step: number;
+}
+
+/** The answer to a question. */
+export type Answer =
+  | { readonly kind: "answered"; readonly text: string }
+  /** There is none: the activity fails. */
+  | { readonly kind: "unanswered"; readonly reason: string };
+
+/** Asks a person. Ends soon after `signal` has aborted; what it says then doesn't matter. */
+export type Asker = (question: Question, signal: AbortSignal) => Promise<Answer>;
+
+/** By the id of the ASK; several are used in order. */
+export type Answers = Readonly<Record<string, readonly string[]>>;

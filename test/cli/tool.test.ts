@@ -11,10 +11,7 @@ import { writeFiles } from "../tools/rig.ts";
 import { entryOf } from "./rig.ts";
 
 const node = process.execPath;
-const entry = JSON.stringify({
-  models: { driving: "gpt-5-mini" },
-  tasks: { a: { model: { category: "driving" }, prompt: ["Hi"] } },
-  jobs: { main: { work: { kind: "Ref", taskId: "a" } } },
+const entry = entryOf({
   tools: {
     greet: {
       description: "Greets",
@@ -212,7 +209,7 @@ test("tool build --print prints the Dockerfile of a recipe, or the commands of o
 
 test("Ctrl-C cancels a call, ends the tool, and exits with 130", async (t) => {
   const cwd = await workspace(t);
-  const child = startCli(["tool", "call", "slow"], { cwd });
+  const child = startCli("tool call slow", { cwd });
   await child.printed("started");
   child.signal("SIGINT");
   assert.equal((await child.ended).code, 130);

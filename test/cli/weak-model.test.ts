@@ -6,6 +6,7 @@ import { type CliResult, runCli } from "../rig/cli.ts";
 import { modelServer, type RecordedRequest, type Reply, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
+import { entryOf as entryWith } from "./rig.ts";
 
 interface Ran extends CliResult {
   readonly requests: readonly RecordedRequest[];
@@ -27,14 +28,7 @@ async function runFile(
   return { ...ran, requests: server.requests, prompts: prompts.map(({ prompt }) => prompt) };
 }
 
-const entryOf = (task: object): readonly [string, string] => [
-  "a.json",
-  JSON.stringify({
-    models: { driving: "m" },
-    tasks: { t: { model: { category: "driving" }, ...task } },
-    jobs: { job: { work: { kind: "Ref", taskId: "t" } } },
-  }),
-];
+const entryOf = (task: object): readonly [string, string] => ["a.json", entryWith({}, task)];
 
 const inTurn =
   (...replies: readonly Reply[]): Script =>
@@ -352,7 +346,7 @@ it("system of an entry or a task is added to the runtime's prompt, or replaces i
     ),
   );
   const { path: cwd } = await makeWorkspace(t, { "a.json": text, "system.md": "From a file." });
-  const { code, stderr } = await runCli(["run", "a.json", "--provider-base-url", server.baseUrl], {
+  const { code, stderr } = await runCli(`run a.json --provider-base-url ${server.baseUrl}`, {
     cwd,
   });
   assert.equal(code, 0, stderr);

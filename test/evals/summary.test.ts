@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import type { Passes } from "../../src/evals/results.ts";
-import { detectableFall, probabilityOfFall, wilson } from "../../src/evals/statistics.ts";
-import { summarize } from "../../src/evals/summary.ts";
+import { detectableFall, probabilityOfFall, summarize, wilson } from "../../src/evals/summary.ts";
 import { cellOf, resultOf } from "./rig.ts";
 
 const near = (actual: number, expected: number): void =>

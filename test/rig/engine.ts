@@ -2,7 +2,15 @@ import { defined } from "../../src/text/guards.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
-import type { Budget, EnginePorts, RateLimit, TurnGate } from "../../src/engine/ports.ts";
+import type {
+  Budget,
+  EnginePorts,
+  OutputChecks,
+  SessionFactory,
+  SessionRequest,
+  RateLimit,
+  TurnGate,
+} from "../../src/engine/ports.ts";
 import type { RunSpec, TaskSpec } from "../../src/engine/plan.ts";
 import { JobData } from "../../src/engine/job-data.ts";
 import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
@@ -10,12 +18,15 @@ import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import { decisionText } from "../../src/events/decision.ts";
-import type { EmittedEvent, RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
+import {
+  type EmittedEvent,
+  type RunEventBody,
+  type RunOutcome,
+  decisionOf,
+} from "../../src/events/event.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
 import { identity } from "./plan.ts";
-import { decisionOf } from "../../src/events/decision-of.ts";
 
 export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),
@@ -147,3 +158,28 @@ export function told(events: readonly RunEventBody[]): Pick<Played, "decisions" 
 }
 
 export const ref = (taskId: string): Work => ({ kind: "Ref", taskId });
+
+const messageIn = (value: unknown): string => String(Object(value).message);
+
+/** Takes whatever comes, but for messages that begin with "no"; the message says which it was. */
+export const outputChecks: OutputChecks = {
+  finding: (value, task) =>
+    Promise.resolve(
+      messageIn(value).startsWith("no")
+        ? { kind: "refused", reason: "No." }
+        : {
+            kind: "accepted",
+            value: {
+              path: "a.ts",
+              line: 1,
+              severity: "warning",
+              rule: task,
+              message: messageIn(value),
+              task,
+              fingerprint: messageIn(value),
+            },
+          },
+    ),
+  proposal: (value) =>
+    Promise.resolve({ kind: "accepted", value: { kind: "comment", body: String(value) } }),
+};

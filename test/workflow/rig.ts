@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { readMarkdown } from "../../src/document/markdown.ts";
 import { readActivities } from "../../src/workflow/read/activities.ts";
-import type { Activity, Parameter, Workflow, WorkflowFiles } from "../../src/workflow/model.ts";
+import type { Workflow, WorkflowFiles } from "../../src/workflow/model.ts";
 import { Problems } from "../../src/workflow/read/problems.ts";
 import {
   loadWorkflow,
@@ -32,19 +32,25 @@ export function filesOf(contents: Readonly<Record<string, string>>): WorkflowFil
   };
 }
 
-export function load(text: string | Uint8Array, options: LoadOptions = {}): LoadedWorkflow {
-  return loadWorkflow(text, "a.wf.md", options);
+export function load(
+  text: string | Uint8Array,
+  options: Partial<LoadOptions> = {},
+): LoadedWorkflow {
+  return loadWorkflow(text, "a.wf.md", { files: filesOf({}), ...options });
 }
 
 /** The workflow, which must have no errors. */
-export function loaded(text: string, options: LoadOptions = {}): Workflow {
+export function loaded(text: string, options: Partial<LoadOptions> = {}): Workflow {
   const result = load(text, options);
   if (result.kind === "loaded") return result.workflow;
   return assert.fail(result.diagnostics.map(diagnosticLine).join("\n"));
 }
 
 /** All that is said about a file, as lines. */
-export function said(text: string | Uint8Array, options: LoadOptions = {}): readonly string[] {
+export function said(
+  text: string | Uint8Array,
+  options: Partial<LoadOptions> = {},
+): readonly string[] {
   const result = load(text, options);
   const found = result.kind === "loaded" ? result.warnings : result.diagnostics;
   return found.map(diagnosticLine);
@@ -55,11 +61,6 @@ export function readFlow(flowchart: string): {
   readonly activities: readonly unknown[];
   readonly parameters: readonly unknown[];
   readonly said: readonly string[];
-  readonly file: {
-    readonly file: string;
-    readonly activities: Readonly<Record<string, Activity>>;
-    readonly parameters: readonly Parameter[];
-  };
 } {
   const markdown = readMarkdown(
     workflowText("").replace("flowchart TD\n\n", () => `${flowchart}\n`),
@@ -72,11 +73,6 @@ export function readFlow(flowchart: string): {
     activities,
     parameters: read.parameters.map(withoutPlace),
     said: [...findings.errors, ...findings.warnings].map(diagnosticLine),
-    file: {
-      file: "flow.wf.md",
-      activities: Object.fromEntries(read.activities),
-      parameters: read.parameters,
-    },
   };
 }
 

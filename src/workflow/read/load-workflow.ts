@@ -12,10 +12,9 @@ import {
   type WorkflowFile,
   type WorkflowFiles,
   type WorkflowSettings,
-  noFiles,
 } from "../model.ts";
 import { Problems, type Place } from "./problems.ts";
-import { readSections, type ReadFile } from "./sections.ts";
+import { readSections } from "./sections.ts";
 import { permissionsOfRun, readSettings, type SettingsContext } from "./settings.ts";
 
 /** A workflow that can be run, or every problem with it. */
@@ -30,8 +29,8 @@ export type LoadedWorkflow =
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
 export interface LoadOptions extends SettingsContext {
-  /** The way to called and included files. Default: there are none. */
-  readonly files?: WorkflowFiles;
+  /** The way to called and included files. */
+  readonly files: WorkflowFiles;
   /** The id of the file itself in `files`. Default: the file. */
   readonly id?: string;
   readonly environment?: readonly string[];
@@ -40,31 +39,26 @@ export interface LoadOptions extends SettingsContext {
 export function loadWorkflow(
   text: string | Uint8Array,
   file: string,
-  options: LoadOptions = {},
+  options: LoadOptions,
 ): LoadedWorkflow {
   return new Loader(options).load(text, file, options.id ?? file);
 }
 
-/** Far more than a run may do. */
-const deepestCall = 1_000;
-
 class Loader {
   readonly #options: LoadOptions;
-  readonly #files: WorkflowFiles;
   readonly #problems = new Problems();
-  readonly #read = new Map<string, ReadFile>();
+  readonly #read = new Map<string, WorkflowFile>();
   #settings: WorkflowSettings = {};
 
   constructor(options: LoadOptions) {
     this.#options = options;
-    this.#files = options.files ?? noFiles;
   }
 
   load(text: string | Uint8Array, file: string, main: string): LoadedWorkflow {
     this.#readFile(text, file, [main]);
     const files = [...this.#read.values()];
     const { environment = [] } = this.#options;
-    checkWorkflow(files, this.#files, this.#problems, {
+    checkWorkflow(files, this.#options.files, this.#problems, {
       environment,
       permissions: this.#permissions() ?? this.#settings.permissions,
     });
@@ -77,7 +71,7 @@ class Loader {
     const workflow: Workflow = {
       file,
       main,
-      files: Object.fromEntries(files.map((one) => [one.id, prepared(one)])),
+      files: Object.fromEntries(this.#read),
       settings: this.#settings,
     };
     return { kind: "loaded", workflow, warnings };
@@ -101,7 +95,7 @@ class Loader {
       const { value, locate } = document.frontMatter;
       this.#settings = readSettings(value, { file, locate }, problems, this.#options);
     }
-    const sections = readSections({ id, file, document }, this.#files, problems);
+    const sections = readSections({ id, file, document }, this.#options.files, problems);
     const { isWhole, ...read } = readActivities(file, sections.fences, problems);
     const { title, description, prompts, flowAt } = sections;
     const flow = sections.fences.find(({ info }) => /^mermaid/i.test(info));
@@ -109,10 +103,20 @@ class Loader {
       const hint = "put it into a code fence with the tag mermaid";
       problems.error({ file, at: flowAt }, "This section has no flowchart.", hint);
     }
-    const startsAt = isWhole ? flow?.at : undefined;
-    const known = { id, file, description, prompts, flowAt: startsAt, ...read };
-    this.#read.set(id, { ...known, ...defined({ title }) });
-    for (const activity of read.activities.values()) {
+    const all = [...read.activities.values()];
+    const idOf = (is: (one: Activity) => boolean): string | undefined => all.find(is)?.id;
+    const known = { id, file, description, prompts, ...read };
+    this.#read.set(id, {
+      ...known,
+      start: idOf(({ kind }) => kind === "start") ?? "",
+      ...defined({
+        title,
+        flowAt: isWhole ? flow?.at : undefined,
+        onSuccess: idOf((one) => one.kind === "on" && one.event === "success"),
+        onFailed: idOf((one) => one.kind === "on" && one.event === "failed"),
+      }),
+    });
+    for (const activity of all) {
       if (activity.kind !== "call") continue;
       const target = this.#called(activity, { file, at: activity.at }, trail);
       if (target !== undefined) read.activities.set(activity.id, { ...activity, target });
@@ -124,7 +128,7 @@ class Loader {
     place: Place,
     trail: readonly string[],
   ): string | undefined {
-    const found = this.#files.read(path, trail.at(-1) ?? "");
+    const found = this.#options.files.read(path, trail.at(-1) ?? "");
     if (found.kind !== "found") {
       this.#problems.error(place, found.reason, found.hint);
       return undefined;
@@ -133,8 +137,6 @@ class Loader {
     if (trail.includes(id)) {
       const cycle = [...trail.slice(trail.indexOf(id)), id].join(" → ");
       this.#problems.error(place, `The workflow calls itself: ${cycle}.`);
-    } else if (trail.length > deepestCall) {
-      this.#problems.error(place, `More than ${deepestCall} workflows call each other.`);
     } else if (!this.#read.has(id)) this.#readFile(content, file, [...trail, id]);
     return id;
   }
@@ -148,20 +150,4 @@ function inOrder(
   const ranks = new Map(files.map(({ file }, index) => [file, index]));
   const rank = ({ file }: Diagnostic): number => ranks.get(file ?? "") ?? files.length;
   return diagnostics.toSorted((a, b) => rank(a) - rank(b) || byPosition(a, b));
-}
-
-function prepared(read: ReadFile): WorkflowFile {
-  const { activities, prompts, flowAt: _, ...file } = read;
-  const all = [...activities.values()];
-  const idOf = (is: (one: Activity) => boolean): string | undefined => all.find(is)?.id;
-  return {
-    ...file,
-    prompts: Object.fromEntries([...prompts].map(([id, { role, text }]) => [id, { role, text }])),
-    activities: Object.fromEntries(activities),
-    start: idOf(({ kind }) => kind === "start") ?? "",
-    ...defined({
-      onSuccess: idOf((one) => one.kind === "on" && one.event === "success"),
-      onFailed: idOf((one) => one.kind === "on" && one.event === "failed"),
-    }),
-  };
 }
