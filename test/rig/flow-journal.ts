@@ -96,7 +96,6 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
   const fresh = { workingDirectory: "/", variables: {}, removed: [], functions: "" };
   let state: ShellState = fresh;
   const scripts: Scripts = {
-    tags: ["sh", "bash"],
     async execute(all): Promise<Executed> {
       const runs = [];
       for (const script of all) {
