@@ -160,7 +160,8 @@ test("garbage is ignored, failures are passed on, texts of resources as well, ot
   const file = { uri: "file:///a.bin", blob: "MTIzNDU=" };
   const resources = [{ uri: "file:///a.txt", text: "12345" }, file];
   const parts = [
-    ...[text("Look:"), image],
+    text("Look:"),
+    image,
     ...resources.map((resource) => ({ type: "resource", resource })),
     { type: "resource_link", uri: "file:///b.txt", name: "b" },
   ];
