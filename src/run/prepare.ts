@@ -50,7 +50,7 @@ import { checkWorkingDirectory } from "./options-paths.ts";
 import type { FieldsOn } from "./option-table.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { lockFile } from "../platform/own-file.ts";
-import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
+import type { Continued, continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
 import { readMemory } from "./memory.ts";
 import { withPrices } from "./prices.ts";
 import { checkRecords, recordFiles, recordPaths, type RecordPaths } from "./records.ts";
@@ -155,7 +155,7 @@ export async function beginJob(
   { flows, whole = "" }: Pick<ReadEntry, "flows" | "whole">,
   settled: SettledEntry,
   jobName: string,
-  options: Parameters<typeof continueJob>[2] &
+  options: Parameters<typeof continueJob>[1] &
     Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
 ): Promise<BegunJob> {
   const { script, onResult, environment, rehearses, write = asFlag } = options;
@@ -169,15 +169,18 @@ export async function beginJob(
   };
   const { plan, resume, shard, journals } = options;
   const continues = plan === true || (resume ?? shard ?? journals) !== undefined;
+  const asked = {
+    ...options,
+    userInput: options.userInput ?? script?.userInput,
+    inputs: { ...script?.inputs, ...options.inputs },
+  };
   const {
     resumed,
     fanOut,
     limits = settled.limits,
     warnings: notes = [],
-  }: Awaited<ReturnType<typeof continueJob>> = continues
-    ? await (await import("./resume-job.ts")).continueJob(job, script, options)
-    : {};
-  const userInput = resumed?.userInput ?? options.userInput ?? script?.userInput;
+  }: Continued = continues ? await (await import("./resume-job.ts")).continueJob(job, asked) : {};
+  const userInput = resumed?.userInput ?? asked.userInput;
   const started =
     flow &&
     flow.code.startWorkflow(flow, {
