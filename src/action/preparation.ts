@@ -28,7 +28,7 @@ import { Stop } from "./stop.ts";
 import { areAt, decideTrust, type CheckedOut } from "../github/trust.ts";
 import { withKeysTold } from "../run/options-provider.ts";
 import { firstOf } from "../text/numbers.ts";
-import { telemetryTarget } from "../run/telemetry-target.ts";
+import { telemetryTarget } from "../run/telemetry.ts";
 
 export interface Setting {
   readonly inputs: Inputs;
@@ -326,7 +326,7 @@ export function runOptions(
     entryName: alone?.entry ?? paths.entry,
     environment,
     write: asInput,
-    telemetry: telemetryTarget(environment),
+    telemetry: telemetryTarget(environment, undefined),
     findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
     findConversation: async (jobName) => {
       const { readConversation } = await import("../github/conversation.ts");

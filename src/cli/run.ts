@@ -11,7 +11,7 @@ import { recordPaths } from "../run/records.ts";
 import { executeRun } from "../run/execute.ts";
 import type { TerminalAsker } from "./terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import { telemetryTarget } from "../run/telemetry-target.ts";
+import { telemetryTarget } from "../run/telemetry.ts";
 import { readAccess } from "./access.ts";
 import { defined } from "../text/guards.ts";
 import { findEntry } from "./found.ts";

@@ -20,7 +20,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken, MIN_TOKEN } from "../host/security.ts";
 import { type HttpServer, startServer } from "../host/server.ts";
 import { telemetryReporter } from "../run/telemetry.ts";
-import { telemetryTarget } from "../run/telemetry-target.ts";
+import { telemetryTarget } from "../run/telemetry.ts";
 import { readAccess } from "./access.ts";
 import { findEntry, onlyEntry } from "./found.ts";
 import type { OptionsOf } from "./options.ts";

@@ -17,7 +17,7 @@ import { optionsOn, optionTable, type Edge, type Option } from "../run/option-ta
 import { type Answers, type Models } from "../run/options.ts";
 import { addressProblem, type ModelAccess, type ProviderOptions } from "../run/options-provider.ts";
 import { telemetryReporter } from "../run/telemetry.ts";
-import { telemetryTarget } from "../run/telemetry-target.ts";
+import { telemetryTarget } from "../run/telemetry.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import type { JournalStore } from "../journal/store.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";

@@ -18,7 +18,7 @@ import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { writeMemory } from "./memory.ts";
 import { closeOnError, openRecords, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
-import { startTrace, type RunTrace } from "./telemetry-target.ts";
+import { startTrace, type RunTrace } from "./telemetry.ts";
 import { reservedSecrets } from "./variables.ts";
 
 export interface RunSignals {

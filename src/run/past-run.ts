@@ -64,7 +64,7 @@ export class EarlierRun implements EarlierJob {
   readonly #partOf: (event: RunEvent) => string;
   readonly #open = new Map<string, Open>();
   readonly #ended = new Set<Ended>();
-  /** Keyed by step and items. A repeated run of a step replaces its entry. */
+  /** Keyed by part, step and items. A repeated run of a step replaces its entry. */
   readonly #undone = new Map<string, Ended>();
   readonly #lists: (PastItems & { readonly part: string })[] = [];
   readonly #amounts = new Map<
@@ -99,7 +99,7 @@ export class EarlierRun implements EarlierJob {
         return;
       case "work.started": {
         const { work, restoredSteps: missing = 0 } = event;
-        this.#startAnew(keyOf(work));
+        this.#startAnew(keyOf(part, work));
         this.#open.set(workKey(work), { part, work, given: [], steps: [], missing });
         this.begun.add(work.taskId);
         return;
@@ -159,7 +159,7 @@ export class EarlierRun implements EarlierJob {
     const isDone = hasAnswered(outcome) && (outcome.kind !== "failed" || isNo);
     const ended = { open, end, isDone };
     this.#ended.add(ended);
-    if (!isDone) this.#undone.set(keyOf(work), ended);
+    if (!isDone) this.#undone.set(keyOf(open.part, work), ended);
   }
 
   /** A resumed run has started an unfinished or failed step again. */
@@ -237,8 +237,8 @@ function pastWork({ open, end: { work, outcome, report, output } }: Ended): read
   return [{ workId: work.workId, items, outcome, report, given, output: output ?? report ?? "" }];
 }
 
-function keyOf(work: WorkRef): string {
-  return JSON.stringify([work.workId, ...itemsIn(work)]);
+function keyOf(part: string, work: WorkRef): string {
+  return JSON.stringify([part, work.workId, ...itemsIn(work)]);
 }
 
 function hasAnswered(outcome: WorkOutcome): boolean {

@@ -55,7 +55,7 @@ import { readMemory } from "./memory.ts";
 import { withPrices } from "./prices.ts";
 import { checkRecords, recordFiles, recordPaths, type RecordPaths } from "./records.ts";
 import type { Run } from "./run-spec.ts";
-import type { TelemetryTarget } from "./telemetry-target.ts";
+import type { TelemetryTarget } from "./telemetry.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
 import { isPromptFile } from "./workflow-files.ts";
 import { workFolder } from "./working-copy.ts";

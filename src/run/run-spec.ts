@@ -28,7 +28,7 @@ import { conversationOfSpec, type JobConversation } from "./job-conversation.ts"
 import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
-import type { RunTrace } from "./telemetry-target.ts";
+import type { RunTrace } from "./telemetry.ts";
 import { allowedOf } from "./variables.ts";
 import { join } from "node:path";
 import { GitRepository } from "../git/repository.ts";

@@ -11,7 +11,7 @@ import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./variables.ts";
 import type { Flows, ProgramSettings } from "./flows.ts";
-import type { RunTrace } from "./telemetry-target.ts";
+import type { RunTrace } from "./telemetry.ts";
 import { within } from "../platform/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
