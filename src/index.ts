@@ -50,7 +50,7 @@ export type {
   RunEnd as ActionRunEnd,
   Turn as ActionTurn,
 } from "./protocol/executor.ts";
-export type { ExecuteOptions as ActionExecuteOptions } from "./protocol/documents.ts";
+export type { ExecuteOptions as ActionExecuteOptions } from "./protocol/executor.ts";
 export type { CardOutput, Standing as ActionStanding } from "./protocol/standing.ts";
 export type { Delegation, Monument, Standard as StandardFunction } from "./protocol/catalogue.ts";
 export type {
@@ -58,9 +58,9 @@ export type {
   Delivery as ActionDelivery,
   Handle as ActionHandle,
 } from "./protocol/delivery.ts";
-export type { ExecutorLimits as ActionLimits } from "./protocol/limits.ts";
+export type { ExecutorLimits as ActionLimits } from "./protocol/catalogue.ts";
 export type { ProblemCode, ProtocolProblem } from "./protocol/read-message.ts";
-export { newsText, problemsText } from "./protocol/prompt.ts";
+export { newsText, problemsText } from "./protocol/delivery.ts";
 export { teachingText, type TeachingOptions } from "./protocol/teaching.ts";
 export type { TaskView as ActionView } from "./protocol/task.ts";
 export type {

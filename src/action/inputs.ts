@@ -1,6 +1,7 @@
 /** The inputs of the actions. This is the only file of the room that reads the environment. */
 import { tmpdir } from "node:os";
 import { named, type Named } from "../run/option-assignments.ts";
+import { andThen, isRepeated, quote } from "../run/option-kinds.ts";
 import type { Flag, Kind, Repeated } from "../run/option-kinds.ts";
 import { optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
@@ -131,13 +132,12 @@ function readInput(
   given: string | undefined,
 ): { readonly value: unknown; readonly wrong: readonly string[] } {
   const wrong: string[] = [];
-  if (kind.several !== undefined) {
-    let value = kind.several.none;
-    for (const one of given === undefined ? [] : kind.several.lines(given)) {
-      const read = one.add(value);
-      const line = JSON.stringify(truncate(one.line, MAX_QUOTED, "…"));
+  if (isRepeated(kind)) {
+    let value = kind.none;
+    for (const { line, argument } of given === undefined ? [] : kind.lines(given)) {
+      const read = andThen(argument, (one) => kind.parse(one, value));
       if (read.kind === "value") ({ value } = read);
-      else wrong.push(`: the line ${line} ${read.problem}`);
+      else wrong.push(`: the line ${quote(truncate(line, MAX_QUOTED, "…"))} ${read.problem}`);
     }
     return { value, wrong };
   }
@@ -153,23 +153,14 @@ function readInput(
 }
 
 function settled(mode: Mode, raw: RawInputs, environment: Environment, problems: string[]) {
-  const { providerBaseUrl: baseUrl, providerApiKey: apiKey, entry, prompt, promptFile } = raw;
-  const { providerType: type, providerWireApi: wireApi, inputs: given, ...others } = raw;
-  const own = (name: string): string | undefined => present(environment[inputVariable(name)]);
+  const { entry, prompt, promptFile } = raw;
+  // So a relative path in the command isn't a file of the checkout.
+  const place = { folder: environment["RUNNER_TEMP"] || tmpdir(), environment };
+  const { provider, problems: wrong } = readProvider(raw, asInput, place);
   // The environment may contain a key for other steps.
-  const hasServer = baseUrl !== undefined;
-  const { provider, problems: wrong } = readProvider(
-    {
-      baseUrl,
-      apiKey: hasServer ? apiKey : own("provider-api-key"),
-      tokenCommand: hasServer ? raw.providerTokenCommand : own("provider-token-command"),
-      type,
-      wireApi,
-    },
-    asInput,
-    // So a relative path in the command isn't a file of the checkout.
-    { folder: environment["RUNNER_TEMP"] || tmpdir(), environment },
-  );
+  for (const name of ["provider-api-key", "provider-token-command"])
+    if (raw.providerBaseUrl === undefined && present(environment[inputVariable(name)]))
+      problems.push(`${asInput(name)} needs ${asInput("provider-base-url")}.`);
   const central = entry === undefined ? undefined : parseCentral(entry);
   problems.push(...wrong);
   const jobs = [entry, prompt, promptFile].filter((one) => one !== undefined);
@@ -180,8 +171,8 @@ function settled(mode: Mode, raw: RawInputs, environment: Environment, problems:
     problems.push("Only one of `entry`, `prompt` and `prompt-file` can be used.");
   if (central?.kind === "wrong") problems.push(`\`entry\` ${central.problem}.`);
   return {
-    ...others,
-    ...given,
+    ...raw,
+    ...raw.inputs,
     mode,
     /** For a prompt that is no file, only a name: the workflow that has it. */
     entry: entry ?? promptFile ?? (prompt === undefined ? "" : workflowOf(environment)),

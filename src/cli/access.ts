@@ -1,38 +1,43 @@
-import { asFlag, limitsOf, UsageError } from "../run/options.ts";
+import { asFlag, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, readProvider, type ModelAccess } from "../run/options-provider.ts";
-import type { OptionsOf } from "./options.ts";
+import type { LimitSources } from "../engine/limits.ts";
+import type { Limits } from "../entry/model.ts";
+import type { FieldsOn } from "../run/option-table.ts";
+import { defined } from "../text/guards.ts";
 
-type Server =
+interface Access extends ModelAccess {
+  readonly limits: Limits;
+  readonly limitNames: LimitSources;
+}
+
+type Read =
   | "providerBaseUrl"
   | "providerType"
   | "providerWireApi"
   | "providerApiKey"
-  | "providerTokenCommand";
-type Read = Server | "runtimePath" | "maxParallel" | "timeoutMinutes";
+  | "providerTokenCommand"
+  | "maxParallel"
+  | "timeoutMinutes";
 
-/** The rest is left as it is. Throws a `UsageError`. */
-export function readAccess<Options extends Pick<OptionsOf<"run">, Read | "rehearse" | "inPlace">>(
+/** Leaves all other options as they are. Throws a `UsageError`. */
+export function readAccess<Options extends FieldsOn<"access"> & FieldsOn<"serve">>(
   given: Options,
-): Omit<Options, Read> & ModelAccess & ReturnType<typeof limitsOf> {
+): Omit<Options, Read> & Access {
   const {
-    providerBaseUrl: baseUrl,
-    providerType: type,
-    providerWireApi: wireApi,
+    providerBaseUrl,
+    providerType,
+    providerWireApi,
     providerApiKey,
     providerTokenCommand,
     maxParallel,
     timeoutMinutes,
-    runtimePath,
-    ...rest
+    ...others
   } = given;
-  if (rest.inPlace === true && rest.rehearse === undefined)
+  if (others.inPlace === true && others.rehearse === undefined)
     throw new UsageError("--in-place requires --rehearse. Other runs always work in the folder.");
-  // A key alone is fine, and a command for it: they may come from the environment, for the runs that name a server.
-  const apiKey = baseUrl === undefined ? undefined : providerApiKey;
-  const tokenCommand = baseUrl === undefined ? undefined : providerTokenCommand;
   const environment = process.env;
   const { provider, problems } = readProvider(
-    { baseUrl, type, wireApi, apiKey, tokenCommand },
+    { providerBaseUrl, providerType, providerWireApi, providerApiKey, providerTokenCommand },
     (option) =>
       option === "provider-api-key"
         ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
@@ -41,11 +46,12 @@ export function readAccess<Options extends Pick<OptionsOf<"run">, Read | "rehear
   );
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
   return {
-    ...rest,
+    ...others,
     environment,
-    ...limitsOf({ maxParallel, timeoutMinutes }, asFlag),
+    // Limits are spread over those of the entry.
+    limits: defined({ parallel: maxParallel, jobMinutes: timeoutMinutes }),
+    limitNames: { parallel: asFlag("max-parallel"), jobMinutes: asFlag("timeout-minutes") },
     provider,
     gitHubToken: gitHubTokenOf(environment),
-    runtimePath,
   };
 }

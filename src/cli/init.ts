@@ -83,10 +83,7 @@ function filled(text: string, { branch, testCommand, install, checks }: Facts): 
 
 function checkServer(baseUrl: string, workflow: boolean): void {
   if (!workflow) throw new UsageError("--provider-base-url requires --workflow.");
-  const [problem] = readProvider(
-    { baseUrl, apiKey: undefined, type: undefined, wireApi: undefined },
-    asFlag,
-  ).problems;
+  const [problem] = readProvider({ providerBaseUrl: baseUrl }, asFlag).problems;
   if (problem !== undefined) throw new UsageError(problem);
 }
 

@@ -5,6 +5,7 @@ import {
   choice,
   count,
   flag,
+  isRepeated,
   parseChoice,
   paths,
   pattern,
@@ -259,6 +260,7 @@ export const options = {
     ),
     token: row("--token <token>", "The token that every request must carry.", text, {
       env: "AGENT_JOBS_TOKEN",
+      mustBeFilled: true,
     }),
     journals: row(
       "--journals <dir>",
@@ -310,14 +312,16 @@ const runs: ReadonlySet<unknown> = new Set<unknown>([options.run, options.plan, 
 export function addOptions(command: Command, rows: Readonly<Record<string, Row>>): Command {
   const isOfRun = runs.has(rows);
   for (const [field, described] of Object.entries(rows)) {
-    const { kind, env: variable, mayBeEmpty, conflicts, implies, group } = described;
+    const { kind, env: variable, mustBeFilled, conflicts, implies, group } = described;
     const help = helpOf(described).replaceAll("`", "");
     const option = new Flag(described.flag, help).default(described.default);
     // `choices` lists them in the help.
     if (kind.values !== undefined) option.choices(kind.values);
     if (kind.isFlag !== true)
       option.argParser((one, earlier) =>
-        mayBeEmpty === true && one.trim() === "" ? undefined : parsed(kind, one, earlier),
+        variable !== undefined && mustBeFilled !== true && one.trim() === ""
+          ? undefined
+          : parsed(kind, one, earlier),
       );
     if (variable !== undefined) option.env(variable);
     if (conflicts !== undefined) option.conflicts(conflicts);
@@ -341,7 +345,7 @@ function addHelpOfAll(command: Command): Command {
 export function helpOf({ help, kind, without }: Row): string {
   const ends = [
     ...(without?.cli === undefined ? [] : [` Default: ${without.cli}.`]),
-    ...(kind.several === undefined ? [] : [" Repeatable."]),
+    ...(isRepeated(kind) ? [" Repeatable."] : []),
   ];
   return `${help}${ends.join("")}`;
 }

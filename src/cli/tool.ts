@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../tools/call.ts";
-import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../tools/recipe.ts";
+import { dockerfileOf, needsDocker, scriptOf, wordsOf } from "../tools/recipe.ts";
 import { McpServers } from "../tools/mcp/servers.ts";
 import { problemText } from "../tools/model-calls.ts";
-import { recipeOf } from "../tools/preparation.ts";
+import { recipeOf } from "../tools/declared-tool.ts";
 import type { CallContext, Tool, ToolProgress } from "../tools/tool.ts";
 import type { EntryTools } from "../tools/toolbox.ts";
 import { isRecord } from "../text/guards.ts";
@@ -185,10 +185,10 @@ async function printedBuild(
     }
     return wordsOf(declaration.build.command);
   }
-  const commands = plainCommandsOf(found.recipe);
-  if (commands.kind === "commands") return scriptOf(commands).trimEnd();
+  const needs = needsDocker(found.recipe);
+  if (needs === undefined) return scriptOf(found.recipe).trimEnd();
   if (!plain) return dockerfileOf(found.recipe).trimEnd();
-  throw new UsageError(`${found.file} needs ${commands.what}, which only Docker provides.`);
+  throw new UsageError(`${found.file} needs ${needs}, which only Docker provides.`);
 }
 
 async function read({ entryFile, workingDirectory = "." }: OptionsOf<"call">): Promise<{

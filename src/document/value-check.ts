@@ -7,12 +7,9 @@ import type { Path } from "./diagnostic.ts";
 import { explain } from "./schema-reason.ts";
 
 export interface ValueProblem {
-  /** The path of the value that is wrong. For a missing or an unknown field, that of the object. */
-  readonly at: Path;
-  /** The path of the field if it is missing or unknown, else `at`. */
+  /** The path of the value that is wrong; of the field, if it is missing or unknown. */
   readonly path: Path;
   readonly reason: string;
-  readonly keyword: string;
   /** Whether it is about one branch of a union or a condition, so that it depends on other branches. */
   readonly conditional: boolean;
 }
@@ -41,7 +38,7 @@ export function compileValueCheck(schema: object): CompiledCheck {
       } catch {
         // A value that can't be checked is not accepted.
         const reason = "Is nested too deeply to be checked against its JSON Schema.";
-        return [{ at: [], path: [], reason, keyword: "", conditional: false }];
+        return [{ path: [], reason, conditional: false }];
       }
       return (validate.errors ?? []).slice(0, explained).map((error) => problemOf(error, rules));
     };
@@ -126,10 +123,8 @@ function problemOf(error: ErrorObject, schema: object): ValueProblem {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   const { path, reason, hint } = explain(error, at, schema);
   return {
-    at,
     path,
     reason: hint === undefined ? reason : `${reason} (${hint})`,
-    keyword: error.keyword,
     conditional: /\/(?:anyOf|oneOf|not|if|then|else|dependentSchemas)(?:\/|$)/.test(
       error.schemaPath,
     ),

@@ -3,20 +3,12 @@
  * bounded, whoever reads it or doesn't; readers pull at their own pace, and get every item in its order, or in its
  * place `{ callback: "onResponsesDropped", count }`; nothing that happens to the file is an exception.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import { makeDirectoryNow, openToReadNow } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { onAbort, startTimeLimit } from "../platform/waiting.ts";
+import { onAbort, startTimer } from "../platform/waiting.ts";
 
 type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
@@ -54,8 +46,6 @@ interface FeedOptions {
   readonly file?: FeedStore;
   /** How much is kept in memory, in characters. Default: 256 Ki. */
   readonly kept?: number;
-  /** Forgets taken items, which then can't be read again. */
-  readonly forgetTaken?: true;
 }
 
 /** Items that are not in memory any more, without gaps between the parts. */
@@ -70,11 +60,12 @@ const KEPT = 256 * 1024;
 const KEPT_AT_END = 4 * 1024;
 /** Memory of a line besides its text. */
 const LINE = 64;
-const AT_ONCE = 500;
+const AT_ONCE = 100;
 
 /** JSON objects in their order, for any number of readers, and for one that takes each of them once. */
 export class Feed {
-  readonly #options: FeedOptions;
+  readonly #clock: Clock;
+  readonly #file: FeedStore | undefined;
   readonly #kept: number;
   #older: OlderPart[] = [];
   /** The newest ones: what is before them is in `#older`. */
@@ -90,9 +81,10 @@ export class Feed {
   #taking = false;
   #said = false;
 
-  constructor(options: FeedOptions) {
-    this.#options = options;
-    this.#kept = options.kept ?? KEPT;
+  constructor({ clock, file, kept = KEPT }: FeedOptions) {
+    this.#clock = clock;
+    this.#file = file;
+    this.#kept = kept;
   }
 
   /** The number of the last item; 0 if there is none. */
@@ -118,23 +110,23 @@ export class Feed {
     this.#size += sizeOf(json);
     this.#last += 1;
     // With a file half of it leaves the memory, so that each write is a large one.
-    if (this.#size > this.#kept) this.#keep(this.#options.file ? this.#kept / 2 : this.#kept);
+    if (this.#size > this.#kept) this.#keep(this.#file ? this.#kept / 2 : this.#kept);
     this.#wake();
   }
 
   /** Existing items can still be read and taken. */
   close(): void {
     if (this.closed) return;
-    this.#closedAt = this.#options.clock.now();
-    if (this.#options.file !== undefined && this.#size > KEPT_AT_END) this.#keep(0);
+    this.#closedAt = this.#clock.now();
+    if (this.#file !== undefined && this.#size > KEPT_AT_END) this.#keep(0);
     this.#wake();
   }
 
   /** Forgets everything and removes the file. */
   dispose(): void {
-    this.#closedAt ??= this.#options.clock.now();
+    this.#closedAt ??= this.#clock.now();
     this.#said = true;
-    this.#options.file?.remove();
+    this.#file?.remove();
     this.#older = [];
     this.#lines = [];
     this.#read = undefined;
@@ -157,31 +149,42 @@ export class Feed {
     return read.map((json, index) => ({ seq: next + index, json }));
   }
 
-  /** Resolves when there are items after the number, when none can come any more, or when the signal aborts. */
-  async changed(after: number, signal?: AbortSignal): Promise<void> {
+  /**
+   * Resolves when there are items after the number, when none can come any more, or when the signal aborts, at the
+   * latest after `milliseconds`.
+   */
+  async changed(after: number, milliseconds: number, signal?: AbortSignal): Promise<void> {
     if (this.#last > after || this.closed || signal?.aborted === true) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#waiting.delete(done);
-        release();
+        for (const release of releases) release();
         resolve();
       };
       this.#waiting.add(done);
-      const release = onAbort(signal, done);
+      const releases = [startTimer(this.#clock, milliseconds, done), onAbort(signal, done)];
     });
   }
 
-  /** All items after the number, in batches, until the feed ends or the signal aborts. */
-  async *follow(after: number, signal?: AbortSignal): AsyncGenerator<readonly FeedItem[]> {
-    for (let at = after; ;) {
-      if (signal?.aborted === true) return;
+  /**
+   * All items after the number, in batches, until the feed ends or the signal aborts. A batch is empty if nothing has
+   * come for `silenceMs`.
+   */
+  async *follow(
+    after: number,
+    silenceMs: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<readonly FeedItem[]> {
+    const isGone = (): boolean => signal?.aborted === true;
+    for (let at = after; !isGone();) {
       const items = this.read(at);
-      const last = items.at(-1);
-      if (last !== undefined) {
-        at = last.seq;
-        yield items;
-      } else if (this.closed) return;
-      else await this.changed(at, signal);
+      at = items.at(-1)?.seq ?? at;
+      if (items.length > 0) yield items;
+      else if (this.closed) return;
+      else {
+        await this.changed(at, silenceMs, signal);
+        if (this.#last === at && !this.closed && !isGone()) yield items;
+      }
     }
   }
 
@@ -189,21 +192,10 @@ export class Feed {
   async take(milliseconds: number, signal?: AbortSignal): Promise<Taken> {
     if (this.#taking) return { kind: "busy" };
     if (this.#said) return { kind: "gone" };
-    const taken = this.#taken - this.#firstKept + 1;
-    // Only once it is half of them: to shift a long array moves all of it.
-    if (this.#options.forgetTaken === true && taken > 0 && taken * 2 >= this.#lines.length)
-      this.#moveOut(taken, undefined);
-    if (this.#last === this.#taken && !this.closed) {
-      const limit = startTimeLimit(this.#options.clock, milliseconds, signal);
-      this.#taking = true;
-      await this.changed(this.#taken, limit.signal);
-      this.#taking = false;
-      limit.end();
-    }
-    return signal?.aborted === true ? { kind: "canceled" } : this.#next();
-  }
-
-  #next(): Taken {
+    this.#taking = true;
+    await this.changed(this.#taken, milliseconds, signal);
+    this.#taking = false;
+    if (signal?.aborted === true) return { kind: "canceled" };
     const before = this.#taken;
     const [item] = this.read(before, 1);
     if (item !== undefined) {
@@ -224,17 +216,13 @@ export class Feed {
 
   /** Moves the oldest lines to the file until at most so much is left; drops them if there is none. */
   #keep(left: number): void {
-    let count = 0;
-    for (let size = this.#size; size > left; count += 1) size -= sizeOf(this.#lines[count] ?? "");
-    const text = this.#lines.slice(0, count).join("\n");
-    this.#moveOut(count, this.#options.file?.write(text));
-  }
-
-  #moveOut(count: number, place: Place | undefined): void {
     const first = this.#firstKept;
-    for (const line of this.#lines.splice(0, count)) this.#size -= sizeOf(line);
-    const before = this.#older.at(-1);
+    let count = 0;
+    for (; this.#size > left; count += 1) this.#size -= sizeOf(this.#lines[count] ?? "");
+    const moved = this.#lines.splice(0, count);
     const last = first + count - 1;
+    const place = this.#file?.write(moved.join("\n"));
+    const before = this.#older.at(-1);
     if (before !== undefined && before.place === undefined && place === undefined)
       before.last = last;
     else this.#older.push({ first, last, place });
@@ -242,7 +230,7 @@ export class Feed {
 
   #linesOf(part: OlderPart): readonly string[] | undefined {
     if (this.#read?.part === part) return this.#read.lines;
-    const lines = (part.place && this.#options.file?.read(part.place))?.split("\n");
+    const lines = (part.place && this.#file?.read(part.place))?.split("\n");
     if (lines !== undefined) this.#read = { part, lines };
     return lines;
   }
@@ -274,19 +262,16 @@ export class FeedFile {
   }
 
   write(text: string): Place | undefined {
-    const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
     try {
       makeDirectoryNow(dirname(this.#path));
       const how = this.#isMade ? O_NOFOLLOW : O_CREAT | O_EXCL;
-      const file = openSync(this.#path, O_WRONLY | O_APPEND | how, 0o600);
-      this.#isMade = true;
-      try {
-        const { size: offset } = fstatSync(file);
-        writeFileSync(file, text);
-        return { offset, bytes: fstatSync(file).size - offset };
-      } finally {
-        closeSync(file);
-      }
+      return using(fs.openSync(this.#path, O_WRONLY | O_APPEND | how, 0o600), (file) => {
+        this.#isMade = true;
+        const { size: offset } = fs.fstatSync(file);
+        fs.writeFileSync(file, text);
+        return { offset, bytes: fs.fstatSync(file).size - offset };
+      });
     } catch (error) {
       this.#onProblem(errorMessage(error));
       return undefined;
@@ -296,14 +281,11 @@ export class FeedFile {
   /** Undefined if it can't be read, or not all of it. */
   read({ offset, bytes }: Place): string | undefined {
     try {
-      const file = openToReadNow(this.#path, "refused");
-      try {
+      return using(openToReadNow(this.#path, "refused"), (file) => {
         const buffer = Buffer.allocUnsafe(bytes);
-        const read = readSync(file, buffer, 0, bytes, offset);
+        const read = fs.readSync(file, buffer, 0, bytes, offset);
         return read === bytes ? buffer.toString("utf8") : undefined;
-      } finally {
-        closeSync(file);
-      }
+      });
     } catch {
       return undefined;
     }
@@ -311,9 +293,17 @@ export class FeedFile {
 
   remove(): void {
     try {
-      rmSync(this.#path, { force: true });
+      fs.rmSync(this.#path, { force: true });
     } catch {
       // Its folder is removed with all that it holds.
     }
+  }
+}
+
+function using<T>(file: number, use: (file: number) => T): T {
+  try {
+    return use(file);
+  } finally {
+    fs.closeSync(file);
   }
 }

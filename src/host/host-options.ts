@@ -1,6 +1,4 @@
 /** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
-import { schemaCheck } from "../document/schema-check.ts";
-import { overridingLimits } from "../entry/limits.ts";
 import { didYouMean, suggest } from "../document/diagnostic.ts";
 import type { Limits, PermissionPreset, SandboxMode } from "../entry/model.ts";
 import type { LimitSources } from "../engine/limits.ts";
@@ -12,13 +10,12 @@ import type { ModelTransport } from "../sessions/transport.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Asker } from "../workflow/kinds/ask.ts";
 import type { Executor } from "../workflow/run/executors.ts";
-import { filled, must, type Check } from "../run/option-kinds.ts";
+import { filled, limits, must, type Check } from "../run/option-kinds.ts";
 import { optionsOn, optionTable, type Edge, type Option } from "../run/option-table.ts";
 import { type Answers, type Models } from "../run/options.ts";
 import { addressProblem, type ModelAccess, type ProviderOptions } from "../run/options-provider.ts";
-import { telemetryReporter } from "../run/telemetry.ts";
-import { telemetryTarget } from "../run/telemetry.ts";
-import { defined, isList, isRecord, isText } from "../text/guards.ts";
+import { telemetryReporter, telemetryTarget } from "../run/telemetry.ts";
+import { isList, isRecord, isText } from "../text/guards.ts";
 import type { JournalStore } from "../journal/store.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";
 import { processEnvironment } from "../platform/environment.ts";
@@ -120,7 +117,7 @@ const hostFields: Checks = {
   provider: must("be an object", isRecord),
   gitHubToken: filled.check,
   environment: must("be an object of variables", isRecord),
-  limits: () => undefined,
+  limits: limits.check,
   limitNames: must("be an object of names", isRecord),
   transport: must("have a function send", has("send")),
   tools: must(
@@ -200,12 +197,11 @@ const fieldsOf = {
 export function checkOptions(owner: keyof typeof fieldsOf, options: unknown): void {
   const problems = problemsOf(options, "", fieldsOf[owner]);
   if (owner === "JobHost" && isRecord(options)) {
-    const { provider, limits } = options;
+    const { provider } = options;
     if (isRecord(provider)) {
       problems.push(...problemsOf(provider, "provider.", providerFields));
       if (provider["baseUrl"] === undefined) problems.push("provider.baseUrl is missing");
     }
-    if (limits !== undefined) problems.push(...limitsProblems(limits));
   }
   if (problems.length === 0) return;
   throw new TypeError(`Invalid options of ${owner}: ${problems.join("; ")}.`);
@@ -232,14 +228,4 @@ export function withTelemetry<O extends JobHostOptions>(options: O): O {
   if (target === undefined) return options;
   const telemetry = telemetryReporter(target, { environment, provider });
   return { ...options, reporters: [...reporters, telemetry] };
-}
-
-function limitsProblems(limits: unknown): string[] {
-  const schema = { type: "object", properties: overridingLimits, additionalProperties: false };
-  return schemaCheck<Limits>(schema, "limits")
-    .problems(isRecord(limits) ? defined(limits) : limits)
-    .map(({ codePath, reason, hint }) => {
-      const end = hint === undefined ? "" : `, ${hint}`;
-      return `${codePath}: ${reason.replace(/\.$/, "")}${end}`;
-    });
 }

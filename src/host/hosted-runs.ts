@@ -42,18 +42,20 @@ import { type FlowReading, asksModels } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { openJournalIn, openRunJournal, withJournal, type RunJournal } from "./run-journal.ts";
-import { asOption, inputsOf, missingUserInput, UsageError } from "../run/options.ts";
+import { asOption, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { warnIncomplete } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
-import { refuseParams } from "./refusals.ts";
+import { checkGiven, NotStarted, refuseParams } from "./refusals.ts";
 import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
 import { checkServersOfTask, reservedSecrets } from "../run/variables.ts";
 import { feedCallbacks, SessionFeeds } from "./session-feeds.ts";
 
 export interface Watch {
   readonly folds: readonly Reporter[];
+  /** Rejects if models are asked and none can be reached. Otherwise, the run fails. */
+  readonly needsModels?: true;
   /** Makes the feed of a session of the run. */
   readonly openFeed: (sessionId: string) => Feed;
 }
@@ -165,12 +167,6 @@ export class HostedRuns {
     return this.#ensureInstalled().settled.entry;
   }
 
-  /** The job must exist. Undefined: there is a model for it, or it needs none. Throws if a workflow names none. */
-  whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
-    const { entry, flows } = this.#ensureInstalled().settled;
-    return asksModels(entry, jobName, flows, params) ? this.#missingModel : undefined;
-  }
-
   #settled(read: CheckedEntry): SettledEntry {
     const { rehearsal, limits, limitNames = setBy(limits, "the JobHost") } = this.options;
     const { environment } = this.host;
@@ -203,11 +199,11 @@ export class HostedRuns {
     const begun = await beginJob(installed, settled, jobName, options);
     const { whole, past, fanOut, resumed, userInput = "" } = begun;
     const before = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
-    const inputs = inputsOf(entry, before, asOption);
-    const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
-    if (noInput !== undefined) throw new UsageError(noInput);
+    const inputs = checkGiven(entry, jobName, { userInput, inputs: before });
     // Throws for a workflow without a model.
-    asksModels(entry, jobName, flows, whole?.params);
+    const asks = asksModels(entry, jobName, flows, whole?.params);
+    if (asks && watch.needsModels === true && this.#missingModel !== undefined)
+      throw new NotStarted("NotStarted", this.#missingModel);
     const changes = mayChangeFiles(entry, jobName, permissions, flows);
     const journal = await openRunJournal(start, this);
     return withJournal(journal, async () => {

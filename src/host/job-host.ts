@@ -264,7 +264,7 @@ export class JobHost {
 
   #newFeed(): Feed {
     const { clock } = this.#runs;
-    return new Feed({ clock, kept: KEPT, forgetTaken: true });
+    return new Feed({ clock, kept: KEPT });
   }
 }
 

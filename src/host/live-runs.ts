@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { missingUserInput, type Inputs, type Params } from "../run/options.ts";
+import type { RunEvent } from "../events/event.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import { OwnSession, type SessionState } from "./session-feeds.ts";
@@ -15,7 +16,8 @@ import {
   describeWorkflowJobs,
   maskedTexts,
   missingParameters,
-  wrongInputs,
+  notInEntry,
+  NotStarted,
   type Workflows,
   folderProblem,
   noSession,
@@ -38,56 +40,47 @@ import {
 /** The kinds of feeds. `journal` has every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
 
-interface LiveTask {
+/** What an id stands for, with its feed. */
+interface Found {
   readonly feed: Feed;
-  /** Undefined: it runs in a borrowed session. */
-  readonly work: { readonly run: HostRun; readonly workId: number } | undefined;
-}
-
-interface LiveSession {
-  readonly feed: Feed;
-  /** Undefined: it is of a run. */
-  readonly own: OwnSession | undefined;
+  readonly job?: LiveJob;
+  /** Of a task of a job. A task without it runs in a borrowed session. */
+  readonly work?: { readonly run: HostRun; readonly workId: number };
+  /** Of a session that is of no run. */
+  readonly own?: OwnSession;
 }
 
 const KEPT_MS = 60 * 60_000;
-const NO_ENTRY = "No entry is installed.";
 const STOPPED = "stopped by the caller";
 
 /** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
 export class LiveRuns {
   readonly #runs: HostedRuns;
-  readonly #allJobs = new Map<string, LiveJob>();
-  readonly #allTasks = new Map<string, LiveTask>();
-  readonly #allSessions = new Map<string, LiveSession>();
+  readonly #found = new Map<string, Found>();
   #warned = false;
 
   constructor(runs: HostedRuns) {
     this.#runs = runs;
   }
 
-  get #jobs(): Map<string, LiveJob> {
-    return this.#kept(this.#allJobs, ({ feeds }) => [feeds.feed, feeds.journal]);
-  }
-
-  get #tasks(): Map<string, LiveTask> {
-    return this.#kept(this.#allTasks, ({ feed }) => [feed]);
-  }
-
-  get #sessions(): Map<string, LiveSession> {
-    return this.#kept(this.#allSessions, ({ feed }) => [feed]);
-  }
-
-  /** Forgets old ones whenever they are used: a timer would keep the process alive, and what is not used doesn't grow. */
-  #kept<T>(all: Map<string, T>, feedsOf: (one: T) => readonly Feed[]): Map<string, T> {
+  /** Forgets old ones whenever it is used: a timer would keep the process alive, and what is not used doesn't grow. */
+  get #kept(): Map<string, Found> {
     const oldest = this.#runs.clock.now() - KEPT_MS;
-    for (const [id, one] of all) {
-      const feeds = feedsOf(one);
-      if (feeds.some(({ closedAt = Infinity }) => closedAt > oldest)) continue;
-      all.delete(id);
-      for (const feed of feeds) feed.dispose();
+    for (const [key, { feed }] of this.#found) {
+      if ((feed.closedAt ?? Infinity) > oldest) continue;
+      this.#found.delete(key);
+      feed.dispose();
     }
-    return all;
+    return this.#found;
+  }
+
+  #find(kind: FeedKind, id: string): Found | undefined {
+    return this.#kept.get(`${kind} ${id}`);
+  }
+
+  #add(kind: FeedKind, id: string, found: Found): Feed {
+    this.#kept.set(`${kind} ${id}`, found);
+    return found.feed;
   }
 
   /** The installed entry, if any. */
@@ -102,32 +95,23 @@ export class LiveRuns {
 
   /** The jobs that run or have ended within the hour, in the order of their starts. */
   get jobs(): readonly JobState[] {
-    return [...this.#jobs.values()].map(stateOf);
+    return [...this.#kept.values()].flatMap(({ job }) => (job === undefined ? [] : stateOf(job)));
   }
 
   /** Undefined if it has never run, or has ended more than an hour ago. */
   job(jobId: string): JobState | undefined {
-    const job = this.#jobs.get(jobId);
+    const job = this.#find("job", jobId)?.job;
     return job && stateOf(job);
   }
 
   /** The sessions of `startSession` that are open or have ended within the hour, in the order of their starts. */
   get sessions(): readonly SessionState[] {
-    return [...this.#sessions.values()].flatMap(({ own }) => own?.state ?? []);
+    return [...this.#kept.values()].flatMap(({ own }) => own?.state ?? []);
   }
 
   /** The feed of a job, a task or a session, for any number of readers; undefined if there is none. */
   feed(kind: FeedKind, id: string): Feed | undefined {
-    switch (kind) {
-      case "job":
-        return this.#jobs.get(id)?.feeds.feed;
-      case "journal":
-        return this.#jobs.get(id)?.feeds.journal;
-      case "task":
-        return this.#tasks.get(id)?.feed;
-      case "session":
-        return this.#sessions.get(id)?.feed;
-    }
+    return this.#find(kind, id)?.feed;
   }
 
   /** `Feed.take`; `gone` if there is no such feed. */
@@ -155,26 +139,16 @@ export class LiveRuns {
     inputs: Inputs = {},
   ): Promise<{ readonly kind: "started"; readonly jobId: string } | Refused> {
     const { clock, entry, host, options } = this.#runs;
-    if (entry === undefined) return refused("JobNotFound", NO_ENTRY);
-    const job = Object.hasOwn(entry.jobs, jobName) ? entry.jobs[jobName] : undefined;
-    if (job === undefined)
-      return refused("JobNotFound", `There is no job ${JSON.stringify(jobName)} in the entry.`);
-    const problem = await folderProblem(workingDirectory);
+    if (!Object.hasOwn(entry?.jobs ?? {}, jobName)) return notInEntry("job", jobName);
+    const problem =
+      (await folderProblem(workingDirectory)) ??
+      missingParameters(this.workflows[jobName], params, userInput);
     if (problem !== undefined) return problem;
-    const noInput = missingUserInput("job", jobName, job, userInput);
-    if (noInput !== undefined) return refused("UserInputRequired", noInput);
-    const missing = missingParameters(this.workflows[jobName], params, userInput);
-    if (missing !== undefined) return missing;
-    const wrong = wrongInputs(entry, { ...options.rehearsal?.inputs, ...inputs });
-    if (wrong !== undefined) return wrong;
     const feeds = new JobFeeds({
       feed: this.#newFeed(),
       journal: this.#newFeed(),
-      openTask: (taskId, workId) => {
-        const taskFeed = this.#newFeed();
-        this.#tasks.set(taskId, { feed: taskFeed, work: { run, workId } });
-        return taskFeed;
-      },
+      openTask: (taskId, workId) =>
+        this.#add("task", taskId, { feed: this.#newFeed(), work: { run, workId } }),
     });
     const mask = host.redactor.text;
     const questions = new Questions(clock, mask);
@@ -182,15 +156,10 @@ export class LiveRuns {
     const start = { jobName, userInput: userInput ?? "", workingDirectory, params, inputs, asker };
     let run: HostRun;
     try {
-      const noModel = this.#runs.whyNoModel(jobName, params);
-      if (noModel !== undefined) return refused("NotStarted", noModel);
       run = await this.#runs.startJob(start, {
         folds: [feeds],
-        openFeed: (sessionId) => {
-          const feed = this.#newFeed();
-          this.#sessions.set(sessionId, { feed, own: undefined });
-          return feed;
-        },
+        needsModels: true,
+        openFeed: (id) => this.#add("session", id, { feed: this.#newFeed() }),
       });
     } catch (error) {
       return this.#notStarted(error);
@@ -204,7 +173,8 @@ export class LiveRuns {
       params: maskedTexts(params, mask),
       inputs: maskedTexts(inputs, mask),
     };
-    this.#jobs.set(jobId, { run, feeds, questions, asked });
+    this.#add("job", jobId, { feed: feeds.feed, job: { run, feeds, questions, asked } });
+    this.#add("journal", jobId, { feed: feeds.journal });
     const end = (): void => feeds.end();
     void ended.then(end, end);
     return { kind: "started", jobId };
@@ -212,8 +182,8 @@ export class LiveRuns {
 
   /** Cancels a job. Undefined: done. A job that has ended can't be stopped. */
   stopJob(jobId: string): Refused | undefined {
-    const job = this.#jobs.get(jobId);
-    if (job === undefined || job.feeds.feed.closed)
+    const { feed, job } = this.#find("job", jobId) ?? {};
+    if (job === undefined || feed?.closed === true)
       return refused("JobNotFound", "There is no such job, or it has ended.");
     job.feeds.stopped = true;
     job.run.cancel(STOPPED);
@@ -222,9 +192,9 @@ export class LiveRuns {
 
   /** Answers a question of a job, or without `question` the only one that waits. Undefined: done. */
   answer(jobId: string, text: string, question?: string): Refused | undefined {
-    const job = this.#jobs.get(jobId);
+    const { feed, job } = this.#find("job", jobId) ?? {};
     if (job === undefined) return refused("JobNotFound", "There is no such job.");
-    if (job.feeds.feed.closed)
+    if (feed?.closed === true)
       return noQuestion("The job has ended, so nothing waits for an answer.");
     return job.questions.answer(text, question);
   }
@@ -235,30 +205,26 @@ export class LiveRuns {
     userInput: string,
     sessionId: string,
   ): { readonly kind: "started"; readonly taskId: string } | Refused {
-    const { entry } = this.#runs;
-    const session = this.#sessions.get(sessionId);
-    if (session === undefined || this.#sessionOf(sessionId) === undefined) return noSession;
-    if (entry === undefined) return refused("TaskNotFound", NO_ENTRY);
-    const found = Object.hasOwn(entry.tasks, taskName) ? entry.tasks[taskName] : undefined;
-    if (found === undefined)
-      return refused("TaskNotFound", `There is no task ${JSON.stringify(taskName)} in the entry.`);
-    const noInput = missingUserInput("task", taskName, found, userInput);
+    const tasks = this.entry?.tasks ?? {};
+    const session = this.#openSession(sessionId);
+    if (session === undefined) return noSession;
+    if (!Object.hasOwn(tasks, taskName)) return notInEntry("task", taskName);
+    const noInput = missingUserInput("task", taskName, tasks[taskName], userInput);
     if (noInput !== undefined) return refused("UserInputRequired", noInput);
     const taskId = newLiveTaskId();
-    const feed = this.#newFeed();
-    this.#tasks.set(taskId, { feed, work: undefined });
+    const feed = this.#add("task", taskId, { feed: this.#newFeed() });
     void this.#runTask(taskId, { taskName, userInput }, session, feed);
     return { kind: "started", taskId };
   }
 
   /** Its work fails, and the job goes on as after any failed task. Not in a borrowed session. Undefined: done. */
   stopTask(taskId: string): Refused | undefined {
-    const live = this.#tasks.get(taskId);
-    if (live === undefined || live.feed.closed)
+    const { feed, work } = this.#find("task", taskId) ?? {};
+    if (feed?.closed !== false)
       return refused("TaskNotFound", "There is no such task, or it has ended.");
-    if (live.work === undefined)
+    if (work === undefined)
       return refused("TaskCannotClose", "The task runs in a borrowed session.");
-    live.work.run.stopWork(live.work.workId, STOPPED);
+    work.run.stopWork(work.workId, STOPPED);
     return undefined;
   }
 
@@ -277,7 +243,7 @@ export class LiveRuns {
       const { sessionId } = session.rawSection;
       const { clock, host } = this.#runs;
       const options = { session, modelId, workingDirectory, feed, clock, mask: host.redactor.text };
-      this.#sessions.set(sessionId, { feed, own: new OwnSession(options) });
+      this.#add("session", sessionId, { feed, own: new OwnSession(options) });
       return { kind: "started", sessionId };
     } catch (error) {
       return this.#notStarted(error);
@@ -286,59 +252,52 @@ export class LiveRuns {
 
   /** Ends a session. For the task that runs in it, the session has crashed. Undefined: done. */
   async stopSession(sessionId: string): Promise<Refused | undefined> {
-    const session = this.#sessionOf(sessionId);
-    if (session === undefined) return noSession;
-    await (this.#sessions.get(sessionId)?.own ?? session).stop();
+    const found = this.#openSession(sessionId);
+    if (found === undefined) return noSession;
+    await (found.own ?? found.session).stop();
     return undefined;
   }
 
   /** The feed of the session has the answer, or `{ sessionError }` if it fails or the session is in use. */
   query(sessionId: string, prompt: string): Refused | undefined {
-    const session = this.#sessionOf(sessionId);
-    const live = this.#sessions.get(sessionId);
-    if (session === undefined || live === undefined) return noSession;
-    if (live.own === undefined) live.feed.append({ sessionError: BUSY });
-    else void live.own.send(prompt);
+    const found = this.#openSession(sessionId);
+    if (found === undefined) return noSession;
+    if (found.own === undefined) found.feed.append({ sessionError: BUSY });
+    else void found.own.send(prompt);
     return undefined;
   }
 
   /** Forgets everything, and removes the files. */
   dispose(): void {
-    for (const { feeds } of this.#allJobs.values())
-      for (const feed of [feeds.feed, feeds.journal]) feed.dispose();
-    for (const all of [this.#allTasks, this.#allSessions])
-      for (const { feed } of all.values()) feed.dispose();
-    for (const all of [this.#allJobs, this.#allTasks, this.#allSessions]) all.clear();
+    for (const { feed } of this.#found.values()) feed.dispose();
+    this.#found.clear();
   }
 
   async #runTask(
     taskId: string,
     { taskName, userInput }: { readonly taskName: string; readonly userInput: string },
-    { own, feed }: LiveSession,
+    { own, feed }: Found,
     task: Feed,
   ): Promise<void> {
     // The session of a task is always in use.
     if (own === undefined) return failTask(task, BUSY);
     own.lent(taskId, taskName);
+    const { workingDirectory, session } = own;
+    const start = { taskName, userInput, workingDirectory, ignorePrerequisiteCheck: true, session };
+    const folds = [{ report: (event: RunEvent) => reportTask(task, event, true) }];
     try {
-      const run = await this.#runs.startTask(
-        {
-          taskName,
-          userInput,
-          workingDirectory: own.workingDirectory,
-          ignorePrerequisiteCheck: true,
-          session: own.session,
-        },
-        { folds: [{ report: (event) => reportTask(task, event, true) }], openFeed: () => feed },
-      );
-      await run.ended;
+      await (
+        await this.#runs.startTask(start, { folds, openFeed: () => feed })
+      ).ended;
     } catch (error) {
       failTask(task, this.#masked(error));
     }
   }
 
-  #sessionOf(sessionId: string): ICopilotSession | undefined {
-    return this.#sessions.get(sessionId) && this.#runs.feeds.find(sessionId);
+  #openSession(id: string): (Found & { readonly session: ICopilotSession }) | undefined {
+    const found = this.#find("session", id);
+    const session = this.#runs.feeds.find(id);
+    return found && session && { ...found, session };
   }
 
   #newFeed(): Feed {
@@ -356,7 +315,8 @@ export class LiveRuns {
   }
 
   #notStarted(error: unknown): Refused {
-    return refused("NotStarted", this.#masked(error));
+    const reason = error instanceof NotStarted ? error.reason : "NotStarted";
+    return refused(reason, this.#masked(error));
   }
 
   #masked(error: unknown): string {

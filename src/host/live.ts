@@ -3,8 +3,6 @@ import type { ServerResponse } from "node:http";
 import type { Hono } from "hono";
 import type { Feed } from "./feed.ts";
 import type { FeedKind } from "./live-runs.ts";
-import type { Clock } from "../platform/clock.ts";
-import { startTimeLimit } from "../platform/waiting.ts";
 import { json, refuse, route, type Env, type Served } from "./http.ts";
 
 interface FeedNames {
@@ -21,7 +19,7 @@ const feedNames = {
 /** `copilot/KIND/{id}/live` and `…/events`, and for jobs `…/journal`: every event of the run. */
 export function addFeedRoutes(
   app: Hono<Env>,
-  { host: { live }, clock }: Served,
+  { host: { live } }: Served,
   kind: keyof typeof feedNames,
 ): void {
   const names = feedNames[kind];
@@ -36,7 +34,7 @@ export function addFeedRoutes(
   const follow = (name: string, feed: FeedKind): void =>
     route(app, `copilot/${kind}/:id/${name}`, (c) => {
       const lastEventId = c.req.header("Last-Event-ID");
-      return followFeed(live.feed(feed, c.req.param("id")), { names, lastEventId, clock });
+      return followFeed(live.feed(feed, c.req.param("id")), { names, lastEventId });
     });
   follow("events", kind);
   if (kind === "job") follow("journal", "journal");
@@ -87,53 +85,31 @@ async function takeLive(
 }
 
 const HEARTBEAT_MS = 15_000;
-/** How many responses go out in one write. */
-const AT_ONCE = 100;
 
 interface FollowOptions {
   readonly names: FeedNames;
   /** The value of the header. Absent or empty (proxies may empty it): from the beginning. */
   readonly lastEventId?: string | undefined;
-  readonly clock: Clock;
 }
 
 export function followFeed(
   feed: Feed | undefined,
-  { names, lastEventId = "", clock }: FollowOptions,
+  { names, lastEventId = "" }: FollowOptions,
 ): Response {
   if (feed === undefined) return json({ error: names.notFound });
   if (!/^\d{0,15}$/.test(lastEventId))
     return refuse("BadRequest", "Last-Event-ID must be the id of an event of this stream.");
-  let after = Number(lastEventId);
+  const after = Number(lastEventId);
   // The client knows that this was the end. Any other status would make a browser connect again.
   if (feed.closed && after > feed.last) return new Response(null, { status: 204 });
   const gone = new AbortController();
-  const utf8 = new TextEncoder();
-  const next = async (): Promise<{ readonly text: string; readonly ended: boolean }> => {
-    const { closed } = feed;
-    const items = feed.read(after, AT_ONCE);
-    const last = items.at(-1);
-    if (last !== undefined) {
-      after = last.seq;
-      return { text: items.map(({ seq, json: data }) => event(seq, data)).join(""), ended: false };
-    }
-    if (closed)
-      return { text: event(feed.last + 1, JSON.stringify({ error: names.closed })), ended: true };
-    const silence = startTimeLimit(clock, HEARTBEAT_MS, gone.signal);
-    await feed.changed(after, silence.signal);
-    silence.end();
-    // Nobody reads it any more, and from now on every wait is over at once.
-    if (gone.signal.aborted) return { text: "", ended: true };
-    // A proxy closes a connection on which nothing moves.
-    return silence.isOver ? { text: ":\n\n", ended: false } : next();
-  };
+  const events = serverEvents(feed, after, names.closed, gone.signal);
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { text, ended } = await next();
-        if (gone.signal.aborted) return;
-        controller.enqueue(utf8.encode(text));
-        if (ended) controller.close();
+        const { value, done } = await events.next();
+        if (done !== true) controller.enqueue(new TextEncoder().encode(value));
+        else if (!gone.signal.aborted) controller.close();
       },
       cancel: () => gone.abort(true),
     },
@@ -142,6 +118,13 @@ export function followFeed(
   return new Response(stream, {
     headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
   });
+}
+
+async function* serverEvents(feed: Feed, after: number, closed: string, gone: AbortSignal) {
+  for await (const items of feed.follow(after, HEARTBEAT_MS, gone))
+    // A proxy closes a connection on which nothing moves.
+    yield items.map(({ seq, json: data }) => event(seq, data)).join("") || ":\n\n";
+  if (!gone.aborted) yield event(feed.last + 1, JSON.stringify({ error: closed }));
 }
 
 function event(id: number, data: string): string {

@@ -3,7 +3,14 @@ import { isAbsolute } from "node:path";
 import { isDirectory } from "../platform/files.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { withUserInput } from "../run/workflow-run.ts";
-import { asOption, type Inputs, inputsOf, type Params, UsageError } from "../run/options.ts";
+import {
+  asOption,
+  type Inputs,
+  inputsOf,
+  missingUserInput,
+  type Params,
+  UsageError,
+} from "../run/options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
@@ -73,16 +80,13 @@ export function describeWorkflowJobs(
   return { [jobName]: { ...described, parameters } };
 }
 
-/** Undefined: every parameter has a value. `workflow`: undefined for any other job, which has no parameters. */
+/** Undefined: every parameter has a value. `workflow`: undefined for any other job. */
 export function missingParameters(
   workflow: WorkflowDescription | undefined,
   params: Params,
   userInput: string | undefined,
 ): Refused | undefined {
-  if (workflow === undefined) {
-    if (Object.keys(params).length === 0) return undefined;
-    return refused("ParametersNotPossible", "Only a workflow has parameters.");
-  }
+  if (workflow === undefined) return undefined;
   const all = withUserInput(params, userInput ?? "");
   const missing = workflow.parameters
     .filter((one) => one.default === undefined && !Object.hasOwn(all, one.name))
@@ -92,20 +96,42 @@ export function missingParameters(
   return { ...refused("ParametersRequired", message), parameters: missing };
 }
 
-export function wrongInputs(entry: PreparedEntry, inputs: Inputs): Refused | undefined {
+export function notInEntry(what: "job" | "task", name: string): Refused {
+  const reason = what === "job" ? "JobNotFound" : "TaskNotFound";
+  return refused(reason, `There is no ${what} ${JSON.stringify(name)} in an installed entry.`);
+}
+
+/** Why a run was not started, for people and for programs. */
+export class NotStarted extends UsageError {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Checks what the caller gives to a job. Returns the inputs with their defaults. */
+export function checkGiven(
+  entry: PreparedEntry,
+  jobName: string,
+  { userInput, inputs }: { readonly userInput: string; readonly inputs: Inputs },
+): Inputs {
+  const noInput = missingUserInput("job", jobName, entry.jobs[jobName], userInput);
+  if (noInput !== undefined) throw new NotStarted("UserInputRequired", noInput);
   try {
-    inputsOf(entry, inputs, asOption);
-    return undefined;
+    return inputsOf(entry, inputs, asOption);
   } catch (error) {
-    return refused("InputsNotPossible", errorMessage(error));
+    throw new NotStarted("InputsNotPossible", errorMessage(error));
   }
 }
 
 export function refuseParams(params: Params): void {
-  if (Object.keys(params).length === 0) return;
-  throw new UsageError(
-    "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs, and `inputs` are those of the entry.",
-  );
+  if (Object.keys(params).length > 0)
+    throw new NotStarted(
+      "ParametersNotPossible",
+      "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs, and `inputs` are those of the entry.",
+    );
 }
 
 export function maskedTexts(texts: Params, mask: (text: string) => string): Params {

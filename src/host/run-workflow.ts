@@ -62,7 +62,7 @@ export async function runWorkflow(
     const flow = flowOf(workflow, filesAround(workflow.file).files, []);
     runs.use(entryOfWorkflow(flow, workflow.file));
     // Nobody reads what the sessions say besides the events.
-    const openFeed = (): Feed => new Feed({ clock: runs.clock, kept: 0, forgetTaken: true });
+    const openFeed = (): Feed => new Feed({ clock: runs.clock, kept: 0 });
     let end: FlowResult | undefined;
     const files = await openRecords(records, runs.host);
     const onResult = (result: FlowResult): void => void (end = result);

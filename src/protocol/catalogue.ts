@@ -1,9 +1,56 @@
 import { suggestion } from "../document/diagnostic.ts";
-import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
-import type { CallContext, Relic, Tool, ToolOutcome } from "../tools/tool.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
+import type { ActionWaiting } from "../events/action.ts";
+import { defined, isRecord } from "../text/guards.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
+import { graceSeconds, toolSeconds } from "../tools/call.ts";
+import {
+  failed,
+  type CallContext,
+  type Relic,
+  type Tool,
+  type ToolCall,
+  type ToolOutcome,
+} from "../tools/tool.ts";
 import { type ActionSpec, messageSchema } from "./message-schema.ts";
 import type { ProblemCode } from "./read-message.ts";
+
+export const defaultLimits = {
+  /** Calls at once, at least 1. Default: 8. */
+  parallel: 8,
+  /** Time limit of a call, unless its tool sets one. Default: 600. */
+  toolSeconds,
+  /** Time limit of another task, unless the delegation sets one. Default: 1,800. */
+  delegateSeconds: 1800,
+  /** How long a canceled call may take to stop before the executor goes on without it. Default: 10. */
+  graceSeconds,
+  /** The longest `wait` of the task manager. Default: 600. */
+  waitSeconds: 600,
+  /** A `wait` without `timeoutSeconds`. Default: 60. */
+  defaultWaitSeconds: 60,
+  /** Length of one result in a prompt. Default: 8,000. */
+  resultCharacters: 8_000,
+  /** Length of all results in a prompt together; each has at least 200. Default: 40,000. */
+  deliveryCharacters: 40_000,
+  /** Length of the params of an action, after references were replaced. Default: 1,000,000. */
+  paramsCharacters: 1_000_000,
+  /** Length of all variables, as JSON. Default: 1,000,000. */
+  variablesCharacters: 1_000_000,
+  /** Length of params, results and reasons in events. Default: 2,000. */
+  eventCharacters: 2_000,
+  /** Standing actions. Default: 8. */
+  cards: 8,
+  /** Time limit of a standing action, and of the excerpt of a relic. Default: 10. */
+  cardSeconds: 10,
+  /** Length of the output of a standing action. Default: 500. */
+  cardTokens: 500,
+  /** Length of the excerpt of a relic that has no `maxTokens`. Default: 2,000. */
+  relicTokens: 2_000,
+};
+
+/** The bounds of an executor. All have defaults. */
+export type ExecutorLimits = { readonly [Name in keyof typeof defaultLimits]: number };
 
 /** A named bundle of tools and relics. A member is addressed as `bundle.member`. */
 export interface Monument {
@@ -28,13 +75,24 @@ export interface Delegation {
   ): Promise<ToolOutcome>;
 }
 
-export type Target =
-  | { readonly kind: "group" }
-  | { readonly kind: "tool"; readonly tool: Tool }
-  | { readonly kind: "relic"; readonly relic: Relic }
-  | { readonly kind: "task_manager" }
-  | { readonly kind: "trap_card" }
-  | { readonly kind: "delegate"; readonly delegation: Delegation };
+export type Params = Readonly<Record<string, unknown>>;
+type Run = (call: Pick<ToolCall, "id" | "params">, context: CallContext) => Promise<ToolOutcome>;
+
+/** What an action calls, or a group. */
+export interface Target {
+  readonly kind: ActionWaiting["kind"];
+  readonly name: string;
+  /** The time limit of a call. */
+  readonly seconds: number;
+  /** Whether calls may overlap with other calls. */
+  readonly isParallelSafe: boolean;
+  readonly isReadOnly: (params: Params) => boolean;
+  /** What the schema of documents can't say about its params. */
+  readonly check: ValueCheck;
+  /** The tasks that `delegate` may run. */
+  readonly tasks?: readonly string[];
+  readonly run: Run;
+}
 
 interface Unknown {
   readonly kind: "unknown";
@@ -42,15 +100,16 @@ interface Unknown {
   readonly message: string;
 }
 
+const reserved = ["task_manager", "trap_card", "delegate"] as const;
+
 export function isReserved(name: string): boolean {
-  return ["task_manager", "trap_card", "delegate"].includes(name);
+  return reserved.some((one) => one === name);
 }
 
 export interface Catalogue {
   readonly tools: readonly Tool[];
   readonly relics: ReadonlyMap<string, Relic>;
   resolve(action: ActionSpec): Target | Unknown;
-  check(target: Target): ValueCheck;
 }
 
 export interface CatalogueParts {
@@ -71,125 +130,158 @@ export type Standard = "task_manager" | "trap_card";
 
 export type Refuse = (reason: string) => void;
 
+interface Bounds {
+  readonly limits?: Partial<ExecutorLimits>;
+  /** The internal functions that work on the tables of an executor. */
+  readonly internals?: Readonly<Record<Standard, Run>>;
+}
+
 /** Throws if a name is used twice or reserved, or a schema is invalid; with `refuse`, such a tool is left out. */
-export function createCatalogue(parts: CatalogueParts, refuse?: Refuse): Catalogue {
-  const tools = new Map<string, Tool>();
-  const checks = new Map<string, ValueCheck>();
+export function createCatalogue(parts: CatalogueParts & Bounds, refuse?: Refuse): Catalogue {
+  const { relics = [], monuments = [], without = [], delegation, internals } = parts;
+  const limits = { ...defaultLimits, ...defined(parts.limits ?? {}) };
+  const tools: Tool[] = [];
+  const targets: Readonly<Record<ActionSpec["type"], Map<string, Target>>> = {
+    tool: new Map(),
+    internal: new Map(),
+    relic: new Map(),
+    monument: new Map(),
+  };
+  const add = (type: "tool" | "internal" | "relic", target: Target): void => {
+    const { name } = target;
+    if (targets[type].has(name)) throw new Error(`There are two ${type}s with the name "${name}".`);
+    targets[type].set(name, target);
+  };
   for (const tool of parts.tools) {
     const { name } = tool;
     try {
       if (isReserved(name)) throw new Error(`The name "${name}" is reserved. Rename the tool.`);
-      if (tools.has(name)) throw new Error(`There are two tools with the name "${name}".`);
-      checks.set(name, compiled(tool));
-      tools.set(name, tool);
+      add("tool", targetOfTool(tool, limits));
+      tools.push(tool);
     } catch (error) {
       if (refuse === undefined) throw error;
       refuse(error instanceof Error ? error.message : String(error));
     }
   }
-  const relics = byName("relic", parts.relics ?? []);
-  const monuments = byName("monument", parts.monuments ?? []);
-  const without = new Set<string>(parts.without);
-  const standard = (["task_manager", "trap_card"] as const).filter((name) => !without.has(name));
-  const internals = new Map<string, Target>(standard.map((kind) => [kind, { kind }]));
-  const { delegation } = parts;
-  if (delegation !== undefined) internals.set("delegate", { kind: "delegate", delegation });
-  const resolve = (action: ActionSpec): Target | Unknown => {
-    const { action: name, type } = action;
-    if (action.sub_actions !== undefined) return { kind: "group" };
-    switch (type) {
-      case "tool": {
-        const tool = tools.get(name);
-        if (tool !== undefined) return { kind: "tool", tool };
-        const internal = internals.get(name);
-        if (internal !== undefined) return internal;
-        return unknown("unknown_tool", "tool", name, [...tools.keys(), ...internals.keys()]);
+  for (const relic of relics) add("relic", targetOfRelic(relic, limits));
+  const bundles = new Set<string>();
+  for (const bundle of monuments) {
+    if (bundles.has(bundle.name))
+      throw new Error(`There are two monuments with the name "${bundle.name}".`);
+    bundles.add(bundle.name);
+    for (const type of ["relic", "tool"] as const)
+      for (const name of bundle[`${type}s`]) {
+        const target = targets[type].get(name);
+        if (target !== undefined) targets.monument.set(`${bundle.name}.${name}`, target);
       }
-      case "internal": {
-        const internal = internals.get(name);
-        if (internal !== undefined) return internal;
-        return unknown("unknown_internal", "internal function", name, [...internals.keys()]);
-      }
-      case "relic": {
-        const relic = relics.get(name);
-        if (relic !== undefined) return { kind: "relic", relic };
-        return unknown("unknown_relic", "relic", name, [...relics.keys()]);
-      }
-      case "monument":
-        return member(name);
-    }
-  };
-  const member = (address: string): Target | Unknown => {
-    const dot = address.indexOf(".");
-    const bundle = dot === -1 ? address : address.slice(0, dot);
-    const name = dot === -1 ? "" : address.slice(dot + 1);
-    const monument = monuments.get(bundle);
-    if (monument === undefined) {
-      return unknown("unknown_monument", "monument", bundle, [...monuments.keys()]);
-    }
-    const tool = monument.tools.includes(name) ? tools.get(name) : undefined;
-    if (tool !== undefined) return { kind: "tool", tool };
-    const relic = monument.relics.includes(name) ? relics.get(name) : undefined;
-    if (relic !== undefined) return { kind: "relic", relic };
-    const members = [
-      ...monument.tools.filter((one) => tools.has(one)),
-      ...monument.relics.filter((one) => relics.has(one)),
-    ].map((one) => `${bundle}.${one}`);
-    return unknown("unknown_member", "member of a monument", address, members);
-  };
+  }
+  for (const target of internalTargets(limits, internals, delegation)) {
+    if (without.some((name) => name === target.name)) continue;
+    add("tool", target);
+    add("internal", target);
+  }
   return {
-    tools: [...tools.values()],
-    relics,
-    resolve,
-    check: (target) => {
-      if (target.kind === "tool") return checks.get(target.tool.name) ?? noProblems;
-      return builtIn[target.kind];
+    tools,
+    relics: new Map(relics.map((relic) => [relic.name, relic])),
+    resolve({ action: name, type, sub_actions: members }) {
+      if (members !== undefined) return group;
+      const target = targets[type].get(name);
+      if (target !== undefined) return target;
+      const known = [...targets[type].keys()];
+      if (type === "internal") return unknown("unknown_internal", "internal function", name, known);
+      if (type !== "monument") return unknown(`unknown_${type}`, type, name, known);
+      const [bundle = ""] = name.split(".", 1);
+      if (!bundles.has(bundle)) return unknown("unknown_monument", type, bundle, [...bundles]);
+      const own = known.filter((member) => member.startsWith(`${bundle}.`));
+      return unknown("unknown_member", "member of a monument", name, own);
     },
   };
 }
 
-export function isReadOnly(target: Target, params: Readonly<Record<string, unknown>>): boolean {
-  switch (target.kind) {
-    case "tool":
-      return target.tool.readOnly === true;
-    case "group":
-    case "relic":
-      return true;
-    case "task_manager":
-      return params["operation"] !== "cancel";
-    case "trap_card":
-      return params["operation"] === "list";
-    case "delegate":
-      return false;
-  }
-}
-
-/** Internals only look at the executor's own tables. */
-export function isParallelSafe(target: Target): boolean {
-  return target.kind !== "tool" || target.tool.parallelSafe === true;
-}
-
-const noProblems: ValueCheck = () => [];
-const { $defs } = messageSchema;
-const builtIn: Readonly<Record<Exclude<Target["kind"], "tool">, ValueCheck>> = {
-  group: noProblems,
-  relic: ownCheck({
-    type: "object",
-    properties: { query: { type: "string" } },
-    additionalProperties: false,
-  }),
-  task_manager: ownCheck({ $ref: "#/$defs/task_manager", $defs }),
-  trap_card: ownCheck({ $ref: "#/$defs/trap_card", $defs }),
-  delegate: ownCheck({ $ref: "#/$defs/delegate", $defs }),
+export const group: Target = {
+  kind: "group",
+  name: "group",
+  seconds: defaultLimits.toolSeconds,
+  isParallelSafe: true,
+  isReadOnly: () => true,
+  check: () => [],
+  run: () => Promise.resolve(failed("It can't be called here.")),
 };
 
-function ownCheck(schema: object): ValueCheck {
-  let check: ValueCheck | undefined;
-  return (value) => (check ??= compile("built-in", schema))(value);
+function targetOfTool(tool: Tool, { toolSeconds }: ExecutorLimits): Target {
+  const { name, readOnly, parallelSafe, timeoutSeconds = toolSeconds } = tool;
+  return {
+    kind: "tool",
+    name,
+    seconds: timeoutSeconds,
+    isParallelSafe: parallelSafe === true,
+    isReadOnly: () => readOnly === true,
+    check: tool.checksParams === true ? group.check : compile(name, tool.parameters),
+    run: ({ id, params }, context) => tool.run({ id, tool: name, params }, context),
+  };
 }
 
-function compiled(tool: Tool): ValueCheck {
-  return tool.checksParams === true ? noProblems : compile(tool.name, tool.parameters);
+function targetOfRelic(relic: Relic, { toolSeconds: seconds }: ExecutorLimits): Target {
+  const { name } = relic;
+  const run: Run = ({ params: { query } }, context) =>
+    relic.read(typeof query === "string" ? query : undefined, context);
+  return { ...group, kind: "relic", name, seconds, check: relicCheck, run };
+}
+
+function internalTargets(
+  { waitSeconds, graceSeconds, toolSeconds, delegateSeconds }: ExecutorLimits,
+  runs: Bounds["internals"],
+  delegation: Delegation | undefined,
+): readonly Target[] {
+  const internal = (kind: (typeof reserved)[number], own: Partial<Target>): Target => {
+    const check = ownCheck({ $ref: `#/$defs/${kind}`, $defs: messageSchema.$defs });
+    return { ...group, kind, name: kind, check, ...own };
+  };
+  const manager = internal("task_manager", {
+    // Its waits end by themselves.
+    seconds: waitSeconds + graceSeconds + 1,
+    isReadOnly: ({ operation }) => operation !== "cancel",
+    ...defined({ run: runs?.task_manager }),
+  });
+  const check: ValueCheck = (params) => [...manager.check(params), ...missingIds(params)];
+  const card = internal("trap_card", {
+    seconds: toolSeconds,
+    isReadOnly: ({ operation }) => operation === "list",
+    ...defined({ run: runs?.trap_card }),
+  });
+  if (delegation === undefined) return [{ ...manager, check }, card];
+  const { tasks, timeoutSeconds = delegateSeconds } = delegation;
+  const delegate = internal("delegate", {
+    seconds: timeoutSeconds,
+    isReadOnly: () => false,
+    tasks,
+    run({ id, params: { task, input } }, context) {
+      if (typeof task === "string" && tasks.includes(task))
+        return delegation.run({ id, task, input: String(input) }, context);
+      return Promise.resolve(failed(`There is no task "${String(task)}".`));
+    },
+  });
+  return [{ ...manager, check }, card, delegate];
+}
+
+const relicCheck = ownCheck({
+  type: "object",
+  properties: { query: { type: "string" } },
+  additionalProperties: false,
+});
+
+function ownCheck(schema: object): ValueCheck {
+  const check = schemaCheck(schema, "");
+  return (params) =>
+    check.problems(params).map(({ path, reason }) => ({ path, reason, conditional: false }));
+}
+
+function missingIds(params: unknown): readonly ValueProblem[] {
+  if (!isRecord(params) || "ids" in params || "task_id" in params) return [];
+  const operation = String(params["operation"]);
+  if (!["get_status", "get_result", "cancel"].includes(operation)) return [];
+  const reason = `This field is required for ${operation}.`;
+  return [{ path: ["ids"], reason, conditional: false }];
 }
 
 function compile(name: string, schema: object): ValueCheck {
@@ -198,18 +290,6 @@ function compile(name: string, schema: object): ValueCheck {
   throw new Error(
     `The parameters of the tool "${name}" are not a valid JSON Schema: ${result.reason}`,
   );
-}
-
-function byName<T extends { readonly name: string }>(
-  kind: string,
-  list: readonly T[],
-): ReadonlyMap<string, T> {
-  const map = new Map<string, T>();
-  for (const one of list) {
-    if (map.has(one.name)) throw new Error(`There are two ${kind}s with the name "${one.name}".`);
-    map.set(one.name, one);
-  }
-  return map;
 }
 
 function unknown(code: ProblemCode, kind: string, name: string, names: readonly string[]): Unknown {

@@ -7,16 +7,16 @@ import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
-import type { CallContext, Tool, ToolOutcome } from "../tools/tool.ts";
+import type { Tool } from "../tools/tool.ts";
 import { type Catalogue, type CatalogueParts, createCatalogue, type Refuse } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
-import { type Accepted, Documents, type ExecuteOptions } from "./documents.ts";
-import { defaultLimits, type ExecutorLimits } from "./limits.ts";
+import { defaultLimits, type ExecutorLimits } from "./catalogue.ts";
 import type { ActionDocument } from "./message-schema.ts";
-import type { ProtocolProblem } from "./read-message.ts";
-import type { Names } from "./params.ts";
-import { Scheduler, secondsOf } from "./scheduler.ts";
-import { callTarget, type Standing, StandingActions } from "./standing.ts";
+import { type PlannedAction, preflight } from "./preflight.ts";
+import { type ProtocolProblem, readMessage, reject, type Rejected } from "./read-message.ts";
+import { type Names, ordinaryValue } from "./params.ts";
+import { Scheduler } from "./scheduler.ts";
+import { type Standing, StandingActions } from "./standing.ts";
 import { isEnded, type Task, type TaskView, viewOf } from "./task.ts";
 import { manageTasks } from "./task-manager.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
@@ -31,6 +31,16 @@ export interface ExecutorOptions extends CatalogueParts {
   readonly store?: Store;
   /** Cancels everything that runs. */
   readonly signal?: AbortSignal;
+}
+
+/** How one document is executed. */
+export interface ExecuteOptions {
+  /** Cancels the SYNC actions of the document; what runs in the background goes on. */
+  readonly signal?: AbortSignal;
+  /** `thinking`: only read-only SYNC actions. `refused`: the document is read, and nothing runs. */
+  readonly mode?: "normal" | "thinking" | "refused";
+  /** Why the answer is no document, whatever its text is. */
+  readonly problem?: ProtocolProblem;
 }
 
 /** The consequence of an answer. A document with any problem is rejected, and nothing of it runs. */
@@ -50,6 +60,13 @@ export type Turn =
       /** The actions of the document that are in no group, those of thoughts first. */
       readonly actions: readonly TaskView[];
     };
+
+interface Accepted {
+  readonly kind: "accepted";
+  readonly document: ActionDocument;
+  readonly iteration: number;
+  readonly actions: readonly PlannedAction[];
+}
 
 /** How a run ended. */
 export interface RunEnd {
@@ -89,20 +106,34 @@ export class Executor implements ActionExecutor {
   readonly #limits: ExecutorLimits;
   readonly #signal: AbortSignal | undefined;
   readonly #emit: (event: ActionEvent) => void;
-  readonly #documents: Documents;
+  readonly #variables = new Map<string, unknown>();
   readonly #scheduler: Scheduler;
   readonly #standing: StandingActions;
   readonly #outbox: Outbox;
   readonly #catalogue: Catalogue;
   readonly offer: (tools: readonly Tool[]) => void;
+  /** Accepted documents. */
+  #iteration = 0;
 
   constructor(options: ExecutorOptions, refuse?: Refuse) {
     const { clock, signal, store } = options;
     const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
-    const catalogue = createCatalogue(options, refuse);
+    const internals: NonNullable<Parameters<typeof createCatalogue>[0]["internals"]> = {
+      task_manager: ({ id, params }, context) =>
+        manageTasks(id, params, context, {
+          clock,
+          limits,
+          table: this.#scheduler.table,
+          cancel: (tasks, reason) => this.#scheduler.cancel(tasks, reason),
+          undelivered: this.#outbox.results,
+        }),
+      trap_card: ({ params }) => Promise.resolve(this.#standing.operate(params)),
+    };
+    const catalogueOf = (tools: readonly Tool[]): Catalogue =>
+      createCatalogue({ ...options, tools, limits, internals }, refuse);
+    const catalogue = catalogueOf(options.tools);
     this.#catalogue = catalogue;
-    this.offer = (tools) =>
-      void Object.assign(catalogue, createCatalogue({ ...options, tools }, refuse));
+    this.offer = (tools) => void Object.assign(catalogue, catalogueOf(tools));
     const emit = (event: ActionEvent): void => {
       try {
         options.emit?.(event);
@@ -111,31 +142,24 @@ export class Executor implements ActionExecutor {
       }
     };
     const names: Names = {
-      variable: (name) => this.#documents.variable(name),
+      variable: (name) => this.#variables.get(name),
       result: (id) => {
         const state = this.#scheduler.table.get(id)?.state;
         return state?.status === "succeeded" ? state.output.value : undefined;
       },
       status: (id) => this.#scheduler.table.get(id)?.state.status,
     };
-    const common = { catalogue, clock, limits, names, emit };
+    const common = { clock, limits, names, emit };
     this.#clock = clock;
     this.#limits = limits;
     this.#signal = signal;
     this.#emit = emit;
     this.#outbox = new Outbox(limits, store);
-    this.#documents = new Documents({
-      catalogue,
-      limits,
-      emit,
-      hasTask: (id) => this.#scheduler.table.has(id),
-    });
     this.#scheduler = new Scheduler({
       ...common,
       onEnded: (task) => this.#outbox.results.add(task),
-      call: (task, params, context) => this.#call(task, params, context),
     });
-    this.#standing = new StandingActions({ ...common, slots: this.#scheduler.slots });
+    this.#standing = new StandingActions({ ...common, catalogue, slots: this.#scheduler.slots });
     onAbort(signal, () => this.#cancelAll());
   }
 
@@ -145,8 +169,12 @@ export class Executor implements ActionExecutor {
 
   async execute(answer: unknown, options: ExecuteOptions = {}): Promise<Turn> {
     const { signal, mode } = options;
-    const accepted = this.#documents.take(answer, options);
-    if (accepted.kind === "rejected") return accepted;
+    const accepted = this.#accept(answer, options);
+    if (accepted.kind === "rejected") {
+      const { problems } = accepted;
+      this.#emit({ type: "actions.rejected", iteration: this.#iteration + 1, problems });
+      return accepted;
+    }
     if (mode === "refused") return this.#refuse(accepted);
     const { document, iteration } = accepted;
     const { response, stop } = document;
@@ -165,6 +193,51 @@ export class Executor implements ActionExecutor {
     const { status: claimedStatus } = document;
     const actions = this.#views(tasks);
     return { kind: "executed", iteration, next, response, claimedStatus, actions };
+  }
+
+  /** A document with any problem changes nothing. */
+  #accept(answer: unknown, { mode, problem }: ExecuteOptions): Accepted | Rejected {
+    if (problem !== undefined) return reject([problem]);
+    const read = readMessage(answer);
+    if (read.kind === "rejected") return read;
+    const { document } = read;
+    const { context = {}, status, thoughts, stop, response } = document;
+    const isRefused = mode === "refused";
+    const plan = isRefused
+      ? { kind: "planned" as const, actions: [] }
+      : preflight(document, this.#catalogue, {
+          iteration: this.#iteration + 1,
+          onlyReading: mode === "thinking",
+          hasTask: (id) => this.#scheduler.table.has(id),
+          hasVariable: (name) => this.#variables.has(name),
+        });
+    if (plan.kind === "rejected") return plan;
+    const changes = Object.entries((!isRefused && context.variables) || {});
+    const { variablesCharacters: most } = this.#limits;
+    if (JSON.stringify([...new Map([...this.#variables, ...changes])]).length > most) {
+      const message = `All variables together can have at most ${most} characters.`;
+      const path = "/context/variables";
+      return reject([{ path, code: "variables_too_large", message }]);
+    }
+    const iteration = (this.#iteration += 1);
+    const gone = changes.filter(([name, value]) => value === null && this.#variables.delete(name));
+    const set = changes.filter(([, value]) => value !== null);
+    for (const [name, value] of set) this.#variables.set(name, ordinaryValue(value));
+    this.#emit({
+      type: "actions.accepted",
+      iteration,
+      claimedStatus: status,
+      thoughts: thoughts.map(({ type, content }) => ({ type, content })),
+      variables: { set: set.map(([name]) => name), deleted: gone.map(([name]) => name) },
+      actions: plan.actions.length,
+      stop,
+      ...(response === null ? {} : { response }),
+    });
+    if (!isRefused && context.security_level !== undefined) {
+      const text = `security_level "${context.security_level}" is ignored: rights come from the permissions of the task.`;
+      this.#emit({ type: "actions.warning", iteration, text });
+    }
+    return { kind: "accepted", document, iteration, actions: plan.actions };
   }
 
   collect(): Promise<Delivery> {
@@ -190,7 +263,7 @@ export class Executor implements ActionExecutor {
     const release = onAbort(stop, () => this.#cancelAll());
     const calls = open.filter((task) => !task.isGroup);
     const timers = calls.map((task) =>
-      startTimer(this.#clock, secondsOf(task, this.#limits) * 1000, () =>
+      startTimer(this.#clock, task.planned.target.seconds * 1000, () =>
         this.#scheduler.cancel([task], "The run ended."),
       ),
     );
@@ -204,7 +277,7 @@ export class Executor implements ActionExecutor {
     return [...this.#scheduler.table.values()].flatMap(
       ({ iteration: own, planned, state, params }) =>
         own > iteration && planned.target.kind === "tool" && state.status === "succeeded"
-          ? [{ name: planned.target.tool.name, arguments: params, succeeded: true }]
+          ? [{ name: planned.target.name, arguments: params, succeeded: true }]
           : [],
     );
   }
@@ -235,28 +308,6 @@ export class Executor implements ActionExecutor {
     return changed;
   }
 
-  #call(
-    task: Task,
-    params: Readonly<Record<string, unknown>>,
-    context: CallContext,
-  ): Promise<ToolOutcome> {
-    const { target } = task.planned;
-    switch (target.kind) {
-      case "task_manager":
-        return manageTasks(task, params, context, {
-          clock: this.#clock,
-          limits: this.#limits,
-          table: this.#scheduler.table,
-          cancel: (tasks, reason) => this.#scheduler.cancel(tasks, reason),
-          undelivered: this.#outbox.results,
-        });
-      case "trap_card":
-        return Promise.resolve(this.#standing.operate(params));
-      default:
-        return callTarget(target, task.id, params, context);
-    }
-  }
-
   #canceled(signal: AbortSignal | undefined): string | undefined {
     if (this.#signal?.aborted === true) return runCanceled;
     return signal?.aborted === true ? turnCanceled : undefined;
@@ -267,7 +318,7 @@ export class Executor implements ActionExecutor {
   }
 
   #warn(text: string): void {
-    this.#emit({ type: "actions.warning", iteration: this.#documents.iteration, text });
+    this.#emit({ type: "actions.warning", iteration: this.#iteration, text });
     this.#outbox.warnings.push(text);
   }
 

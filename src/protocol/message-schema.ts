@@ -1,7 +1,9 @@
 /* oxlint-disable unicorn/no-thenable -- "then" is a keyword of JSON Schema */
 /** Published as `schema/action-protocol.schema.json`. What it can't express is checked in `preflight.ts`. */
 import type { Described, SchemaType } from "../document/describe.ts";
-import { documentLimits } from "./limits.ts";
+
+/** Limits of a document: its actions, those in groups included, and how deep groups may be nested. */
+export const documentLimits = { actions: 32, depth: 3 } as const;
 
 const id = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;
 function ref<T>(name: string): { readonly $ref: string } & Described<T> {

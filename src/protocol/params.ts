@@ -5,10 +5,10 @@
  */
 import { isList, isRecord } from "../text/guards.ts";
 import type { Path } from "../document/diagnostic.ts";
-import type { ValueCheck } from "../document/value-check.ts";
+import type { ValueProblem } from "../document/value-check.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
-import type { Catalogue, Target } from "./catalogue.ts";
-import type { ExecutorLimits } from "./limits.ts";
+import type { Params, Target } from "./catalogue.ts";
+import type { ExecutorLimits } from "./catalogue.ts";
 
 interface Reference {
   readonly root: "variables" | "results" | "tasks";
@@ -163,28 +163,19 @@ function lookUp({ root, name, path }: Reference, names: Names): unknown {
   return value;
 }
 
-interface ParamProblem {
-  readonly path: Path;
-  readonly reason: string;
-}
-
-export type Params = Readonly<Record<string, unknown>>;
-
-/** The value of a reference is unknown: a problem with it, or around it, only counts if it doesn't depend on it. */
-export function checkTemplate(check: ValueCheck, target: Target, params: Params): ParamProblem[] {
-  const open = referencesIn(templateOf(target, params)).map(({ path }) => path);
-  const certain = check(ordinary(params)).filter(
-    ({ at, conditional, keyword }) =>
-      open.length === 0 ||
-      (!conditional &&
-        !open.some((path) => isWithin(at, path)) &&
-        (shapeKeywords.has(keyword) || !open.some((path) => isWithin(path, at)))),
-  );
-  return [...certain, ...checkOperation(target, params)];
+/** The value of a reference is unknown: a problem with it, or around it, may not exist. */
+export function checkTemplate(target: Target, params: Params): readonly ValueProblem[] {
+  const open = referencesIn(templateOf(target, params)).map((found) => found.path);
+  return target
+    .check(ordinary(params))
+    .filter(
+      ({ path, conditional }) =>
+        open.length === 0 ||
+        (!conditional && !open.some((one) => isWithin(path, one) || isWithin(one, path))),
+    );
 }
 
 export interface ParamPorts {
-  readonly catalogue: Catalogue;
   readonly limits: ExecutorLimits;
   readonly names: Names;
 }
@@ -192,12 +183,12 @@ export interface ParamPorts {
 export function finalParams(
   target: Target,
   template: Params,
-  { catalogue, limits, names }: ParamPorts,
+  { limits, names }: ParamPorts,
 ): Params | string {
   const result = interpolate(templateOf(target, template), names, limits.paramsCharacters);
   if (result.kind === "unresolved") return result.reason;
   const params = { ...ordinary(template), ...Object(result.value) };
-  const [problem] = [...catalogue.check(target)(params), ...checkOperation(target, params)];
+  const [problem] = target.check(params);
   if (problem === undefined) return params;
   return `Invalid params: ${["params", ...problem.path].join(".")}: ${problem.reason}`;
 }
@@ -216,31 +207,6 @@ function ordinary(params: Params): Params {
 export function ordinaryValue(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
-
-export function idsOfOperation(params: Params): string[] {
-  const { ids, task_id: single } = params;
-  const list = [isList(ids) ? ids : [], single ?? []].flat();
-  return [...new Set(list.filter((id) => typeof id === "string"))];
-}
-
-function checkOperation(target: Target, params: Params): ParamProblem[] {
-  const operation = params["operation"];
-  if (target.kind !== "task_manager" || typeof operation !== "string") return [];
-  const needsIds = ["get_status", "get_result", "cancel"].includes(operation);
-  if (!needsIds || "ids" in params || "task_id" in params) return [];
-  return [{ path: ["ids"], reason: `This field is required for ${operation}.` }];
-}
-
-const shapeKeywords = new Set([
-  "required",
-  "type",
-  "additionalProperties",
-  "propertyNames",
-  "minItems",
-  "maxItems",
-  "minProperties",
-  "maxProperties",
-]);
 
 function isWithin(inner: Path, outer: Path): boolean {
   return outer.every((key, index) => String(key) === String(inner[index]));

@@ -2,9 +2,8 @@
 import { isText } from "../text/guards.ts";
 import type { Path } from "../document/diagnostic.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
-import { type Catalogue, isParallelSafe, isReadOnly, type Target } from "./catalogue.ts";
-import { documentLimits } from "./limits.ts";
-import type { ActionDocument, ActionSpec } from "./message-schema.ts";
+import { type Catalogue, group, type Params, type Target } from "./catalogue.ts";
+import { type ActionDocument, type ActionSpec, documentLimits } from "./message-schema.ts";
 import { checkTemplate, type FoundPart, referencesIn, templateOf } from "./params.ts";
 import {
   pointerOf,
@@ -32,273 +31,251 @@ export interface PlannedAction extends Place {
   readonly index: number;
   readonly id: string;
   readonly target: Target;
+  /** Ids of actions that must have succeeded before. */
   readonly requires: Set<string>;
+  /** Indexes of actions that must have ended before. */
   readonly after: Set<number>;
 }
 
 export type Preflight =
   { readonly kind: "planned"; readonly actions: readonly PlannedAction[] } | Rejected;
 
-type Report = (path: Path, code: ProblemCode, message: string) => void;
-
 export function preflight(document: ActionDocument, catalogue: Catalogue, known: Known): Preflight {
-  const problems: ProtocolProblem[] = [];
-  const report: Report = (path, code, message) =>
-    problems.push({ path: pointerOf(path), code, message });
-  const places = flatten(document, report);
-  // The checks below take time in the square of the number of actions.
-  if (problems.length > 0) return reject(problems);
+  return new Planner(document, catalogue, known).plan();
+}
 
-  const ids = idsOf(places, known, report);
-  const actions = places.map((place, index): PlannedAction => {
-    const target = targetOf(place.spec, place.path, catalogue, report) ?? { kind: "group" };
-    const id = ids[index] ?? "";
-    return { ...place, index, id, target, requires: new Set(), after: new Set() };
-  });
-  const order = new ActionOrder(actions);
-  const variables = document.context?.variables ?? {};
-  const indexes = new Map(actions.map(({ id, index }) => [id, index]));
-  const scope: Scope = { known, variables, indexes, order, report };
-  for (const action of actions) {
+class Planner {
+  readonly #document: ActionDocument;
+  readonly #catalogue: Catalogue;
+  readonly #known: Known;
+  readonly #problems: ProtocolProblem[] = [];
+  #actions: readonly PlannedAction[] = [];
+  #indexes: ReadonlyMap<string, number> = new Map();
+  #order = new ActionOrder([]);
+
+  constructor(document: ActionDocument, catalogue: Catalogue, known: Known) {
+    this.#document = document;
+    this.#catalogue = catalogue;
+    this.#known = known;
+  }
+
+  plan(): Preflight {
+    const places = this.#flatten();
+    // The checks below take time in the square of the number of actions.
+    if (this.#problems.length > 0) return reject(this.#problems);
+    const ids = this.#idsOf(places);
+    this.#actions = places.map((place, index) => {
+      const target = this.#target(place.spec, place.path) ?? group;
+      const id = ids[index] ?? "";
+      return { ...place, index, id, target, requires: new Set(), after: new Set() };
+    });
+    this.#indexes = new Map(ids.map((id, index) => [id, index]));
+    this.#order = new ActionOrder(places);
+    for (const action of this.#actions) this.#check(action);
+    for (const { id, index, path, spec } of this.#actions) {
+      if (!this.#order.isCyclic(index)) continue;
+      const message = `The action "${id}" waits for itself through what it depends on.`;
+      const place = spec.depends_on === undefined ? path : [...path, "depends_on"];
+      this.#report(place, "cyclic_dependency", message);
+    }
+    if (this.#problems.length === 0) this.#orderThoughts();
+    if (this.#problems.length > 0) return reject(this.#problems);
+    this.#orderSiblings();
+    return { kind: "planned", actions: this.#actions };
+  }
+
+  #report(path: Path, code: ProblemCode, message: string): void {
+    this.#problems.push({ path: pointerOf(path), code, message });
+  }
+
+  #flatten(): readonly Place[] {
+    const places: Place[] = [];
+    const { actions: most, depth: deepest } = documentLimits;
+    let tooDeep: Path | undefined;
+    const add = (
+      specs: readonly ActionSpec[],
+      path: Path,
+      inThought: boolean,
+      around?: number,
+      depth = 1,
+    ): void => {
+      if (depth > deepest && specs.length > 0) tooDeep ??= path;
+      for (const [nth, spec] of specs.entries()) {
+        const place = { spec, path: [...path, nth], group: around, inThought };
+        const index = places.push(place) - 1;
+        add(spec.sub_actions ?? [], [...place.path, "sub_actions"], inThought, index, depth + 1);
+      }
+    };
+    for (const [nth, { actions = [] }] of this.#document.thoughts.entries())
+      add(actions, ["thoughts", nth, "actions"], true);
+    add(this.#document.actions ?? [], ["actions"], false);
+    if (tooDeep !== undefined)
+      this.#report(tooDeep, "too_deep", `Actions can be nested at most ${deepest} deep.`);
+    if (places.length > most) {
+      const message = `The document has ${places.length} actions. The maximum is ${most}.`;
+      this.#report(["actions"], "too_many_actions", message);
+    }
+    return places;
+  }
+
+  #idsOf(places: readonly Place[]): readonly string[] {
+    const known = this.#known;
+    const taken = new Set<string>();
+    for (const { spec, path } of places) {
+      const id = spec.action_id;
+      if (id === undefined) continue;
+      const place = [...path, "action_id"];
+      if (id === "__proto__")
+        this.#report(place, "forbidden_name", `The id "__proto__" is not allowed.`);
+      if (taken.has(id)) this.#report(place, "duplicate_id", `The id "${id}" is used twice.`);
+      taken.add(id);
+    }
+    return places.map(({ spec }, index) => {
+      if (spec.action_id !== undefined) return spec.action_id;
+      const made = (n: number): string => `i${known.iteration}-${n}`;
+      let n = index + 1;
+      while (taken.has(made(n)) || known.hasTask(made(n))) n += 1;
+      taken.add(made(n));
+      return made(n);
+    });
+  }
+
+  #target(spec: ActionSpec, path: Path): Target | undefined {
+    const target = this.#catalogue.resolve(spec);
+    if (target.kind !== "unknown") return target;
+    this.#report([...path, "action"], target.code, target.message);
+    return undefined;
+  }
+
+  #check(action: PlannedAction): void {
     const { spec, path, target, inThought } = action;
     const { depends_on: dependsOn = [], params = {} } = spec;
     const place = [...path, "depends_on"];
     for (const [nth, id] of [dependsOn].flat().entries())
-      need(action, id, isText(dependsOn) ? place : [...place, nth], "unknown_dependency", scope);
-    if (inThought) checkReading(action, "Actions in thoughts", report);
-    else if (known.onlyReading === true) checkReading(action, "Actions while thinking", report);
-    if (target.kind === "group") continue;
-    checkCall(target, params, [...path, "params"], catalogue, report);
+      this.#need(action, id, isText(dependsOn) ? place : [...place, nth], "unknown_dependency");
+    if (inThought) this.#checkReading(action, "Actions in thoughts");
+    else if (this.#known.onlyReading === true) this.#checkReading(action, "Actions while thinking");
+    if (target.kind === "group") return;
+    this.#checkCall(target, params, [...path, "params"]);
     for (const found of referencesIn(templateOf(target, params)))
-      checkReference(action, found, scope);
+      this.#checkReference(action, found);
   }
-  for (const { id, index, path, spec } of actions) {
-    if (!order.isCyclic(index)) continue;
-    const message = `The action "${id}" waits for itself through what it depends on.`;
-    const place = spec.depends_on === undefined ? path : [...path, "depends_on"];
-    report(place, "cyclic_dependency", message);
+
+  #need(action: PlannedAction, id: string, path: Path, code: ProblemCode): void {
+    const producer = this.#indexes.get(id);
+    if (id === action.id)
+      this.#report(path, "self_dependency", `The action "${id}" can't depend on itself.`);
+    else if (producer !== undefined || this.#known.hasTask(id)) {
+      action.requires.add(id);
+      if (producer !== undefined) this.#order.after(action.index, producer);
+    } else this.#report(path, code, `There is no action "${truncateUnredacted(id, 100, "…")}".`);
   }
-  if (problems.length === 0) orderThoughts(actions, order, report);
-  if (problems.length > 0) return reject(problems);
-  orderSiblings(actions, order);
-  return { kind: "planned", actions };
-}
 
-function targetOf(
-  spec: ActionSpec,
-  path: Path,
-  catalogue: Catalogue,
-  report: Report,
-): Target | undefined {
-  const target = catalogue.resolve(spec);
-  if (target.kind !== "unknown") return target;
-  report([...path, "action"], target.code, target.message);
-  return undefined;
-}
-
-interface Scope {
-  readonly known: Known;
-  readonly variables: Readonly<Record<string, unknown>>;
-  readonly indexes: ReadonlyMap<string, number>;
-  readonly order: ActionOrder;
-  readonly report: Report;
-}
-
-function need(
-  action: PlannedAction,
-  id: string,
-  path: Path,
-  code: ProblemCode,
-  { known, indexes, order, report }: Scope,
-): void {
-  const producer = indexes.get(id);
-  if (id === action.id) {
-    report(path, "self_dependency", `The action "${id}" can't depend on itself.`);
-  } else if (producer !== undefined || known.hasTask(id)) {
-    action.requires.add(id);
-    if (producer !== undefined) order.after(action.index, producer);
-  } else report(path, code, `There is no action "${truncateUnredacted(id, 100, "…")}".`);
-}
-
-function checkReference(action: PlannedAction, { path, part }: FoundPart, scope: Scope): void {
-  const { known, variables, indexes, report } = scope;
-  const place = [...action.path, "params", ...path];
-  if (part.kind === "invalid") return reportInvalid(place, part, report);
-  const { root, name } = part.reference;
-  if (root === "variables") {
-    const isSet = Object.hasOwn(variables, name)
-      ? variables[name] !== null
-      : known.hasVariable(name);
-    if (!isSet) report(place, "unknown_reference", `There is no variable for ${part.source}.`);
-  } else if (root === "results" || indexes.has(name) || !known.hasTask(name)) {
-    need(action, name, place, "unknown_reference", scope);
+  #checkReference(action: PlannedAction, { path, part }: FoundPart): void {
+    const place = [...action.path, "params", ...path];
+    if (part.kind === "invalid") return this.#reportInvalid(place, part);
+    const { root, name } = part.reference;
+    if (root === "variables") {
+      const set = this.#document.context?.variables ?? {};
+      const isSet = Object.hasOwn(set, name) ? set[name] !== null : this.#known.hasVariable(name);
+      if (!isSet)
+        this.#report(place, "unknown_reference", `There is no variable for ${part.source}.`);
+    } else if (root === "results" || this.#indexes.has(name) || !this.#known.hasTask(name))
+      this.#need(action, name, place, "unknown_reference");
   }
-}
 
-function flatten(document: ActionDocument, report: Report): readonly Place[] {
-  const places: Place[] = [];
-  let tooDeep: Path | undefined;
-  const add = (
-    specs: readonly ActionSpec[],
-    path: Path,
-    inThought: boolean,
-    group?: number,
-    depth = 1,
-  ): void => {
-    if (depth > documentLimits.depth && specs.length > 0) tooDeep ??= path;
-    for (const [nth, spec] of specs.entries()) {
-      const place = { spec, path: [...path, nth], group, inThought };
-      const index = places.push(place) - 1;
-      add(spec.sub_actions ?? [], [...place.path, "sub_actions"], inThought, index, depth + 1);
+  #reportInvalid(path: Path, { source }: FoundPart["part"]): void {
+    const message = `${JSON.stringify(source)} is not a reference. Write $\${{ for a literal \${{.`;
+    this.#report(path, "invalid_reference", message);
+  }
+
+  #checkReading(
+    { spec, path, target }: Pick<PlannedAction, "spec" | "path" | "target">,
+    what: string,
+  ): void {
+    if (spec.execution === "ASYNC")
+      this.#report([...path, "execution"], "not_sync", `${what} must be SYNC.`);
+    if (!target.isReadOnly(spec.params ?? {}))
+      this.#report([...path, "action"], "not_read_only", `${what} must be read-only.`);
+  }
+
+  #checkCall(target: Target, params: Params, at: Path): void {
+    for (const { path, reason } of checkTemplate(target, params))
+      this.#report([...at, ...path], "invalid_params", reason);
+    const { task, action: card } = params;
+    const { tasks } = target;
+    if (tasks !== undefined && isText(task) && !task.includes("${{") && !tasks.includes(task)) {
+      const message = `There is no task "${truncateUnredacted(task, 100, "…")}".`;
+      this.#report([...at, "task"], "unknown_task", message);
     }
-  };
-  for (const [nth, { actions = [] }] of document.thoughts.entries())
-    add(actions, ["thoughts", nth, "actions"], true);
-  add(document.actions ?? [], ["actions"], false);
-  if (tooDeep !== undefined) {
-    report(tooDeep, "too_deep", `Actions can be nested at most ${documentLimits.depth} deep.`);
+    if (target.kind === "trap_card" && isAction(card)) this.#checkCard(card, [...at, "action"]);
   }
-  if (places.length > documentLimits.actions) {
-    const message = `The document has ${places.length} actions. The maximum is ${documentLimits.actions}.`;
-    report(["actions"], "too_many_actions", message);
-  }
-  return places;
-}
 
-function idsOf(places: readonly Place[], known: Known, report: Report): readonly string[] {
-  const taken = new Set<string>();
-  for (const { spec, path } of places) {
-    const id = spec.action_id;
-    if (id === undefined) continue;
-    const place = [...path, "action_id"];
-    if (id === "__proto__") report(place, "forbidden_name", `The id "__proto__" is not allowed.`);
-    if (taken.has(id)) report(place, "duplicate_id", `The id "${id}" is used twice.`);
-    taken.add(id);
+  #checkCard(spec: ActionSpec, path: Path): void {
+    if (spec.depends_on !== undefined || spec.sub_actions !== undefined) {
+      const message = "The action of a card can't have dependencies or sub-actions.";
+      return this.#report(path, "invalid_params", message);
+    }
+    const target = this.#target(spec, path);
+    if (target === undefined) return;
+    if (target.kind !== "tool" && target.kind !== "relic") {
+      const message = "The action of a card must be a read-only tool or a relic.";
+      return this.#report([...path, "action"], "not_read_only", message);
+    }
+    const { params = {} } = spec;
+    const at = [...path, "params"];
+    this.#checkReading({ spec, path, target }, "The action of a card");
+    this.#checkCall(target, params, at);
+    for (const { path: place, part } of referencesIn(params))
+      if (part.kind === "invalid") this.#reportInvalid([...at, ...place], part);
   }
-  return places.map(({ spec }, index) => {
-    if (spec.action_id !== undefined) return spec.action_id;
-    const made = (n: number): string => `i${known.iteration}-${n}`;
-    let n = index + 1;
-    while (taken.has(made(n)) || known.hasTask(made(n))) n += 1;
-    taken.add(made(n));
-    return made(n);
-  });
-}
 
-function checkReading(
-  { spec, path, target }: Pick<PlannedAction, "spec" | "path" | "target">,
-  what: string,
-  report: Report,
-): void {
-  if (spec.execution === "ASYNC") {
-    report([...path, "execution"], "not_sync", `${what} must be SYNC.`);
-  }
-  if (!isReadOnly(target, spec.params ?? {})) {
-    report([...path, "action"], "not_read_only", `${what} must be read-only.`);
-  }
-}
-
-function checkCall(
-  target: Target,
-  params: Readonly<Record<string, unknown>>,
-  at: Path,
-  catalogue: Catalogue,
-  report: Report,
-): void {
-  for (const { path, reason } of checkTemplate(catalogue.check(target), target, params)) {
-    report([...at, ...path], "invalid_params", reason);
-  }
-  if (target.kind === "delegate") {
-    const { task } = params;
-    if (typeof task !== "string" || task.includes("${{")) return;
-    if (!target.delegation.tasks.includes(task)) {
-      report(
-        [...at, "task"],
-        "unknown_task",
-        `There is no task "${truncateUnredacted(task, 100, "…")}".`,
-      );
+  #orderThoughts(): void {
+    const others = this.#actions.filter(({ inThought }) => !inThought);
+    for (const { index: thought, group: around, inThought, path } of this.#actions) {
+      if (!inThought) continue;
+      if (others.some(({ index }) => this.#order.isAfter(thought, index))) {
+        const message =
+          "An action in a thought can't depend on the actions that follow the thoughts.";
+        this.#report([...path, "depends_on"], "cyclic_dependency", message);
+      }
+      if (around !== undefined) continue;
+      for (const action of others)
+        if (action.group === undefined) this.#order.wait(action, thought);
     }
   }
-  if (target.kind === "trap_card" && isAction(params["action"])) {
-    checkCard(params["action"], [...at, "action"], catalogue, report);
-  }
-}
 
-function checkCard(spec: ActionSpec, at: Path, catalogue: Catalogue, report: Report): void {
-  if (spec.depends_on !== undefined || spec.sub_actions !== undefined) {
-    report(at, "invalid_params", "The action of a card can't have dependencies or sub-actions.");
-    return;
-  }
-  const target = targetOf(spec, at, catalogue, report);
-  if (target === undefined) return;
-  const { params = {} } = spec;
-  if (target.kind !== "tool" && target.kind !== "relic") {
-    const message = "The action of a card must be a read-only tool or a relic.";
-    report([...at, "action"], "not_read_only", message);
-    return;
-  }
-  checkReading({ spec, path: at, target }, "The action of a card", report);
-  checkCall(target, params, [...at, "params"], catalogue, report);
-  for (const { path, part } of referencesIn(params)) {
-    if (part.kind === "invalid") reportInvalid([...at, "params", ...path], part, report);
+  /** In document order unless all is `parallelSafe`. In the background, only calls of the same tool are held back. */
+  #orderSiblings(): void {
+    const leaves = this.#actions.filter(({ spec }) => spec.sub_actions === undefined);
+    /** The groups around an action, the outermost first, and itself. */
+    const chainOf = (action: PlannedAction): readonly PlannedAction[] => {
+      const around = action.group === undefined ? undefined : this.#actions[action.group];
+      return around === undefined ? [action] : [...chainOf(around), action];
+    };
+    const isSafe = (one: PlannedAction): boolean =>
+      leaves.every((leaf) => leaf.target.isParallelSafe || !chainOf(leaf).includes(one));
+    for (const [nth, after] of leaves.entries()) {
+      for (const before of leaves.slice(0, nth)) {
+        if (before.inThought !== after.inThought) continue;
+        const chain = chainOf(after);
+        const fork = chainOf(before).findIndex((one, depth) => one !== chain[depth]);
+        const [earlier, later] = [chainOf(before)[fork], chain[fork]];
+        if (earlier === undefined || later === undefined) continue;
+        if (isSafe(earlier) && isSafe(later)) continue;
+        const isSameUnsafe = before.target === after.target && !after.target.isParallelSafe;
+        if (earlier.spec.execution === "ASYNC" && !isSameUnsafe) continue;
+        // Said again where it is known, because what is between them may be skipped before both.
+        if (this.#order.isAfter(before.index, after.index)) before.after.add(after.index);
+        else this.#order.wait(after, before.index);
+      }
+    }
   }
 }
 
 /** The schema has checked all of it. */
 export function isAction(value: unknown): value is ActionSpec {
   return typeof value === "object" && value !== null && "action" in value && "type" in value;
-}
-
-function reportInvalid(path: Path, part: FoundPart["part"], report: Report): void {
-  const message = `${JSON.stringify(part.source)} is not a reference. Write $\${{ for a literal \${{.`;
-  report(path, "invalid_reference", message);
-}
-
-function orderThoughts(
-  actions: readonly PlannedAction[],
-  order: ActionOrder,
-  report: Report,
-): void {
-  const others = actions.filter(({ inThought }) => !inThought);
-  for (const { index: thought, group, path } of actions.filter(({ inThought }) => inThought)) {
-    if (others.some(({ index }) => order.isAfter(thought, index))) {
-      const message =
-        "An action in a thought can't depend on the actions that follow the thoughts.";
-      report([...path, "depends_on"], "cyclic_dependency", message);
-    }
-    if (group !== undefined) continue;
-    for (const action of others) if (action.group === undefined) order.wait(action, thought);
-  }
-}
-
-/** In document order unless all is `parallelSafe`. In the background, only calls of the same tool are held back. */
-function orderSiblings(actions: readonly PlannedAction[], order: ActionOrder): void {
-  const leaves = actions.filter(({ spec }) => spec.sub_actions === undefined);
-  const around = (action: PlannedAction): readonly PlannedAction[] => {
-    const group = action.group === undefined ? undefined : actions[action.group];
-    return group === undefined ? [action] : [action, ...around(group)];
-  };
-  const isSafe = (one: PlannedAction): boolean =>
-    leaves.every((leaf) => isParallelSafe(leaf.target) || !around(leaf).includes(one));
-  for (const [nth, after] of leaves.entries()) {
-    for (const before of leaves.slice(0, nth)) {
-      if (before.inThought !== after.inThought) continue;
-      const outer = around(after);
-      const earlier = around(before).find(({ group }) => outer.some((one) => one.group === group));
-      const later = outer.find(({ group }) => group === earlier?.group);
-      if (earlier === undefined || later === undefined) continue;
-      if (isSafe(earlier) && isSafe(later)) continue;
-      const inBackground = earlier.spec.execution === "ASYNC";
-      if (inBackground && !isSameUnsafeTool(before.target, after.target)) continue;
-      // Said again where it is known, because what is between them may be skipped before both.
-      if (order.isAfter(before.index, after.index)) before.after.add(after.index);
-      else order.wait(after, before.index);
-    }
-  }
-}
-
-function isSameUnsafeTool(a: Target, b: Target): boolean {
-  return a.kind === "tool" && b.kind === "tool" && a.tool === b.tool && !isParallelSafe(a);
 }
 
 /** Edges mean "not before": from the end of a producer to the start of its consumer; a group is around its members. */
@@ -308,10 +285,10 @@ class ActionOrder {
 
   constructor(places: readonly Place[]) {
     this.#next = places.flatMap((_, action) => [[2 * action + 1], []]);
-    for (const [member, { group }] of places.entries()) {
-      if (group === undefined) continue;
-      this.#next[2 * group]?.push(2 * member);
-      this.#next[2 * member + 1]?.push(2 * group + 1);
+    for (const [member, { group: around }] of places.entries()) {
+      if (around === undefined) continue;
+      this.#next[2 * around]?.push(2 * member);
+      this.#next[2 * member + 1]?.push(2 * around + 1);
     }
   }
 

@@ -1,7 +1,6 @@
 /** Size and nesting are checked before anything recurses. Objects of a document have no prototype, nor `__proto__`. */
 import { isList, isRecord } from "../text/guards.ts";
 import { readJson } from "../document/read-document.ts";
-import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/diagnostic.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
@@ -80,7 +79,7 @@ const explained = 10 * messageLimits.problems;
 const schema = schemaCheck<ActionDocument>(messageSchema, "document", explained);
 
 export function readMessage(answer: unknown): ReadMessage {
-  const parsed = typeof answer === "string" ? parse(answer) : copy(answer);
+  const parsed = parse(typeof answer === "string" ? answer : jsonOf(answer));
   if (parsed.kind === "rejected") return parsed;
   const { value } = parsed;
   const unsafe = scan(value);
@@ -146,10 +145,13 @@ function parse(answer: string): Parsed {
   );
 }
 
-function copy(value: unknown): Parsed {
-  const copied = plainCopy(value);
-  if (copied.kind === "copied") return { kind: "parsed", value: copied.value };
-  return reject([{ path: pointerOf(copied.path), code: "not_json", message: copied.reason }]);
+/** Empty for what is no JSON. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 function withoutFence(answer: string): string {

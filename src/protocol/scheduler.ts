@@ -8,12 +8,10 @@ import type { ActionEvent } from "../events/action.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startCall } from "../tools/call.ts";
-import type { CallContext, ToolOutcome } from "../tools/tool.ts";
-import { isParallelSafe, type Target } from "./catalogue.ts";
-import { startProgress } from "./display.ts";
-import type { ExecutorLimits } from "./limits.ts";
+import type { Params, Target } from "./catalogue.ts";
+import { startProgress } from "./task.ts";
 import type { ActionSpec } from "./message-schema.ts";
-import { finalParams, type ParamPorts, type Params } from "./params.ts";
+import { finalParams, type ParamPorts } from "./params.ts";
 import type { PlannedAction } from "./preflight.ts";
 import {
   type Ended,
@@ -31,7 +29,6 @@ import {
 interface SchedulerPorts extends ParamPorts {
   readonly clock: Clock;
   readonly emit: (event: ActionEvent) => void;
-  readonly call: (task: Task, params: Params, context: CallContext) => Promise<ToolOutcome>;
   readonly onEnded: (task: Task) => void;
 }
 
@@ -159,13 +156,14 @@ export class Scheduler {
   }
 
   #call(task: Task, params: Params): void {
-    const { call, clock, emit, limits } = this.#ports;
+    const { clock, emit, limits } = this.#ports;
     const { id, iteration, planned } = task;
-    const seconds = secondsOf(task, limits);
-    const progress = startProgress(planned.spec, clock, (news) =>
+    const { spec, target } = planned;
+    const { seconds } = target;
+    const progress = startProgress(spec, clock, (news) =>
       emit({ type: "action.progress", id, iteration, ...news }),
     );
-    const running = startCall((context) => call(task, params, context), {
+    const running = startCall((context) => target.run({ id, params }, context), {
       clock,
       seconds,
       graceSeconds: limits.graceSeconds,
@@ -233,22 +231,6 @@ export class Scheduler {
 function isSame(task: Task, earlier: Task): boolean {
   if (earlier.signature !== undefined) return earlier.signature === task.signature;
   return signatureOf(earlier.planned.spec) === signatureOf(task.planned.spec);
-}
-
-export function secondsOf({ planned: { target } }: Task, limits: ExecutorLimits): number {
-  switch (target.kind) {
-    case "tool":
-      return target.tool.timeoutSeconds ?? limits.toolSeconds;
-    case "delegate":
-      return target.delegation.timeoutSeconds ?? limits.delegateSeconds;
-    case "task_manager":
-      // Its waits end by themselves.
-      return limits.waitSeconds + limits.graceSeconds + 1;
-    case "relic":
-    case "trap_card":
-    case "group":
-      return limits.toolSeconds;
-  }
 }
 
 function signatureOf({ action, type, params = {}, sub_actions: members = [] }: ActionSpec): string {
@@ -342,5 +324,5 @@ export class Slots {
 }
 
 function exclusiveTool(target: Target): string | undefined {
-  return target.kind === "tool" && !isParallelSafe(target) ? target.tool.name : undefined;
+  return target.isParallelSafe ? undefined : target.name;
 }

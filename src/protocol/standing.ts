@@ -4,7 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import { truncateUnredacted, truncate } from "../text/truncate.ts";
 import { type CallEnd, startCall } from "../tools/call.ts";
 import { type CallContext, charactersPerToken, failed, type ToolOutcome } from "../tools/tool.ts";
-import type { Target } from "./catalogue.ts";
+import type { Catalogue, Params } from "./catalogue.ts";
 import type { ActionSpec } from "./message-schema.ts";
 import { finalParams, type ParamPorts } from "./params.ts";
 import { isAction } from "./preflight.ts";
@@ -32,6 +32,7 @@ export interface CardOutput {
 }
 
 interface StandingPorts extends ParamPorts {
+  readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly emit: (event: ActionEvent) => void;
   readonly slots: Slots;
@@ -46,7 +47,7 @@ export class StandingActions {
     this.#ports = ports;
   }
 
-  operate(params: Readonly<Record<string, unknown>>): ToolOutcome {
+  operate(params: Params): ToolOutcome {
     const { operation, id, action } = params;
     const { cards: most } = this.#ports.limits;
     const list = (): ToolOutcome => ({
@@ -113,7 +114,7 @@ export class StandingActions {
     const params = finalParams(target, spec.params ?? {}, this.#ports);
     if (typeof params === "string") return failed(params);
     if (!slots.lock(target)) return failed("The tool is in use.");
-    const end = await this.#bounded((context) => callTarget(target, id, params, context), signal);
+    const end = await this.#bounded((context) => target.run({ id, params }, context), signal);
     slots.unlock(target);
     return end;
   }
@@ -134,32 +135,5 @@ export class StandingActions {
     const { clock, limits } = this.#ports;
     const { cardSeconds: seconds, graceSeconds } = limits;
     return startCall(run, { clock, seconds, graceSeconds, signal }).ended;
-  }
-}
-
-export function callTarget(
-  target: Target,
-  id: string,
-  params: Readonly<Record<string, unknown>>,
-  context: CallContext,
-): Promise<ToolOutcome> {
-  switch (target.kind) {
-    case "tool":
-      return target.tool.run({ id, tool: target.tool.name, params }, context);
-    case "relic": {
-      const { query } = params;
-      return target.relic.read(typeof query === "string" ? query : undefined, context);
-    }
-    case "delegate": {
-      const { task, input } = params;
-      if (typeof task === "string" && target.delegation.tasks.includes(task)) {
-        return target.delegation.run({ id, task, input: String(input) }, context);
-      }
-      return Promise.resolve(failed(`There is no task "${String(task)}".`));
-    }
-    case "task_manager":
-    case "trap_card":
-    case "group":
-      return Promise.resolve(failed("It can't be called here."));
   }
 }

@@ -1,8 +1,9 @@
+import { isList } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { within } from "../platform/waiting.ts";
 import { failed, type CallContext, type ToolOutcome } from "../tools/tool.ts";
-import type { ExecutorLimits } from "./limits.ts";
-import { idsOfOperation } from "./params.ts";
+import type { Params } from "./catalogue.ts";
+import type { ExecutorLimits } from "./catalogue.ts";
 import { contentOf, isEnded, type Task, viewOf } from "./task.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 
@@ -19,8 +20,8 @@ export const canceledByModel = "The model canceled it.";
 const listed = 100;
 
 export async function manageTasks(
-  caller: Task,
-  params: Readonly<Record<string, unknown>>,
+  caller: string,
+  params: Params,
   { signal }: CallContext,
   ports: TaskManagerPorts,
 ): Promise<ToolOutcome> {
@@ -40,7 +41,7 @@ export async function manageTasks(
     case "get_status":
       return succeeded(views(tasks));
     case "list": {
-      const all = [...table.values()].filter((task) => task !== caller);
+      const all = [...table.values()].filter(({ id }) => id !== caller);
       const shown = all.slice(-listed).map((task) => viewOf(task, clock.now()));
       return succeeded({ total: all.length, tasks: shown });
     }
@@ -53,7 +54,7 @@ export async function manageTasks(
     }
     case "wait": {
       const background = [...table.values()].filter((task) => task.inBackground);
-      const others = (ids.length > 0 ? tasks : background).filter((task) => task !== caller);
+      const others = (ids.length > 0 ? tasks : background).filter(({ id }) => id !== caller);
       const open = others.filter((task) => !isEnded(task.state));
       const some = params["mode"] === "any";
       const wanted = params["timeoutSeconds"];
@@ -67,7 +68,7 @@ export async function manageTasks(
     case "cancel": {
       ports.cancel(tasks, canceledByModel);
       // Canceling ends within the grace period; the caller itself may be one of them.
-      const others = tasks.filter((task) => task !== caller);
+      const others = tasks.filter(({ id }) => id !== caller);
       await ended(others, false, limits.graceSeconds + 1, signal, ports);
       return succeeded(views(tasks));
     }
@@ -114,4 +115,10 @@ function resultOf(task: Task, offset: number, share: number, ports: TaskManagerP
 
 function succeeded(value: unknown): ToolOutcome {
   return { kind: "succeeded", value };
+}
+
+function idsOfOperation(params: Params): string[] {
+  const { ids, task_id: single } = params;
+  const list = [isList(ids) ? ids : [], single ?? []].flat();
+  return [...new Set(list.filter((id) => typeof id === "string"))];
 }

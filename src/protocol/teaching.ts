@@ -5,7 +5,8 @@ import { isList, isRecord } from "../text/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import { truncate } from "../text/truncate.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
-import { defaultLimits, documentLimits, type ExecutorLimits } from "./limits.ts";
+import { defaultLimits, type ExecutorLimits } from "./catalogue.ts";
+import { documentLimits } from "./message-schema.ts";
 
 /** The content of the instructions: how to write documents, and what actions can call. */
 export interface TeachingOptions extends CatalogueParts {
@@ -72,35 +73,28 @@ export const endingDocument = {
 };
 
 /** A value that fits a schema, if the schema is simple. */
-function sampleOf(schema: unknown, name: string, depth = 0): unknown {
-  if (!isRecord(schema) || depth > 5) return `<${name}>`;
-  const { const: only, enum: choices, default: usual, type, properties, required, items } = schema;
-  const { description, minimum, anyOf, oneOf } = schema;
+function sampleOf(schema: unknown, name: string): unknown {
+  if (!isRecord(schema)) return `<${name}>`;
+  const { const: only, enum: choices, default: usual, type, description, minimum = 1 } = schema;
+  const { properties = {}, required = [], items } = schema;
   const values = [only, usual, isList(choices) ? choices[0] : undefined];
   const value = values.find((one) => one !== undefined);
   if (value !== undefined) return value;
-  const branch = [anyOf, oneOf].find(isList)?.[0];
-  if (branch !== undefined) return sampleOf(branch, name, depth + 1);
-  switch (isList(type) ? type[0] : type) {
+  switch (type) {
     case "boolean":
       return true;
     case "integer":
     case "number":
-      return typeof minimum === "number" ? minimum : 1;
+      return minimum;
     case "array":
-      return [sampleOf(items, name, depth + 1)];
-    case "null":
-      return null;
+      return [sampleOf(items, name)];
     case "string":
       return `<${typeof description === "string" ? truncate(description, 100, "…") : name}>`;
     default: {
-      const needed = new Set(isList(required) ? required : []);
       const fields = Object.entries(isRecord(properties) ? properties : {}).filter(
-        ([field]) => needed.size === 0 || needed.has(field),
+        ([field]) => !isList(required) || required.length === 0 || required.includes(field),
       );
-      return Object.fromEntries(
-        fields.map(([field, one]) => [field, sampleOf(one, field, depth + 1)]),
-      );
+      return Object.fromEntries(fields.map(([field, one]) => [field, sampleOf(one, field)]));
     }
   }
 }

@@ -4,7 +4,7 @@ import { schemaCheck } from "../document/schema-check.ts";
 import { didYouMean, suggest } from "../document/diagnostic.ts";
 import type { Shard } from "../engine/fan-out.ts";
 import { overridingLimits, type Limits } from "../entry/limits.ts";
-import { isList, isRecord, isText, urlOf } from "../text/guards.ts";
+import { defined, isList, isRecord, isText, urlOf } from "../text/guards.ts";
 
 export type Parsed<T> =
   | { readonly kind: "value"; readonly value: T }
@@ -19,22 +19,24 @@ export interface Kind<T> {
   parse(text: string, earlier?: T): Parsed<T>;
   readonly check: Check;
   readonly values?: readonly string[];
-  /** Present if the option may be repeated: an input of the action has several lines then. */
-  readonly several?: Several<T>;
   readonly isFlag?: true;
 }
 
-export interface Several<T> {
+/** An option that may be repeated. An input of the action has several lines, each with one argument. */
+export interface Repeated<T> extends Kind<T> {
   readonly none: T;
-  lines(text: string): readonly Line<T>[];
+  lines(text: string): readonly Line[];
 }
 
-export interface Line<T> {
+export interface Line {
   readonly line: string;
-  add(earlier: T): Parsed<T>;
+  readonly argument: Parsed<string>;
 }
 
-export type Repeated<T> = Kind<T> & { readonly several: Several<T> };
+export function isRepeated<T>(kind: Kind<T>): kind is Repeated<T> {
+  return "lines" in kind;
+}
+
 export type Flag = Kind<true> & { readonly isFlag: true };
 
 export function right<T>(value: T): Parsed<T> {
@@ -43,6 +45,14 @@ export function right<T>(value: T): Parsed<T> {
 
 export function wrong(problem: string): { readonly kind: "wrong"; readonly problem: string } {
   return { kind: "wrong", problem };
+}
+
+export function andThen<A, B>(read: Parsed<A>, next: (value: A) => Parsed<B>): Parsed<B> {
+  return read.kind === "wrong" ? read : next(read.value);
+}
+
+export function problemOf(read: Parsed<unknown>): string | undefined {
+  return read.kind === "wrong" ? read.problem : undefined;
 }
 
 export const must =
@@ -79,11 +89,8 @@ export const flag: Flag = {
 
 export function choice<const T extends string>(values: readonly T[]): Kind<T> {
   const parse = (given: string): Parsed<T> => parseChoice(given, values);
-  const check: Check = (value) => {
-    if (!isText(value)) return `must be one of ${values.join(", ")}`;
-    const parsed = parse(value);
-    return parsed.kind === "wrong" ? parsed.problem : undefined;
-  };
+  const check = (value: unknown): string | undefined =>
+    isText(value) ? problemOf(parse(value)) : `must be one of ${values.join(", ")}`;
   return { parse, check, values };
 }
 
@@ -132,20 +139,25 @@ const limitsCheck = schemaCheck<Limits>(
   "limits",
 );
 
+function parseLimits(value: unknown): Parsed<Limits> {
+  const found = limitsCheck.inspect(value);
+  if (found.kind === "accepted") return right({ ...found.value });
+  const problems = found.problems.map(({ codePath, reason, hint }) => {
+    const phrase = reason.charAt(0).toLowerCase() + reason.slice(1).replace(/\.$/, "");
+    return `${codePath} ${phrase}${hint === undefined ? "" : ` (${hint})`}`;
+  });
+  return wrong(`is wrong: ${problems.join("; ")}`);
+}
+
 /** Limits as in an entry, as JSON or YAML. */
 export const limits: Kind<Limits> = {
   parse(given) {
     const read = readDocument(given, { format: "yaml" });
-    if (read.kind === "rejected") return wrong(`is not YAML: ${read.diagnostics[0]?.reason}`);
-    const found = limitsCheck.inspect(read.value);
-    if (found.kind === "accepted") return right({ ...found.value });
-    const problems = found.problems.map(
-      ({ codePath, reason }) =>
-        `${codePath} ${reason.charAt(0).toLowerCase()}${reason.slice(1).replace(/\.$/, "")}`,
-    );
-    return wrong(`is wrong: ${problems.join("; ")}`);
+    return read.kind === "rejected"
+      ? wrong(`is not YAML: ${read.diagnostics[0]?.reason}`)
+      : parseLimits(read.value);
   },
-  check: must("be an object", isRecord),
+  check: (value) => problemOf(parseLimits(isRecord(value) ? defined(value) : value)),
 };
 
 export const pattern: Kind<RegExp> = {
@@ -185,22 +197,21 @@ export const collector: Kind<string> = {
   check: isCollector,
 };
 
-/** An option that may be repeated, and an input with a value on each line. */
 export function several<T>(
   none: T,
   add: (given: string, earlier: T) => Parsed<T>,
   check: Check,
+  lines: Repeated<T>["lines"] = linesOf,
 ): Repeated<T> {
-  const lines = (given: string): readonly Line<T>[] =>
-    linesOf(given).map((line) => ({ line, add: (earlier) => add(line, earlier) }));
-  return { parse: (given, earlier = none) => add(given, earlier), check, several: { none, lines } };
+  return { none, parse: (given, earlier = none) => add(given, earlier), check, lines };
 }
 
-function linesOf(given: string): string[] {
+function linesOf(given: string): readonly Line[] {
   return given
     .split(/\r?\n/)
     .map((line) => line.trim())
-    .filter((line) => line !== "");
+    .filter((line) => line !== "")
+    .map((line) => ({ line, argument: right(line) }));
 }
 
 export const paths = several<readonly string[]>(
@@ -274,7 +285,6 @@ export interface Option<T = unknown> {
   readonly name?: string;
   /** Sentences in Markdown. */
   readonly help: string;
-  /** Heading in the help of the command line. */
   readonly group?: string;
   /** The link to more in docs/cli.md. */
   readonly page?: string;
@@ -282,8 +292,8 @@ export interface Option<T = unknown> {
   readonly flag?: string;
   /** The variable of the environment that replaces the flag. */
   readonly env?: string;
-  /** An empty value counts as none: a variable of a CI system that isn't set is empty. */
-  readonly mayBeEmpty?: true;
+  /** Whether an empty value is a mistake. Else it counts as none: a variable of a CI system that isn't set is empty. */
+  readonly mustBeFilled?: true;
   /** The option that can't be used beside it. */
   readonly conflicts?: string;
   readonly implies?: Readonly<Record<string, unknown>>;

@@ -1,4 +1,10 @@
-import { urlOf } from "../text/guards.ts";
+/** How models are reached: the options of a model server, its key, and the token of GitHub. */
+import type { Clock } from "../platform/clock.ts";
+import type { Environment } from "../platform/environment.ts";
+import { outputOf } from "../platform/programs.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { isRecord, parsedJson, urlOf } from "../text/guards.ts";
 import {
   type KeySource,
   type Provider,
@@ -6,10 +12,8 @@ import {
   type ProviderOptions,
 } from "../sessions/provider.ts";
 import type { SessionsOptions } from "../sessions/sessions.ts";
-import { modelOptions } from "./option-rows.ts";
-import type { Option } from "./option-kinds.ts";
+import { optionTable, type FieldsOn, type Option } from "./option-table.ts";
 import { type Models, UsageError, type WriteName } from "./options.ts";
-import { keyFromCommand, type TokenCommand } from "./provider-token.ts";
 
 export { providerTypes, wireApis, type ProviderOptions } from "../sessions/provider.ts";
 
@@ -22,51 +26,40 @@ export interface ModelAccess {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export interface GivenProvider {
-  readonly baseUrl: string | undefined;
-  readonly apiKey: string | undefined;
-  /** Prints the key. */
-  readonly tokenCommand?: string | undefined;
-  readonly type: ProviderOptions["type"] | undefined;
-  readonly wireApi: ProviderOptions["wireApi"] | undefined;
-}
-
-const optionOf = {
-  apiKey: "provider-api-key",
-  tokenCommand: "provider-token-command",
-  type: "provider-type",
-  wireApi: "provider-wire-api",
-} as const;
-
+/** A key alone is fine: it may come from the environment, for the runs that name a server. */
 export function readProvider(
-  { baseUrl, ...others }: GivenProvider,
+  {
+    providerBaseUrl: baseUrl,
+    providerType: type,
+    providerWireApi: wireApi,
+    providerApiKey,
+    providerTokenCommand: command,
+  }: FieldsOn<"access">,
   write: WriteName,
   place: Pick<TokenCommand, "folder" | "environment"> = { folder: ".", environment: {} },
 ): { readonly provider: ProviderOptions | undefined; readonly problems: readonly string[] } {
   const address = write("provider-base-url");
   if (baseUrl === undefined) {
     // A workflow whose address is an empty variable may name the defaults.
-    const defaults = {
-      apiKey: undefined,
-      tokenCommand: undefined,
-      ...withDefaults({ baseUrl: "" }),
-    };
-    const alone = (["apiKey", "tokenCommand", "type", "wireApi"] as const).filter(
-      (field) => others[field] !== undefined && others[field] !== defaults[field],
-    );
+    const usual = withDefaults({ baseUrl: "" });
+    const alone = [
+      ...((type ?? usual.type) === usual.type ? [] : ["provider-type"]),
+      ...((wireApi ?? usual.wireApi) === usual.wireApi ? [] : ["provider-wire-api"]),
+    ];
     return {
       provider: undefined,
-      problems: alone.map((field) => `${write(optionOf[field])} needs ${address}.`),
+      problems: alone.map((option) => `${write(option)} needs ${address}.`),
     };
   }
-  const { tokenCommand: command, apiKey: given, ...more } = others;
-  const option = write(optionOf.tokenCommand);
-  const problem = addressProblem(baseUrl, write(optionOf.apiKey));
+  const option = write("provider-token-command");
+  const keyOption = write("provider-api-key");
+  const problem = addressProblem(baseUrl, keyOption);
   const problems = problem === undefined ? [] : [`${address} ${problem}.`];
-  if (given !== undefined && command !== undefined)
-    problems.push(`${write(optionOf.apiKey)} and ${option} can't be used together.`);
-  const apiKey = command === undefined ? given : keyFromCommand({ ...place, command, option });
-  return { provider: withDefaults({ baseUrl, apiKey, ...more }), problems };
+  if (providerApiKey !== undefined && command !== undefined)
+    problems.push(`${keyOption} and ${option} can't be used together.`);
+  const apiKey =
+    command === undefined ? providerApiKey : keyFromCommand({ ...place, command, option });
+  return { provider: withDefaults({ baseUrl, apiKey, type, wireApi }), problems };
 }
 
 /** Reads environment variables that stand for options. Throws a `UsageError`. */
@@ -81,25 +74,21 @@ export function modelsOfEnvironment(environment: ModelAccess["environment"]): {
     if (value?.kind === "wrong") problems.push(`${env} ${value.problem}.`);
     return value?.kind === "value" ? value.value : undefined;
   };
-  const { models, providerBaseUrl, providerApiKey, providerType, providerWireApi } = modelOptions;
-  const { providerTokenCommand } = modelOptions;
-  const baseUrl = read(providerBaseUrl);
-  const hasServer = baseUrl !== undefined;
   const { provider, problems: wrong } = readProvider(
     {
-      baseUrl,
-      apiKey: hasServer ? read(providerApiKey) : undefined,
-      tokenCommand: hasServer ? read(providerTokenCommand) : undefined,
-      type: read(providerType),
-      wireApi: read(providerWireApi),
+      providerBaseUrl: read(optionTable.providerBaseUrl),
+      providerApiKey: read(optionTable.providerApiKey),
+      providerTokenCommand: read(optionTable.providerTokenCommand),
+      providerType: read(optionTable.providerType),
+      providerWireApi: read(optionTable.providerWireApi),
     },
     (option) => `AGENT_JOBS_${option.toUpperCase().replaceAll("-", "_")}`,
     { folder: ".", environment },
   );
-  const named = read(models);
+  const models = read(optionTable.models);
   problems.push(...wrong);
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  return { provider, models: named };
+  return { provider, models };
 }
 
 /** Describes the problem of a model server's address, as a phrase that follows its name. Never quotes it, because it may contain a key. */
@@ -167,4 +156,66 @@ export function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/* The key of a model server from a command of the user, such as an exchange of an OIDC token. The command runs outside
+   of any sandbox, with the whole environment of this process, and anew before its key expires or when the server has
+   refused it. Requests that need a key at the same time share one run. */
+
+export interface TokenCommand {
+  /** For bash. */
+  readonly command: string;
+  /** The folder in which it runs. */
+  readonly folder: string;
+  readonly environment: Environment;
+  /** The name of its option, as the user writes it. */
+  readonly option: string;
+  readonly clock?: Clock;
+}
+
+/** The lifetime of a key that doesn't name its expiry. */
+const UNKNOWN_MS = 10 * 60_000;
+/** A request may take a while until the server reads its key. */
+const EARLY_MS = 2 * 60_000;
+const MOST_CHARACTERS = 100_000;
+const bash = ["--noprofile", "--norc", "-eo", "pipefail", "-c"];
+
+export function keyFromCommand(given: TokenCommand): KeySource {
+  const { clock = systemClock } = given;
+  let known: { readonly key: string; readonly until: number } | undefined;
+  let running: Promise<string> | undefined;
+  const run = async (): Promise<string> => {
+    const key = await keyOf(given);
+    const begun = clock.now();
+    const expires = expiryOf(key);
+    known = { key, until: expires === undefined ? begun + UNKNOWN_MS : expires - EARLY_MS };
+    return key;
+  };
+  return (rejected) => {
+    if (known !== undefined && known.key !== rejected && clock.now() < known.until)
+      return Promise.resolve(known.key);
+    running ??= run().finally(() => (running = undefined));
+    return running;
+  };
+}
+
+async function keyOf({ command, folder, environment, option }: TokenCommand): Promise<string> {
+  const call = { cwd: folder, env: environment };
+  const output = await outputOf("bash", [...bash, command], call).catch((error: unknown) => {
+    throw new Error(`${option} failed: ${errorMessage(error)}`);
+  });
+  const key = output.toString().trim();
+  if (key === "") throw new Error(`${option} printed nothing`);
+  if (!/^[!-~]+$/.test(key) || key.length > MOST_CHARACTERS)
+    throw new Error(`${option} must print nothing but the key, without spaces and line breaks`);
+  return key;
+}
+
+/** Milliseconds since the epoch, if the key is a JWT with an expiry. */
+function expiryOf(key: string): number | undefined {
+  const [, payload = "", signature] = key.split(".");
+  if (signature === undefined) return undefined;
+  const claims = parsedJson(Buffer.from(payload, "base64url").toString());
+  const expires = isRecord(claims) ? claims["exp"] : undefined;
+  return typeof expires === "number" ? expires * 1000 : undefined;
 }

@@ -1,9 +1,7 @@
 /** Shared by all edges: how mistakes in options are reported, and the inputs of an entry. */
 import { suggestion } from "../document/diagnostic.ts";
-import type { LimitSources } from "../engine/limits.ts";
-import type { Limits, PreparedEntry } from "../entry/model.ts";
+import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { defined } from "../text/guards.ts";
 import type { Inputs } from "./option-assignments.ts";
 
 export { ALL_MODELS, guessText } from "./option-kinds.ts";
@@ -45,17 +43,6 @@ const asPlural: WriteName = (option) => (repeated.has(option) ? `${option}s` : o
 
 export const asOption: WriteName = (option) =>
   asPlural(option).replace(/-./g, ([, letter = ""]) => letter.toUpperCase());
-
-export function limitsOf(
-  { maxParallel, timeoutMinutes }: { maxParallel?: number; timeoutMinutes?: number },
-  write: WriteName,
-): { readonly limits: Limits; readonly limitNames: LimitSources } {
-  return {
-    // Limits are spread over those of the entry.
-    limits: defined({ parallel: maxParallel, jobMinutes: timeoutMinutes }),
-    limitNames: { parallel: write("max-parallel"), jobMinutes: write("timeout-minutes") },
-  };
-}
 
 export function inputsOf(
   { inputs: declared = {} }: Pick<PreparedEntry, "inputs">,

@@ -97,11 +97,8 @@ export function dockerfileOf(recipe: Recipe): string {
     );
   }
   for (const line of run) {
-    lines.push(
-      `RUN [${shell(line)
-        .map((part) => JSON.stringify(part))
-        .join(", ")}]`,
-    );
+    const parts = shell(line).map((part) => JSON.stringify(part));
+    lines.push(`RUN [${parts.join(", ")}]`);
   }
   return `${lines.join("\n")}\n`;
 }
@@ -115,31 +112,23 @@ export function imageOf(dockerfile: string): string {
   return `agent-jobs-tool:${createHash("sha256").update(dockerfile).digest("hex").slice(0, 32)}`;
 }
 
-type PlainCommands =
-  | {
-      readonly kind: "commands";
-      readonly env: Readonly<Record<string, string>>;
-      readonly commands: readonly (readonly string[])[];
-    }
-  | { readonly kind: "needs-docker"; readonly what: string };
-
-export function plainCommandsOf(recipe: Recipe): PlainCommands {
-  const { from, packages = [], run = [], env = {} } = recipe;
+/** What of a recipe only Docker provides. Undefined: its lines can run here. */
+export function needsDocker({ from, packages = [] }: Recipe): string | undefined {
   const needs = [
     ...(from === undefined ? [] : [`the image ${from}`]),
     ...(packages.length === 0 ? [] : [`the packages ${packages.join(", ")}`]),
   ];
-  if (needs.length > 0) return { kind: "needs-docker", what: needs.join(" and ") };
-  return { kind: "commands", env, commands: run.map(shell) };
+  return needs.join(" and ") || undefined;
 }
 
-export function scriptOf({ env, commands }: Extract<PlainCommands, { kind: "commands" }>): string {
-  return [
-    ...Object.entries(env).map(([name, value]) => `export ${name}=${singleQuoted(value)}`),
-    ...commands.map(wordsOf),
-  ]
-    .map((line) => `${line}\n`)
-    .join("");
+export function commandsOf({ run = [] }: Recipe): readonly (readonly string[])[] {
+  return run.map(shell);
+}
+
+export function scriptOf(recipe: Recipe): string {
+  const variables = Object.entries(recipe.env ?? {});
+  const exports = variables.map(([name, value]) => `export ${name}=${singleQuoted(value)}\n`);
+  return [...exports, ...commandsOf(recipe).map((command) => `${wordsOf(command)}\n`)].join("");
 }
 
 export function wordsOf(command: readonly string[]): string {

@@ -1,11 +1,13 @@
+/** What tools print and return: redacted, bounded, and read for progress. */
 import { StringDecoder } from "node:string_decoder";
 import { isRecord, isText, parsedJson } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { withoutSequences } from "../text/harmless-text.ts";
 import type { TextStream } from "../redaction/secret-search.ts";
-import { redactedData, redactedText } from "./redacted-data.ts";
+import { redactedValue } from "../redaction/redactor.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import type { ToolProgress } from "./tool.ts";
-import { truncate, truncateStart } from "../text/truncate.ts";
+import { truncate, truncateStart, truncateUnredacted } from "../text/truncate.ts";
 
 /** Maximum of a result: bytes that a program prints, or UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
@@ -94,23 +96,6 @@ function progressIn(line: string): ToolProgress {
   };
 }
 
-export class BoundedBytes {
-  #pieces: Buffer[] = [];
-  #length = 0;
-
-  /** False as soon as there are too many: nothing is kept then. */
-  push(piece: Buffer): boolean {
-    this.#length += piece.length;
-    if (this.#length <= longestResult) this.#pieces.push(piece);
-    else this.#pieces = [];
-    return this.#length <= longestResult;
-  }
-
-  text(redact: () => TextStream): Promise<string> {
-    return redactedText(new TextDecoder().decode(Buffer.concat(this.#pieces)), redact);
-  }
-}
-
 /** JSON, or the text itself without its last line break. A number that JavaScript can't hold is a text. */
 export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
   const value = parsedJson(text);
@@ -138,4 +123,53 @@ export function progressOf(text: string): ToolProgress {
     .replace(/^[:–—|-] |[:–—|-]$/, "")
     .trim();
   return message === "" ? { percent } : { percent, message };
+}
+
+/* The result of a tool may have ten megabytes: it is redacted in parts, and the event loop runs between them. */
+
+/** UTF-16 units: a part takes a few milliseconds at most. */
+const part = 32 * 1024;
+
+/** More is redacted than shown, so that a secret at the end is found as a whole. */
+const edge = 64 * 1024;
+
+export function redactedBeginning(
+  text: string,
+  length: number,
+  redact: (text: string) => string,
+): string {
+  return truncate(redact(truncateUnredacted(text, length + edge)), length, "…");
+}
+
+export async function redactedText(text: string, redact: () => TextStream): Promise<string> {
+  const [redacted = ""] = await redactedTexts([text], redact);
+  return redacted;
+}
+
+export async function redactedData(value: unknown, redact: () => TextStream): Promise<unknown> {
+  const texts: string[] = [];
+  redactedValue(value, (text) => {
+    texts.push(text);
+    return text;
+  });
+  const redacted = (await redactedTexts(texts, redact)).values();
+  return redactedValue(value, () => redacted.next().value ?? "");
+}
+
+async function redactedTexts(
+  texts: readonly string[],
+  redact: () => TextStream,
+): Promise<readonly string[]> {
+  const yielder = new EventLoopYielder();
+  const redacted: string[] = [];
+  for (const text of texts) {
+    const stream = redact();
+    let passed = "";
+    for (let from = 0; from < text.length; from += part) {
+      passed += stream.push(text.slice(from, from + part));
+      await yielder.yieldIfDue();
+    }
+    redacted.push(passed + stream.end());
+  }
+  return redacted;
 }

@@ -10,8 +10,8 @@ import { isDirectory } from "../platform/files.ts";
 import { endGroup, endMarkedProcesses } from "../platform/processes.ts";
 import { startProgram, type ProgramEnd } from "../platform/programs.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
-import { BoundedBytes, lineProgress, longestResult, tailOf, ToolLog } from "./tool-output.ts";
-import { failed, type CallContext, type ToolOutcome } from "./tool.ts";
+import { lineProgress, longestResult, redactedText, tailOf, ToolLog } from "./tool-output.ts";
+import { failed, type CallContext, type ToolFailure } from "./tool.ts";
 
 export interface ProgramsOptions {
   readonly workingDirectory: string;
@@ -40,8 +40,6 @@ export interface Program {
   readonly cleanUp?: () => Promise<void>;
 }
 
-type Failure = Extract<ToolOutcome, { kind: "failed" }>;
-
 type ProgramResult =
   | {
       readonly kind: "exited";
@@ -49,7 +47,7 @@ type ProgramResult =
       readonly result: string;
       readonly tail: string;
     }
-  | Failure;
+  | ToolFailure;
 
 export const RESULTS = "AGENT_JOBS_RESULTS";
 
@@ -91,8 +89,9 @@ export class Programs {
       stdout: new ToolLog(redact, progress, onText),
       stderr: new ToolLog(redact, progress, onText),
     };
-    const bytes = new BoundedBytes();
-    let stopped: Failure | undefined;
+    const pieces: Buffer[] = [];
+    let size = 0;
+    let stopped: ToolFailure | undefined;
     let ending: Promise<void> | undefined;
     const started = startProgram(command[0] ?? "", command.slice(1), {
       path: program.path,
@@ -111,7 +110,9 @@ export class Programs {
       onOutput: (piece, stream) => {
         if (stopped !== undefined) return;
         if (stream === result) {
-          if (!bytes.push(piece)) stop(tooMuch);
+          size += piece.length;
+          if (size > longestResult) stop(tooMuch);
+          else pieces.push(piece);
         } else if (stream !== "messages") logs[stream].push(piece);
       },
     });
@@ -120,7 +121,7 @@ export class Programs {
       await endMarkedProcesses(CALL_MARK, call).catch(() => undefined);
       await cleanUp?.();
     };
-    const stop = (why: Failure): void => {
+    const stop = (why: ToolFailure): void => {
       stopped ??= why;
       ending ??= end();
     };
@@ -131,7 +132,8 @@ export class Programs {
     for (const release of releases) release();
     await ending;
     for (const log of Object.values(logs)) log.end();
-    const text = stopped === undefined ? await bytes.text(redact) : "";
+    const whole = stopped === undefined ? new TextDecoder().decode(Buffer.concat(pieces)) : "";
+    const text = await redactedText(whole, redact);
     const printed = result === "stdout" ? tailOf(text) : logs.stdout.tail;
     const tail = [printed, logs.stderr.tail].filter((text) => text !== "").join("\n");
     if (stopped !== undefined) return withTail(stopped, tail);
@@ -142,7 +144,7 @@ export class Programs {
   async #failure(
     { command: [name = ""], field }: Program,
     ended: Exclude<ProgramEnd, { kind: "exited" }>,
-  ): Promise<Failure> {
+  ): Promise<ToolFailure> {
     if (ended.kind === "killed") {
       return failed(`${name} was ended by ${ended.signal ?? "a signal"}.`);
     }
@@ -162,7 +164,7 @@ export class Programs {
   }
 }
 
-export function failureOf(name: string, ended: ProgramResult): Failure | undefined {
+export function failureOf(name: string, ended: ProgramResult): ToolFailure | undefined {
   if (ended.kind === "failed") return ended;
   return ended.code === 0
     ? undefined
@@ -174,6 +176,6 @@ const tooMuch = failed(
   `The tool returned more than ${longestResult / 1e6} MB. Let it write to a file and return the path.`,
 );
 
-export function withTail(failure: Failure, tail = ""): Failure {
+export function withTail(failure: ToolFailure, tail = ""): ToolFailure {
   return tail === "" ? failure : { ...failure, tail };
 }

@@ -45,7 +45,9 @@ export type ToolOutcome =
   | { readonly kind: "failed"; readonly reason: string; readonly tail?: string }
   | { readonly kind: "timed_out" };
 
-export function failed(reason: string): Extract<ToolOutcome, { kind: "failed" }> {
+export type ToolFailure = Extract<ToolOutcome, { kind: "failed" }>;
+
+export function failed(reason: string): ToolFailure {
   return { kind: "failed", reason };
 }
 

@@ -10,8 +10,16 @@ import { isBareName } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { relativePath } from "./mcp/variables.ts";
-import { Builds, fileIn, type Preparation, preparationOf, recipeOf } from "./preparation.ts";
-import { type ModulePrograms, runDeclared, writeModulePrograms } from "./declared-tool.ts";
+import { Builds } from "./builds.ts";
+import {
+  fileIn,
+  type ModulePrograms,
+  type Preparation,
+  preparationOf,
+  recipeOf,
+  runDeclared,
+  writeModulePrograms,
+} from "./declared-tool.ts";
 import { Programs } from "./tool-programs.ts";
 import { failed, type CallContext, type Relic, type Tool, type ToolOutcome } from "./tool.ts";
 
@@ -97,9 +105,9 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
     context: CallContext,
   ): Promise<Preparation | ToolOutcome> => {
     const preparation = preparationOf(name, declaration, options, recipes.get(name));
-    if (preparation.kind === "failed" || preparation.plan === undefined) return preparation;
+    if (preparation.kind === "failed" || preparation.build === undefined) return preparation;
     const { confineBuild } = declaration.build === undefined ? {} : context;
-    return (await builds.prepare(preparation.plan, { ...context, confineBuild })) ?? preparation;
+    return (await builds.prepare(preparation.build, { ...context, confineBuild })) ?? preparation;
   };
 
   const tools = Object.entries(declarations.tools ?? {}).map(([name, declaration]): Tool => {
@@ -116,8 +124,8 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
         const prepared = await prepare(name, declaration, context);
         if (prepared.kind !== "prepared") return prepared;
         const kind = "module" in declaration ? "module" : "command";
-        const at = { place: prepared.place, field: `tools.${name}.${kind}` };
-        return runDeclared(declaration, at, { programs, files: modulePrograms }, call, context);
+        const at = { field: `tools.${name}.${kind}`, programs, files: modulePrograms };
+        return runDeclared(declaration, prepared, at, call, context);
       },
     };
   });
@@ -188,8 +196,8 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
       if (declaration === undefined) return failed(`The entry has no tool ${name}.`);
       const prepared = await prepare(name, declaration, context);
       if (prepared.kind !== "prepared") return prepared;
-      const { plan } = prepared;
-      return plan === undefined ? { kind: "nothing" } : { kind: "succeeded", value: plan.key };
+      const { build } = prepared;
+      return build === undefined ? { kind: "nothing" } : { kind: "succeeded", value: build.key };
     },
     close: () => programs.close(),
   };

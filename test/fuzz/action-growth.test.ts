@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCatalogue } from "../../src/protocol/catalogue.ts";
 import { preflight, type Preflight } from "../../src/protocol/preflight.ts";
-import { problemsText } from "../../src/protocol/prompt.ts";
+import { problemsText } from "../../src/protocol/delivery.ts";
 import { readMessage } from "../../src/protocol/read-message.ts";
 import { linearInTime } from "../rig/growth.ts";
 import { nightly } from "../rig/nightly.ts";

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import MarkdownIt from "markdown-it";
 import type { ProtocolProblem } from "../../src/protocol/read-message.ts";
-import { newsText, problemsText } from "../../src/protocol/prompt.ts";
+import { newsText, problemsText } from "../../src/protocol/delivery.ts";
 import { interpolate } from "../../src/protocol/params.ts";
 import { holds } from "../rig/fuzz.ts";
 

@@ -42,7 +42,7 @@ const counted = (to: number): number[] => Array.from({ length: to }, (_, index) 
 
 describe("a feed", () => {
   it("is taken in time that grows with the number of responses, however many they are", async () => {
-    const feed = new Feed({ clock, kept: 64 * 1024 * 1024, forgetTaken: true });
+    const feed = new Feed({ clock, kept: 64 * 1024 * 1024 });
     for (let n = 0; n < 100_000; n += 1) feed.append({ n });
     for (let n = 0; n < 100_000; n += 1)
       assert.equal(numberOf(responseOf(await feed.take(0)).json), n);
@@ -101,7 +101,7 @@ describe("readers of a feed", () => {
     fill(feed, 1, 3);
     const read = async (after: number): Promise<unknown[]> => {
       const all: unknown[] = [];
-      for await (const items of feed.follow(after))
+      for await (const items of feed.follow(after, 60_000))
         all.push(...items.map(({ json }) => numberOf(json)));
       return all;
     };
@@ -121,9 +121,10 @@ describe("readers of a feed", () => {
   it("stop when they are canceled", async () => {
     const feed = new Feed({ clock });
     const gone = new AbortController();
-    const waiting = feed.changed(0, gone.signal);
+    const waiting = feed.changed(0, 60_000, gone.signal);
     const following = (async () => {
-      for await (const items of feed.follow(0, gone.signal)) assert.fail(JSON.stringify(items));
+      for await (const items of feed.follow(0, 60_000, gone.signal))
+        assert.fail(JSON.stringify(items));
     })();
     gone.abort();
     await Promise.all([waiting, following]);

@@ -115,7 +115,7 @@ describe("server-sent events", () => {
     const feed = new CountedFeed({ clock: systemClock });
     for (let n = 0; n < 2_000; n += 1) feed.append({ n });
     feed.close();
-    const { body } = followFeed(feed, { names, clock: systemClock });
+    const { body } = followFeed(feed, { names });
     assert.ok(body !== null);
     await systemClock.sleep(0);
     assert.equal(feed.reads, 0);
@@ -131,7 +131,7 @@ describe("server-sent events", () => {
   it("send a comment every 15 seconds while nothing happens", async () => {
     const clock = new FakeClock();
     const feed = new Feed({ clock });
-    const { body } = followFeed(feed, { names, clock });
+    const { body } = followFeed(feed, { names });
     assert.ok(body !== null);
     const reader = body.getReader();
     const next = async (): Promise<string> =>
@@ -161,13 +161,13 @@ describe("server-sent events", () => {
     };
     let waits = 0;
     const feed = new (class extends Feed {
-      override async changed(after: number, signal?: AbortSignal): Promise<void> {
+      override async changed(...given: Parameters<Feed["changed"]>): Promise<void> {
         waits += 1;
         if (waits > 10) throw new Error("It waits again and again.");
-        return super.changed(after, signal);
+        return super.changed(...given);
       }
     })({ clock });
-    const reader = followFeed(feed, { names, clock }).body?.getReader();
+    const reader = followFeed(feed, { names }).body?.getReader();
     void reader?.read();
     await systemClock.sleep(0);
     await reader?.cancel();

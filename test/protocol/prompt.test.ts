@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { newsText, problemsText } from "../../src/protocol/prompt.ts";
+import { newsText, problemsText } from "../../src/protocol/delivery.ts";
 import { action, bench, documentOf, group } from "./rig.ts";
 
 const nothing = { cards: [], relics: [] };

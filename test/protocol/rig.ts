@@ -7,7 +7,7 @@ import {
   type ExecutorOptions,
   type Turn,
 } from "../../src/protocol/executor.ts";
-import type { ExecuteOptions } from "../../src/protocol/documents.ts";
+import type { ExecuteOptions } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import type { Tool, ToolOutcome } from "../../src/tools/tool.ts";
 import type { ProtocolProblem } from "../../src/protocol/read-message.ts";

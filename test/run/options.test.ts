@@ -3,6 +3,7 @@ import { describe, it, test } from "node:test";
 import { answers, params } from "../../src/run/option-assignments.ts";
 import {
   amount,
+  andThen,
   count,
   envNames,
   models,
@@ -11,11 +12,7 @@ import {
   type Repeated,
 } from "../../src/run/option-kinds.ts";
 import { asFlag } from "../../src/run/options.ts";
-import {
-  modelsOfEnvironment,
-  readProvider,
-  type GivenProvider,
-} from "../../src/run/options-provider.ts";
+import { modelsOfEnvironment, readProvider } from "../../src/run/options-provider.ts";
 
 const problem = (parsed: Parsed<unknown>): string =>
   parsed.kind === "wrong" ? parsed.problem : "";
@@ -24,7 +21,7 @@ const problem = (parsed: Parsed<unknown>): string =>
 function all<T>(kind: Repeated<T>, ...texts: string[]): unknown {
   return texts.reduce<Parsed<T>>(
     (earlier, text) => (earlier.kind === "wrong" ? earlier : kind.parse(text, earlier.value)),
-    { kind: "value", value: kind.several.none },
+    { kind: "value", value: kind.none },
   );
 }
 
@@ -95,7 +92,7 @@ test("a category or a parameter is named once", () => {
 test("an input has lines of NAME=value, or several lines between NAME<<END and END", () => {
   const text = "\n A = b \r\nB=<<x\nC<<END\n  one\n\nD=no\nENDE\nEND\nD<<-\n-\nE=f<<g\n";
   const read = (given: string): readonly Parsed<unknown>[] =>
-    params.several.lines(given).map((line) => line.add({}));
+    params.lines(given).map(({ argument }) => andThen(argument, (one) => params.parse(one)));
   const values = ["b", "<<x", "  one\n\nD=no\nENDE", "", "f<<g"].map((value, at) => ({
     kind: "value",
     value: { ["ABCDE".charAt(at)]: value },
@@ -110,22 +107,23 @@ test("an input has lines of NAME=value, or several lines between NAME<<END and E
 });
 
 describe("a provider", () => {
-  const nothing = { baseUrl: undefined, apiKey: undefined, type: undefined, wireApi: undefined };
-  const problems = (given: Partial<GivenProvider>): readonly string[] =>
-    readProvider({ ...nothing, ...given }, asFlag).problems;
+  const problems = (given: Parameters<typeof readProvider>[0]): readonly string[] =>
+    readProvider(given, asFlag).problems;
 
   it("has defaults beside its address", () => {
     const baseUrl = "http://127.0.0.1:11434/v1";
-    assert.deepEqual(readProvider({ ...nothing, baseUrl, apiKey: "k" }, asFlag), {
+    assert.deepEqual(readProvider({ providerBaseUrl: baseUrl, providerApiKey: "k" }, asFlag), {
       provider: { baseUrl, type: "openai", wireApi: "completions", apiKey: "k" },
       problems: [],
     });
-    assert.deepEqual(readProvider(nothing, asFlag), { provider: undefined, problems: [] });
+    assert.deepEqual(readProvider({ providerApiKey: "k" }, asFlag), {
+      provider: undefined,
+      problems: [],
+    });
   });
 
   it("is named by its address: nothing else of it stands alone", () => {
-    assert.deepEqual(problems({ apiKey: "k", type: "azure", wireApi: "responses" }), [
-      "--provider-api-key needs --provider-base-url.",
+    assert.deepEqual(problems({ providerType: "azure", providerWireApi: "responses" }), [
       "--provider-type needs --provider-base-url.",
       "--provider-wire-api needs --provider-base-url.",
     ]);
@@ -134,11 +132,11 @@ describe("a provider", () => {
   it("has an http address without a password, which is never shown", () => {
     const wrong = /must be an http or https address, such as/;
     for (const baseUrl of ["", "models.example", "localhost:1/v1", "file:///etc/passwd", "http:"])
-      assert.match(problems({ baseUrl }).join(), wrong, baseUrl);
+      assert.match(problems({ providerBaseUrl: baseUrl }).join(), wrong, baseUrl);
     const said =
       /contains a user name or a password: pass the key with --provider-api-key instead\.$/;
     for (const baseUrl of ["https://hunter2@models.example", "http://me:hunter2@models.example"]) {
-      const [found = ""] = problems({ baseUrl });
+      const [found = ""] = problems({ providerBaseUrl: baseUrl });
       assert.match(found, said);
       assert.doesNotMatch(found, /hunter2/);
     }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
-import { keyFromCommand } from "../../src/run/provider-token.ts";
+import { keyFromCommand } from "../../src/run/options-provider.ts";
 import type { KeySource } from "../../src/sessions/provider.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

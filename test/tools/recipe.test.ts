@@ -7,7 +7,7 @@ import {
   type Recipe,
   dockerfileOf,
   imageOf,
-  plainCommandsOf,
+  needsDocker,
   readRecipe,
   scriptOf,
 } from "../../src/tools/recipe.ts";
@@ -35,16 +35,10 @@ env:
   EMPTY: ""
 `;
 
-test("a recipe becomes this Dockerfile", () => {
+test("a recipe becomes this Dockerfile, and another one another image", () => {
   const fixture = new URL("../../../test/fixtures/recipe.Dockerfile", import.meta.url);
   assert.equal(dockerfileOf(recipe(whole)), readFileSync(fixture, "utf8"));
-});
-
-test("a recipe without an image uses Debian", () => {
   assert.equal(dockerfileOf({}), "FROM debian:13-slim\n");
-});
-
-test("another Dockerfile is another image", () => {
   const image = imageOf(dockerfileOf({}));
   assert.match(image, /^agent-jobs-tool:[0-9a-f]{32}$/);
   assert.notEqual(imageOf(dockerfileOf({ from: "node:24" })), image);
@@ -74,15 +68,11 @@ for (const from of ["node AS x", "$IMAGE", "--platform=x", "a\nRUN id", ""]) {
 }
 
 test("a recipe of lines and variables can do without Docker, one with an image or packages can't", () => {
-  assert.deepEqual(plainCommandsOf({ run: ["npm ci"], env: { A: "1" } }), {
-    kind: "commands",
-    env: { A: "1" },
-    commands: [["/bin/sh", "-ec", "npm ci"]],
-  });
-  assert.deepEqual(plainCommandsOf(recipe(whole)), {
-    kind: "needs-docker",
-    what: "the image node:24-slim and the packages jq, ripgrep=14.1.1-1+b4",
-  });
+  const lines: Recipe = { run: ["npm ci"], env: { A: "1" } };
+  assert.equal(needsDocker(lines), undefined);
+  assert.equal(scriptOf(lines), "export A='1'\n/bin/sh -ec 'npm ci'\n");
+  const needs = "the image node:24-slim and the packages jq, ripgrep=14.1.1-1+b4";
+  assert.equal(needsDocker(recipe(whole)), needs);
 });
 
 /** Reads a Dockerfile as Docker does, as far as ours need it: continuations, `ENV` in quotes, lists in `RUN`. */
@@ -143,9 +133,8 @@ test("whatever is in a recipe, Docker reads the same lines and values from the D
 test("whatever is in a recipe, a shell reads the same values from the script", async (t) => {
   const value = values.filter((text) => Buffer.from(text).toString() === text);
   const property = fc.property(value, (text) => {
-    const plain = plainCommandsOf({ env: { VALUE: text }, run: ['printf %s "$VALUE"'] });
-    assert.ok(plain.kind === "commands");
-    assert.equal(execFileSync("/bin/sh", ["-c", scriptOf(plain)], { encoding: "utf8" }), text);
+    const script = scriptOf({ env: { VALUE: text }, run: ['printf %s "$VALUE"'] });
+    assert.equal(execFileSync("/bin/sh", ["-c", script], { encoding: "utf8" }), text);
   });
   await holds(t, property, 20);
 });

@@ -14,17 +14,16 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { boundedFetch, failBrokenStreams, ServerProgram } from "./transports.ts";
 import {
-  folderHint,
-  sandboxHint,
+  addressError,
+  hintOf,
+  messageOf,
   ServerUnavailable,
   unavailableKind,
-  addressError,
-  messageOf,
 } from "./server-unavailable.ts";
 import { checkedTools, type ServerList } from "./listing.ts";
 import { outcomeOf } from "./result.ts";
 import type { ServerAddress } from "./variables.ts";
-import { redactedBeginning } from "../redacted-data.ts";
+import { redactedBeginning } from "../tool-output.ts";
 import { failed, type CallContext, type ToolOutcome, type ToolProgress } from "../tool.ts";
 import { truncateStart } from "../../text/truncate.ts";
 
@@ -90,11 +89,7 @@ export class Connection {
   #hasSession: () => boolean = () => false;
   #ended: string | undefined;
   #closing: Promise<void> | undefined;
-  /** Its start has failed, so that it is ended. */
-  #isGivenUp = false;
   #tools: Promise<ServerList> | undefined;
-  /** The list was read at the start, and nobody has asked for it since. */
-  #isFresh = false;
 
   private constructor(address: ServerAddress, options: ConnectOptions, loaded: ClientPackage) {
     this.#address = address;
@@ -111,17 +106,13 @@ export class Connection {
     options.onOpen(connection);
     const limit = startTimeLimit(systemClock, options.startMs, options.signal);
     try {
-      const starting = connection.#start().then(async () => {
-        connection.#isFresh = true;
-        await (connection.#tools = connection.#allTools());
-      });
+      const starting = connection.#start().then(() => (connection.#tools = connection.#allTools()));
       if ((await unlessAborted(starting, limit.signal)) === undefined)
         throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
-      const late = `It did not start within ${options.startMs / 1000} s (startSeconds).`;
-      connection.#isGivenUp = true;
-      const failure = connection.#failureOf(limit.isOver ? new Error(late) : error);
+      const late = new Error(`It did not start within ${options.startMs / 1000} s (startSeconds).`);
+      const failure = connection.#failureOf(limit.isOver ? late : error, "", true);
       connection.#ended ??= failure.message;
       await connection.close();
       throw failure;
@@ -135,10 +126,9 @@ export class Connection {
   }
 
   async tools(): Promise<ServerList> {
-    // At an address nobody says when the list has changed.
-    if (this.#address.kind === "url" && !this.#isFresh) this.#tools = undefined;
-    this.#isFresh = false;
     const tools = (this.#tools ??= this.#allTools());
+    // At an address, nobody says when the list has changed.
+    if (this.#address.kind === "url") this.#tools = undefined;
     const { startMs } = this.#options;
     try {
       const listed = await within(tools, startMs, systemClock);
@@ -219,15 +209,10 @@ export class Connection {
   }
 
   async #startProgram(address: Extract<ServerAddress, { kind: "program" }>): Promise<void> {
-    const { environment, cwd, graceMs, sandbox } = this.#options;
-    const { command, args, env } = address;
     const program = new ServerProgram({
-      command,
-      args,
-      cwd,
-      sandbox,
-      env: { ...environment, ...env },
-      graceMs,
+      ...this.#options,
+      ...address,
+      env: { ...this.#options.environment, ...address.env },
     });
     this.#program = program;
     await this.#client.connect(program, { timeout: noTimeout });
@@ -239,7 +224,7 @@ export class Connection {
     }
     const transport = new this.#package.StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers },
-      fetch: boundedFetch(() => this.#client.getServerCapabilities()?.tools?.listChanged === true),
+      fetch: boundedFetch,
       reconnectionOptions: {
         initialReconnectionDelay: 500,
         maxReconnectionDelay: 2_000,
@@ -265,10 +250,12 @@ export class Connection {
       { name: "agent-jobs", version: this.#options.version },
       {
         versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
-        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+        // At an address, it only comes with the answer of a call.
+        ...(this.#address.kind === "program" && {
+          listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+        }),
       },
     );
-    // It also comes with the answer of a call, from servers that don't announce it.
     client.setNotificationHandler("notifications/tools/list_changed", onChanged);
     return Object.assign(client, {
       onclose: () => {
@@ -332,8 +319,8 @@ export class Connection {
   }
 
   /** Ends the connection if it is lost: an `ServerUnavailable` if another one may help. */
-  #failureOf(error: unknown, what = ""): Error {
-    const reason = what + this.#described(error);
+  #failureOf(error: unknown, what = "", withLog?: boolean): Error {
+    const reason = what + this.#described(error, withLog);
     const isLost = this.#isConnectionError(error);
     if (isLost) this.#ended ??= reason;
     const kind =
@@ -354,35 +341,29 @@ export class Connection {
 
   #endOfServer(): string {
     const how = this.#program?.ended;
-    const reason = how === undefined ? "The connection was closed." : `The server ended: ${how}.`;
-    return this.#withErrors(reason);
+    return how === undefined
+      ? "The connection was closed."
+      : this.#withLog(`The server ended: ${how}.`);
   }
 
-  #described(error: unknown): string {
+  /** The log of a server that is well is about other calls. */
+  #described(error: unknown, withLog = this.#program?.ended !== undefined): string {
     if (this.#program?.ended !== undefined && this.#closing === undefined)
       return this.#endOfServer();
     const { text: redact } = this.#options.redactor;
     const address = this.#address;
     const isOfAddress = address.kind === "url" && this.#isConnectionError(error);
     const text = isOfAddress ? addressError(address.url, error) : messageOf(error);
-    return this.#withErrors(redactedBeginning(text, longestText, redact));
+    const reason = redactedBeginning(text, longestText, redact);
+    return withLog ? this.#withLog(reason) : reason;
   }
 
-  #withErrors(reason: string): string {
-    // The log of a server that is well is about other calls.
-    if (this.#program?.ended === undefined && !this.#isGivenUp) return reason;
+  #withLog(reason: string): string {
+    const address = this.#address;
     const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
-    return errors === ""
-      ? reason
-      : `${reason}\n${truncateStart(errors, shownErrors)}${this.#hint(errors)}`;
-  }
-
-  #hint(errors: string): string {
-    if (this.#address.kind === "url") return "";
-    const { sandbox, cwd, isLocal } = this.#options;
-    const { command, args } = this.#address;
-    const hint = sandbox === undefined ? "" : sandboxHint([command, ...args], cwd, errors);
-    return hint === "" && !isLocal ? folderHint(args, errors) : hint;
+    if (address.kind === "url" || errors === "") return reason;
+    const hint = hintOf(address, this.#options, errors);
+    return `${reason}\n${truncateStart(errors, shownErrors)}${hint}`;
   }
 }
 

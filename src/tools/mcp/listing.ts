@@ -2,7 +2,7 @@
 import type { StandardSchemaV1, Tool as ServerTool } from "@modelcontextprotocol/client";
 import { isRecord, isText } from "../../text/guards.ts";
 import { redactedValue } from "../../redaction/redactor.ts";
-import { redactedBeginning } from "../redacted-data.ts";
+import { redactedBeginning } from "../tool-output.ts";
 import type { Tool } from "../tool.ts";
 
 interface Malformed {

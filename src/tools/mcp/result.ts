@@ -2,7 +2,7 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client"
 import { isList, isRecord, isText, parsedJson } from "../../text/guards.ts";
 import { truncate } from "../../text/truncate.ts";
 import type { TextStream } from "../../redaction/secret-search.ts";
-import { redactedData, redactedText } from "../redacted-data.ts";
+import { redactedData, redactedText } from "../tool-output.ts";
 import { longestResult } from "../tool-output.ts";
 import { failed, type ToolOutcome } from "../tool.ts";
 

@@ -3,7 +3,6 @@ import { urlOf } from "../../text/guards.ts";
 import { errorCode } from "../../platform/system-error.ts";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { isBareName } from "../../platform/search-path.ts";
 
 /**
  * `unreached`: nobody listens there, so that the request has not been read. `refused`: the server, or a proxy, said that
@@ -90,21 +89,24 @@ const absent =
 const noNetwork =
   /ENOTFOUND|EAI_AGAIN|ENETUNREACH|getaddrinfo|could ?n[o']t resolve|unable to resolve|name resolution|network is unreachable|no such host/i;
 
-export function sandboxHint(words: readonly string[], cwd: string, errors: string): string {
-  const hidden = words
-    .filter((word) => word.startsWith("/") || (word.includes("/") && !isBareName(word)))
-    .map((word) => resolve(cwd, word))
-    .find((path) => errors.includes(path) && existsSync(path));
-  if (hidden !== undefined && absent.test(errors))
-    return `\nThe file ${hidden} exists, but the sandbox hides it. Allow its folder with \`read\` in the \`permissions\` of the server.`;
-  if (noNetwork.test(errors))
-    return "\nIn the sandbox, a program reaches only the hosts of its permissions. Name those that it needs in `hosts`, in the `permissions` of the server.";
-  return "";
-}
-
-/** Explains the empty folder if a server that started there misses a file. */
-export function folderHint(words: readonly string[], errors: string): string {
-  if (!absent.test(errors)) return "";
-  const script = words.find((word) => /^[^-@/]*\.[a-z]+$/i.test(word)) ?? "server.js";
+/** What its author can do about a program whose log has these errors. */
+export function hintOf(
+  { command, args }: { readonly command: string; readonly args: readonly string[] },
+  { cwd, sandbox, isLocal }: { cwd: string; sandbox?: object | undefined; isLocal: boolean },
+  errors: string,
+): string {
+  const misses = absent.test(errors);
+  if (sandbox !== undefined) {
+    const hidden = [command, ...args]
+      .filter((word) => word.includes("/"))
+      .map((word) => resolve(cwd, word))
+      .find((path) => errors.includes(path) && existsSync(path));
+    if (hidden !== undefined && misses)
+      return `\nThe file ${hidden} exists, but the sandbox hides it. Allow its folder with \`read\` in the \`permissions\` of the server.`;
+    if (noNetwork.test(errors))
+      return "\nIn the sandbox, a program reaches only the hosts of its permissions. Name those that it needs in `hosts`, in the `permissions` of the server.";
+  }
+  if (isLocal || !misses) return "";
+  const script = args.find((word) => /^[^-@/]*\.[a-z]+$/i.test(word)) ?? "server.js";
   return `\nThe server started in an empty folder, because neither its \`command\` nor its first argument is the path of a file in the working directory. Write such a path, for example \`./${script}\` or \`./node_modules/.bin/tsx\`.`;
 }

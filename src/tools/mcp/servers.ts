@@ -5,7 +5,7 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { type McpServer, defaultStartSeconds } from "../../entry/model.ts";
+import { defaultStartSeconds } from "../../entry/model.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { unlessAborted } from "../../platform/waiting.ts";
@@ -14,11 +14,12 @@ import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { errorMessage } from "../../platform/system-error.ts";
+import { atExit } from "../../platform/at-exit.ts";
 import { ServerUnavailable, backoffMs } from "./server-unavailable.ts";
 import { Connection } from "./connection.ts";
 import { listingOf } from "./listing.ts";
 import { failed, type CallContext } from "../tool.ts";
-import type { McpHost, ServerStart, ServerTools } from "../toolbox.ts";
+import type { McpHost, ServerStart } from "../toolbox.ts";
 import { type ServerAddress, addressOf } from "./variables.ts";
 
 export interface McpServersOptions {
@@ -39,6 +40,7 @@ interface McpRun {
 
 interface ServerKey extends Pick<McpRun, "workingDirectory">, ServerStart {
   readonly id: string;
+  readonly name: string;
   readonly address: ServerAddress;
   readonly startMs: number;
   /** Whether the author says how long to wait for a server that nobody has reached yet. */
@@ -50,8 +52,8 @@ export class McpServers {
   readonly #starting = new Map<string, Promise<Connection>>();
   readonly #running = new Map<string, Connection>();
   readonly #open = new Set<Connection>();
-  readonly #kill = (): void => this.kill();
   #folder: Promise<RunFolder> | undefined;
+  #leaveExit = (): void => {};
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
@@ -61,7 +63,7 @@ export class McpServers {
 
   forRun(run: McpRun): McpHost {
     const { redactor, clock = systemClock } = this.#options;
-    return new ServersOfRun(this, run, redactor.text, clock);
+    return serversOfRun(this, run, redactor.text, clock);
   }
 
   running({ id }: ServerKey): Connection | undefined {
@@ -93,12 +95,7 @@ export class McpServers {
   }
 
   #start(key: ServerKey): Promise<Connection> {
-    const connect = async (): Promise<Connection> => {
-      const connection = await this.#connect(key);
-      this.#running.set(key.id, connection);
-      return connection;
-    };
-    const starting = connect().finally(() => this.#starting.delete(key.id));
+    const starting = this.#connect(key).finally(() => this.#starting.delete(key.id));
     this.#starting.set(key.id, starting);
     return starting;
   }
@@ -108,13 +105,13 @@ export class McpServers {
     const { signal } = this.#closed;
     if (signal.aborted) throw new Error("The host is closed.");
     // A program that doesn't close its host ends its servers, too.
-    if (this.#folder === undefined) process.once("exit", this.#kill);
+    if (this.#folder === undefined) this.#leaveExit = atExit(() => this.kill());
     const { environment, redactor, version, graceMs = 1_000 } = this.#options;
     this.#folder ??= makeRunFolder("mcp-", this.#options.mark);
     const { mark, path } = await this.#folder;
     const empty = join(path, randomUUID());
     await makeDirectory(empty);
-    return Connection.open(address, {
+    const connection = await Connection.open(address, {
       version,
       isLocal,
       cwd: (isLocal ? workingDirectory : undefined) ?? empty,
@@ -127,163 +124,142 @@ export class McpServers {
       startMs,
       redactor,
       signal,
-      onOpen: (connection) => void this.#open.add(connection),
+      onOpen: (opened) => void this.#open.add(opened),
     });
+    this.#running.set(key.id, connection);
+    return connection;
   }
 
   async #close(): Promise<void> {
     this.#closed.abort("The host was closed.");
     await Promise.allSettled(this.#starting.values());
     await Promise.all([...this.#open].map(async (connection) => connection.close()));
-    process.off("exit", this.#kill);
+    this.#leaveExit();
     const folder = await this.#folder?.catch(() => undefined);
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
   }
 }
 
 const mostStarts = 3;
+
+/** Long enough for a server that is just being restarted, and not for a wrong address. */
+const unknownMs = 5_000;
+
+/** A server as a run has used it. */
+interface Used {
+  starts: number;
+  failure: string;
+  connection?: Connection;
+  readonly reported: Set<string>;
+}
+
 interface Waiting extends Pick<CallContext, "signal"> {
   readonly onProgress?: CallContext["onProgress"];
   /** How long an address that is away is tried again, in milliseconds. Default: until `signal` aborts. */
   readonly mostMs?: number;
 }
 
-/** Long enough for a server that is just being restarted, and not for a wrong address. */
-const unknownMs = 5_000;
+function serversOfRun(
+  servers: McpServers,
+  { variables, workingDirectory }: McpRun,
+  redact: (text: string) => string,
+  clock: Clock,
+): McpHost {
+  const all = new Map<string, Used>();
 
-interface Used {
-  starts: number;
-  failure: string;
-  connection: Connection | undefined;
-  readonly reported: Set<string>;
-}
-
-class ServersOfRun implements McpHost {
-  readonly #servers: McpServers;
-  readonly #run: McpRun;
-  readonly #redact: (text: string) => string;
-  readonly #clock: Clock;
-  readonly #used = new Map<string, Used>();
-
-  constructor(servers: McpServers, run: McpRun, redact: (text: string) => string, clock: Clock) {
-    this.#servers = servers;
-    this.#run = run;
-    this.#redact = redact;
-    this.#clock = clock;
-  }
-
-  get version(): number {
-    const versions = [...this.#used.values()].map(({ connection }) => connection?.version ?? 0);
-    return Math.max(0, ...versions);
-  }
-
-  readonly toolsOf = async (
-    name: string,
-    declaration: McpServer,
-    signal: AbortSignal,
-    start: ServerStart = {},
-  ): Promise<ServerTools> => {
-    const { variables, workingDirectory } = this.#run;
-    const { isLocal, sandbox } = start;
-    const address = addressOf(declaration, variables, isLocal ? undefined : workingDirectory);
-    if (address.kind === "incomplete") {
-      const reason = `It needs the environment variable ${address.missing}, which is not set or not allowed.`;
-      return { kind: "failed", reason };
-    }
-    const parts = [
-      address,
-      address.kind === "program" ? workingDirectory : "",
-      isLocal,
-      sandbox?.enter,
-    ];
-    const key: ServerKey = {
-      // The values of variables are secrets: they are in no key.
-      id: createHash("sha256").update(JSON.stringify(parts)).digest("hex"),
-      address,
-      workingDirectory,
-      ...start,
-      startMs: (declaration.startSeconds ?? defaultStartSeconds) * 1000,
-      isAwaited: declaration.startSeconds !== undefined,
-    };
-    const limit = { signal, mostMs: key.startMs };
-    const definitions = await this.#using(name, key, limit, async (connection) => {
-      const listed = await unlessAborted(connection.tools(), signal);
-      if (listed === undefined) throw new Error("Its tools can't be listed: it was canceled");
-      return listed;
-    });
-    if (typeof definitions === "string") return { kind: "failed", reason: definitions };
-    const only = declaration.tools;
-    const { tools, problems } = listingOf(name, definitions.value, only, this.#redact);
-    const { reported } = this.#usedAs(name, key);
-    const fresh = problems.filter((problem) => !reported.has(problem));
-    for (const problem of fresh) reported.add(problem);
-    return {
-      kind: "ready",
-      tools: tools.map(({ definition, offered }) => ({
-        ...offered,
-        timeoutSeconds: declaration.timeoutSeconds,
-        run: async (call, context) => {
-          const outcome = await this.#using(name, key, context, (connection) =>
-            connection.call(definition, call.params, context),
-          );
-          if (typeof outcome !== "string") return outcome;
-          return failed(`The MCP server ${name} is not available. ${outcome}`);
-        },
-      })),
-      problems: fresh,
-    };
-  };
-
-  /** A text says why it can't be reached. Never rejects. */
-  async #using<T extends object>(
-    name: string,
-    key: ServerKey,
-    { signal, mostMs = Infinity, onProgress }: Waiting,
-    use: (connection: Connection) => Promise<T>,
-  ): Promise<T | string> {
-    const used = this.#usedAs(name, key);
-    const isKnown = used.connection !== undefined || key.isAwaited;
-    const begun = this.#clock.now();
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await use(await this.#reach(used, key, signal));
-      } catch (error) {
-        used.failure = errorMessage(error);
-        const pause = error instanceof ServerUnavailable ? backoffMs(error, tries) : undefined;
-        if (pause === undefined || signal.aborted) return used.failure;
-        const passed = this.#clock.now() - begun;
-        const isUnknown =
-          error instanceof ServerUnavailable && error.kind === "unreached" && !isKnown;
-        if (passed + pause > (isUnknown ? Math.min(unknownMs, mostMs) : mostMs))
-          return `${used.failure}\nTried ${tries} times within ${Math.round(passed / 1000)} s.`;
-        onProgress?.({ message: `Waiting for the MCP server ${name}: ${used.failure}` });
-        await this.#clock.sleep(pause, signal);
-      }
-    }
-  }
-
-  async #reach(used: Used, key: ServerKey, signal: AbortSignal): Promise<Connection> {
-    const running = this.#servers.running(key);
+  const reach = async (used: Used, key: ServerKey, signal: AbortSignal): Promise<Connection> => {
+    const running = servers.running(key);
     if (running !== undefined) return (used.connection = running);
     used.failure = used.connection?.ended ?? used.failure;
-    if (key.address.kind === "program" && !this.#servers.isStarting(key)) {
+    if (key.address.kind === "program" && !servers.isStarting(key)) {
       if (used.starts === mostStarts)
         throw new Error(`${used.failure}\nIt is not started again in this run.`);
       used.starts += 1;
     }
-    return (used.connection = await this.#servers.start(key, signal));
-  }
+    return (used.connection = await servers.start(key, signal));
+  };
 
-  /** A workflow may have another server of the same name. */
-  #usedAs(name: string, { id }: ServerKey): Used {
-    const server = `${name} ${id}`;
-    const used = this.#used.get(server) ?? {
-      starts: 0,
-      failure: "",
-      connection: undefined,
-      reported: new Set(),
-    };
-    this.#used.set(server, used);
-    return used;
-  }
+  /** A text says why it can't be reached. Never rejects. */
+  const using = async <T extends object>(
+    used: Used,
+    key: ServerKey,
+    { signal, mostMs = Infinity, onProgress }: Waiting,
+    use: (connection: Connection) => Promise<T>,
+  ): Promise<T | string> => {
+    const isKnown = used.connection !== undefined || key.isAwaited;
+    const begun = clock.now();
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await use(await reach(used, key, signal));
+      } catch (error) {
+        used.failure = errorMessage(error);
+        if (!(error instanceof ServerUnavailable) || signal.aborted) return used.failure;
+        const pause = backoffMs(error, tries);
+        if (pause === undefined) return used.failure;
+        const passed = clock.now() - begun;
+        const most = error.kind === "unreached" && !isKnown ? Math.min(unknownMs, mostMs) : mostMs;
+        if (passed + pause > most)
+          return `${used.failure}\nTried ${tries} times within ${Math.round(passed / 1000)} s.`;
+        onProgress?.({ message: `Waiting for the MCP server ${key.name}: ${used.failure}` });
+        await clock.sleep(pause, signal);
+      }
+    }
+  };
+
+  return {
+    get version() {
+      return Math.max(0, ...[...all.values()].map(({ connection }) => connection?.version ?? 0));
+    },
+    async toolsOf(name, declaration, signal, start = {}) {
+      const { isLocal, sandbox } = start;
+      const address = addressOf(declaration, variables, isLocal ? undefined : workingDirectory);
+      if (address.kind === "incomplete")
+        return failed(
+          `It needs the environment variable ${address.missing}, which is not set or not allowed.`,
+        );
+      const folder = address.kind === "program" ? workingDirectory : "";
+      const parts = [address, folder, isLocal, sandbox?.enter];
+      const startMs = (declaration.startSeconds ?? defaultStartSeconds) * 1000;
+      const key: ServerKey = {
+        name,
+        // The values of variables are secrets: they are in no key.
+        id: createHash("sha256").update(JSON.stringify(parts)).digest("hex"),
+        address,
+        workingDirectory,
+        ...start,
+        startMs,
+        isAwaited: declaration.startSeconds !== undefined,
+      };
+      // A workflow may have another server of the same name.
+      const place = `${name} ${key.id}`;
+      const used = all.get(place) ?? { starts: 0, failure: "", reported: new Set() };
+      all.set(place, used);
+      const listed = await using(used, key, { signal, mostMs: startMs }, async (connection) => {
+        const list = await unlessAborted(connection.tools(), signal);
+        return (
+          list?.value ?? Promise.reject(new Error("Its tools can't be listed: it was canceled"))
+        );
+      });
+      if (typeof listed === "string") return failed(listed);
+      const { tools, problems } = listingOf(name, listed, declaration.tools, redact);
+      const fresh = problems.filter((problem) => !used.reported.has(problem));
+      for (const problem of fresh) used.reported.add(problem);
+      return {
+        kind: "ready",
+        tools: tools.map(({ definition, offered }) => ({
+          ...offered,
+          timeoutSeconds: declaration.timeoutSeconds,
+          run: async (call, context) => {
+            const outcome = await using(used, key, context, (connection) =>
+              connection.call(definition, call.params, context),
+            );
+            return typeof outcome === "string"
+              ? failed(`The MCP server ${name} is not available. ${outcome}`)
+              : outcome;
+          },
+        })),
+        problems: fresh,
+      };
+    },
+  };
 }

@@ -1,21 +1,17 @@
 /**
  * Transports to MCP servers, with a bound for messages. The one that comes with the client neither ends the children of a
- * program nor limits its environment. After `close` no process of the group is left, and none with the mark.
+ * program nor limits its environment. After `close` no process of the group is left, and none with the mark. Messages are
+ * read leniently: null means absent, and whatever has the id of a request answers it.
  */
-import http from "node:http";
-import https from "node:https";
-import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { isRecord, parsedJson } from "../../text/guards.ts";
+import { isList, isRecord, isText, parsedJson } from "../../text/guards.ts";
 import { truncateStartUnredacted } from "../../text/truncate.ts";
 import { within } from "../../platform/waiting.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../../platform/processes.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { type ProgramEnd, type StartedProgram, startProgram } from "../../platform/programs.ts";
-import { isMessage, repaired, repairedBody } from "./messages.ts";
 
 export interface ProgramOptions {
   readonly command: string;
@@ -132,10 +128,11 @@ export class ServerProgram implements Transport {
     for (let end = this.#rest.indexOf(10); end !== -1; end = this.#rest.indexOf(10)) {
       const message = repaired(parsedJson(this.#rest.toString("utf8", 0, end)));
       this.#rest = this.#rest.subarray(end + 1);
+      // Many programs print something else, too.
       if (isMessage(message)) this.onmessage?.(message);
     }
     if (this.#rest.length <= longestMessage) return;
-    this.#end(`it sent a message of more than ${longestMessage / 1024 / 1024} MB`);
+    this.#end(`it sent a message of more than 12 MB`);
     void this.close();
   }
 
@@ -157,54 +154,19 @@ function textOf(end: ProgramEnd): string {
   }
 }
 
-/** `sendsNotifications`: whether the server reports changes of its tools. Other servers get no stream. */
-export function boundedFetch(sendsNotifications: () => boolean): FetchLike {
-  let streams = 0;
-  return async (url, init = {}) => {
-    const sent = typeof init.body === "string" ? parsedJson(init.body) : undefined;
-    const request = isRecord(sent) ? sent : {};
-    const isNews = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
-    if (isNews && !sendsNotifications()) return new Response(null, { status: 405 });
-    if (isNews && (streams += 1) > 1) await pauseBeforeStream(streams, init.signal);
-    const waits = init.method === "GET" || request["method"] === "subscriptions/listen";
-    const response = await (waits ? unreferencedFetch(url, init) : fetch(url, init));
-    if (response.body === null) return response;
-    const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-    const { status, statusText, headers } = response;
-    const repairing = repairedBody(isEvents, longestMessage, () => request["id"]);
-    return new Response(response.body.pipeThrough(repairing), { status, statusText, headers });
-  };
-}
-
-async function pauseBeforeStream(streams: number, signal?: AbortSignal | null): Promise<void> {
-  const pause = Math.min(60_000, 500 * 2 ** Math.min(streams, 10));
-  await sleep(pause, undefined, { ref: false, signal: signal ?? undefined });
-}
-
-/** For a stream that waits for notifications, which would keep this process running with `fetch`. */
-function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const to = new URL(url);
-    const { request } = to.protocol === "https:" ? https : http;
-    const { method = "GET", body, signal } = init;
-    const headers = Object.fromEntries(new Headers(init.headers));
-    request(to, { agent: false, method, headers, signal: signal ?? undefined })
-      .on("socket", (socket) => socket.unref())
-      .on("error", reject)
-      .on("response", (response) => {
-        const { statusCode: status = 0, statusMessage = "" } = response;
-        const type = response.headers["content-type"] ?? "";
-        resolve(
-          new Response(Readable.toWeb(response), {
-            status,
-            statusText: statusMessage,
-            headers: { "content-type": type },
-          }),
-        );
-      })
-      .end(typeof body === "string" ? body : undefined);
-  });
-}
+/** Has no stream for notifications between calls: the list of tools is read again for each session. */
+export const boundedFetch: FetchLike = async (url, init = {}) => {
+  if (init.method === "GET" && !new Headers(init.headers).has("last-event-id"))
+    return new Response(null, { status: 405 });
+  const response = await fetch(url, init);
+  if (response.body === null) return response;
+  const sent = typeof init.body === "string" ? parsedJson(init.body) : undefined;
+  const requestId = isRecord(sent) ? sent["id"] : undefined;
+  const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  const { status, statusText, headers } = response;
+  const body = response.body.pipeThrough(repairedBody(isEvents, requestId));
+  return new Response(body, { status, statusText, headers });
+};
 
 /** Answers with an error if a stream breaks, because the client would wait forever. */
 export function failBrokenStreams(transport: Transport): void {
@@ -224,3 +186,101 @@ export function failBrokenStreams(transport: Transport): void {
 /** A code from the range that is free for implementations. */
 const streamBroken = -32_000;
 const brokenOff = "The response of the server broke off or was too large.";
+
+const internalError = -32_603;
+/** Their values are data, where null means something. */
+const data = new Set(
+  "structuredContent default const enum examples arguments data _meta".split(" "),
+);
+const deepest = 100;
+
+/** `requestId`: of the request that the message answers if its own id is null. */
+function repaired(message: unknown, requestId?: unknown): unknown {
+  if (isList(message)) return message.map((one) => repaired(one, requestId));
+  if (!isRecord(message)) return message;
+  if (isText(message["method"])) return withoutNulls({ ...message, jsonrpc: "2.0" });
+  const id = message["id"] ?? requestId;
+  if (id === undefined || !("result" in message || "error" in message)) return message;
+  return { jsonrpc: "2.0", id, ...answerOf(message) };
+}
+
+function answerOf({ result, error }: Readonly<Record<string, unknown>>): object {
+  if (error !== undefined && error !== null) return { error: errorOf(error) };
+  if (isRecord(result)) return { result: withoutNulls(result) };
+  const message =
+    result === undefined || result === null
+      ? "The server answered with neither a result nor an error."
+      : "The server answered with a result that is not an object.";
+  return { error: { code: internalError, message } };
+}
+
+function errorOf(error: unknown): object {
+  const { code, message, ...rest } = isRecord(error) ? error : { message: error };
+  return {
+    ...rest,
+    code: Number.isSafeInteger(code) ? code : internalError,
+    message: isText(message) ? message : JSON.stringify(error),
+  };
+}
+
+function withoutNulls(value: unknown, depth = 0): unknown {
+  if (isList(value))
+    return depth > deepest ? value : value.map((one) => withoutNulls(one, depth + 1));
+  if (!isRecord(value) || depth > deepest) return value;
+  const kept = Object.entries(value).filter(
+    ([key, one]) => one !== null || key === "default" || key === "const",
+  );
+  return Object.fromEntries(
+    kept.map(([key, one]) => [key, data.has(key) ? one : withoutNulls(one, depth + 1)]),
+  );
+}
+
+/** Repairs the messages of a body: each event of a stream when it has arrived, any other body at its end. */
+function repairedBody(
+  isStream: boolean,
+  requestId: unknown,
+): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let rest = "";
+  return new TransformStream({
+    transform(piece, controller) {
+      const news = decoder.decode(piece, { stream: true });
+      const mayEnd = isStream && endOfEvent.test(rest.slice(-3) + news);
+      rest += news;
+      const events = mayEnd ? rest.split(endOfEvent) : [rest];
+      rest = events.pop() ?? "";
+      if (rest.length > longestMessage) controller.error(new Error("The server sent too much."));
+      else
+        for (const one of events) controller.enqueue(encoder.encode(repairedEvent(one, requestId)));
+    },
+    flush(controller) {
+      // A stream that breaks off in the middle of an event has not sent it.
+      controller.enqueue(encoder.encode(isStream ? rest : (repairedJson(rest, requestId) ?? rest)));
+    },
+  });
+}
+
+const endOfEvent = /\r?\n\r?\n/;
+const dataLine = /^data: ?/;
+
+function repairedEvent(event: string, requestId: unknown): string {
+  const lines = event.split(/\r?\n/);
+  const others = lines.filter((line) => !dataLine.test(line));
+  const text = lines
+    .filter((line) => dataLine.test(line))
+    .map((line) => line.replace(dataLine, ""));
+  const message = repairedJson(text.join("\n"), requestId);
+  const written = message === undefined ? lines : [...others, `data: ${message}`];
+  return `${written.join("\n")}\n\n`;
+}
+
+/** Undefined if the text is not JSON. */
+function repairedJson(text: string, requestId: unknown): string | undefined {
+  const message = parsedJson(text);
+  return message === undefined ? undefined : JSON.stringify(repaired(message, requestId));
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  return isRecord(value) && value["jsonrpc"] === "2.0";
+}
