@@ -1,9 +1,4 @@
-/**
- * How many works per second the engine runs by itself: fake sessions, a fake sink, the real clock. Prints
- * the median and the spread, and the same per second of CPU (which a busy machine does not change).
- *
- *   npm run bench engine [-- WORKS]        (default: 20,000 works a round; takes about half a minute)
- */
+/** How many steps per second the engine runs by itself: fake sessions, a fake sink, the real clock. */
 import { createGate } from "../src/run/gate.ts";
 import type { Work } from "../src/entry/model.ts";
 import { validateEntry } from "../src/entry/prepare.ts";
@@ -12,8 +7,9 @@ import type { EnginePorts } from "../src/engine/ports.ts";
 import { LocalRateLimit } from "../src/engine/rate-limit.ts";
 import { runJob } from "../src/engine/run-job.ts";
 import { systemClock } from "../src/platform/system-clock.ts";
+import type { Row, Side } from "./rig.ts";
 
-const ROUNDS = 15;
+const STEPS = 20_000;
 
 const session = {
   id: "s",
@@ -22,15 +18,6 @@ const session = {
   close: () => Promise.resolve(),
 };
 
-/** A loop of one work, and a loop of eight at once. */
-const shapes: Readonly<Record<string, (times: number) => Work>> = {
-  "one after the other": (times) => ({ kind: "Loop", body: ref, atMost: times }),
-  "eight at once": (times) => ({
-    kind: "Loop",
-    body: { kind: "Par", works: Array.from({ length: 8 }, () => ref) },
-    atMost: times / 8,
-  }),
-};
 const ref: Work = { kind: "Ref", taskId: "a" };
 
 async function run(work: Work): Promise<void> {
@@ -65,30 +52,29 @@ async function run(work: Work): Promise<void> {
   if (outcome.kind !== "succeeded") throw new Error(`The job ${outcome.kind}.`);
 }
 
-const perSecond = (count: number): string => Math.round(count).toLocaleString("en");
-
-export async function main([count = "20000"]: readonly string[]): Promise<void> {
-  const works = Number(count);
-  for (const [name, shape] of Object.entries(shapes)) {
-    const rates: number[] = [];
-    let cpuSeconds = 0;
-    // The first rounds warm up.
-    for (let round = -3; round < ROUNDS; round += 1) {
+function side(name: string, work: Work): Side {
+  return {
+    name,
+    run: async () => {
+      // The first one warms up.
+      await run(work);
       const cpu = process.cpuUsage();
-      const begun = performance.now();
-      await run(shape(works));
-      const rate = works / ((performance.now() - begun) / 1000);
-      if (round < 0) continue;
-      rates.push(rate);
+      await run(work);
       const { user, system } = process.cpuUsage(cpu);
-      cpuSeconds += (user + system) / 1e6;
-    }
-    rates.sort((a, b) => a - b);
-    const [least = 0, median = 0, best = 0] = [0, 0.5, 1].map(
-      (share) => rates[Math.round(share * (rates.length - 1))],
-    );
-    console.log(
-      `${name}: ${perSecond(median)} works/s (${perSecond(least)} to ${perSecond(best)}, ${ROUNDS} rounds of ${perSecond(works)}), ${perSecond((works * ROUNDS) / cpuSeconds)} per second of CPU`,
-    );
-  }
+      return { "microseconds of CPU per step": (user + system) / STEPS };
+    },
+  };
 }
+
+const eight = { kind: "Par", works: Array.from({ length: 8 }, () => ref) } as const;
+
+export const rows: readonly Row[] = [
+  {
+    name: "the engine alone",
+    sides: [
+      side("one after the other", { kind: "Loop", body: ref, atMost: STEPS }),
+      side("eight at once", { kind: "Loop", body: eight, atMost: STEPS / 8 }),
+    ],
+    atMost: { "microseconds of CPU per step": 20 },
+  },
+];

@@ -1,17 +1,11 @@
-/**
- * The other side: the least that does the same work on the SDK alone.
- *
- *   node bare.js WORKLOAD BASE-URL FOLDER
- */
+/** The other side: the least that does the same work on the SDK alone. */
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { measure } from "./meter.ts";
-import { modelId, prompt, workloadOf } from "./workload.ts";
+import { modelId, printOwnCpu, prompt, workload } from "./workload.ts";
 
-const [, , name, baseUrl = "", folder = ""] = process.argv;
-const { tasks, order } = workloadOf(name);
+const { tasks, order, baseUrl, folder } = workload();
 
 async function runTask(client: CopilotClient): Promise<void> {
   const session = await client.createSession({
@@ -33,22 +27,18 @@ async function runTask(client: CopilotClient): Promise<void> {
   await client.deleteSession(session.sessionId);
 }
 
-await measure(async () => {
-  const baseDirectory = mkdtempSync(join(tmpdir(), "agent-jobs-bench-bare-"));
-  const { COPILOT_CLI_PATH: path } = process.env;
-  const client = new CopilotClient({
-    mode: "empty",
-    useLoggedInUser: false,
-    baseDirectory,
-    logLevel: "error",
-    ...(path === undefined ? {} : { connection: RuntimeConnection.forStdio({ path }) }),
-  });
-  await client.start();
-  if (order === "parallel") {
-    await Promise.all(Array.from({ length: tasks }, () => runTask(client)));
-  } else {
-    for (let done = 0; done < tasks; done += 1) await runTask(client);
-  }
-  await client.stop();
-  rmSync(baseDirectory, { recursive: true, force: true });
+printOwnCpu();
+const baseDirectory = mkdtempSync(join(tmpdir(), "agent-jobs-bench-bare-"));
+const { COPILOT_CLI_PATH: path } = process.env;
+const client = new CopilotClient({
+  mode: "empty",
+  useLoggedInUser: false,
+  baseDirectory,
+  logLevel: "error",
+  ...(path === undefined ? {} : { connection: RuntimeConnection.forStdio({ path }) }),
 });
+await client.start();
+if (order === "Par") await Promise.all(Array.from({ length: tasks }, () => runTask(client)));
+else for (let done = 0; done < tasks; done += 1) await runTask(client);
+await client.stop();
+rmSync(baseDirectory, { recursive: true, force: true });
