@@ -11,7 +11,13 @@ import type { JournalSource } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
 import { AFTER, pastEvents, PLAN, type Started } from "./past-events.ts";
-import { type EarlierJob, EarlierRun, type JobPart, readEarlierJob, unusable } from "./past-run.ts";
+import {
+  type EarlierJob,
+  type EarlierRun,
+  type JobPart,
+  readEarlierJob,
+  unusable,
+} from "./past-run.ts";
 import { membersOf } from "./shards.ts";
 
 export interface MergedJob extends EarlierJob {
