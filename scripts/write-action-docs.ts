@@ -5,8 +5,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { family } from "../src/action/family.ts";
-import { inputName, inputsOf, inputTable, type Mode } from "../src/action/input-table.ts";
+import { actions, inputName, inputTable, type Mode } from "../src/action/actions.ts";
 import { helpOf, options, type Row } from "../src/cli/options.ts";
 import { outputTable } from "../src/github/output-table.ts";
 import type { Option } from "../src/run/option-table.ts";
@@ -17,21 +16,21 @@ const modes: readonly Mode[] = ["run", "plan", "merge", "deliver", "rehearse"];
 
 for (const mode of modes) await update(fileOf(mode), () => actionYml(mode));
 await update("docs/action.md", (text) => {
-  const main: readonly string[] = inputsOf.run;
+  const main: readonly string[] = actions.run.inputs;
   const tables: Readonly<Record<string, readonly (readonly string[])[]>> = {
     inputs: [["input", "default", "meaning"], ...main.map(inputCells)],
-    outputs: [["output", "meaning"], ...family.run.outputs.map(outputCells)],
+    outputs: [["output", "meaning"], ...actions.run.outputs.map(outputCells)],
     "sister actions": [
       ["action", "what it does", "inputs of its own", "outputs of its own"],
       ...modes.slice(1).map((mode) => [
         `[\`${mode}\`](../${fileOf(mode)})`,
-        family[mode].description,
+        actions[mode].description,
         ownCells(
-          inputsOf[mode].filter((field) => !main.includes(field)),
+          actions[mode].inputs.filter((field) => !main.includes(field)),
           (field) => `\`${inputName(field, rows[field])}\`: ${descriptionOf(rowOf(field))}`,
         ),
         ownCells(
-          family[mode].outputs.filter((name) => !family.run.outputs.includes(name)),
+          actions[mode].outputs.filter((name) => !actions.run.outputs.includes(name)),
           (name) => `\`${name}\`: ${outputTable[name]}`,
         ),
       ]),
@@ -73,10 +72,10 @@ function fileOf(mode: Mode): string {
 
 function actionYml(mode: Mode): string {
   const isMain = mode === "run";
-  const { description, outputs, inputs: own = {} } = family[mode];
+  const { description, inputs, outputs, meanings = {} } = actions[mode];
   const dist = isMain ? "dist/action" : "../dist/action";
   const post = mode === "deliver" ? "" : `  post: ${dist}/post.js\n`;
-  return `# Written by \`npm run docs\` from src/action/family.ts, and the tables of inputs and outputs.
+  return `# Written by \`npm run docs\` from src/action/actions.ts and the table of outputs.
 name: ${isMain ? "agent-jobs" : JSON.stringify(`agent-jobs: ${mode}`)}
 description: ${JSON.stringify(description)}
 author: agent-jobs contributors
@@ -85,7 +84,7 @@ branding:
   color: purple
 
 inputs:
-${inputsOf[mode].map((field) => inputYml(field, own[field])).join("")}
+${inputs.map((field) => inputYml(field, meanings[field])).join("")}
 outputs:
 ${outputs.map((name) => `  ${name}:\n${descriptionYml(outputTable[name])}`).join("")}
 runs:

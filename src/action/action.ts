@@ -3,15 +3,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { relative, resolve } from "node:path";
-import { createGithubRun, endOf, type Ending } from "./github.ts";
-import { reportFile } from "../run/output-directory.ts";
-import { reservedEnvNames } from "../run/variables.ts";
-import { journalArtifact, partOf, prepareAttempt } from "./journals.ts";
-import { executeRun } from "../run/execute.ts";
-import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
-import { needsSandbox } from "../run/callers.ts";
-import { knownSecrets } from "../run/secrets.ts";
-import { UsageError } from "../run/options.ts";
+import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { version } from "../generated/version.ts";
 import {
   annotationText,
@@ -20,51 +12,45 @@ import {
   reportWarnings,
 } from "../github/annotations.ts";
 import { deliveryPage } from "../github/deliveries.ts";
-import type { GithubReporter } from "../github/github-reporter.ts";
+import { createGithubReporter, type GithubReporter } from "../github/github-reporter.ts";
 import type { LiveStatus } from "../github/live-status.ts";
-import { sayLine } from "../github/step-log.ts";
 import type { Outputs } from "../github/output-table.ts";
+import { sayLine } from "../github/step-log.ts";
 import { outputsWithoutRun } from "../github/step-outputs.ts";
 import { summaryWithoutRun } from "../github/summary.ts";
-import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
-import { createRedactor, type Redactor } from "../redaction/redactor.ts";
-import type { Cancellation } from "../run/cancellation.ts";
-import type { Mode } from "./input-table.ts";
-import {
-  modelAccess,
-  readEnvironment,
-  readInputs,
-  secretInputs,
-  type Environment,
-  type Inputs,
-} from "./inputs.ts";
-import { family } from "./family.ts";
-import { commandOf, showTaken } from "./comment-command.ts";
-import { apiOf, runOptions, trustedSources, type Setting } from "./preparation.ts";
-import { checkPaths, type Paths } from "./step-paths.ts";
-import { callersOf, checkBounds } from "./job-bounds.ts";
-import { userInputOf } from "./given-texts.ts";
-import { rehearsalsOf, rehearseAll, type Rehearsals } from "./rehearsals.ts";
-import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
-import { beginLive, liveEnd, trustedOr } from "./live.ts";
-import { checkRehearsed, enter, isBelow } from "./workspace-paths.ts";
-import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
-import { ensureRuntime } from "../runtime/provide-runtime.ts";
-import { watchStepFiles } from "./step-files.ts";
-import { setUpSandbox } from "./sandbox.ts";
-import { Stop } from "./stop.ts";
+import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { needsSandbox } from "../run/callers.ts";
+import type { Cancellation } from "../run/cancellation.ts";
+import { executeRun, type RunReport } from "../run/execute.ts";
+import { UsageError } from "../run/options.ts";
+import { reportFile } from "../run/output-directory.ts";
+import type { PreparedRun } from "../run/prepare.ts";
+import { knownSecrets } from "../run/secrets.ts";
+import { reservedEnvNames } from "../run/variables.ts";
+import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
+import { ensureRuntime } from "../runtime/provide-runtime.ts";
+import { actions, type Mode } from "./actions.ts";
+import { commandOf, showTaken } from "./comment-command.ts";
+import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
+import { readEnvironment, readInputs, secretInputs, type Inputs } from "./inputs.ts";
+import { callersOf, checkBounds } from "./job-bounds.ts";
+import { journalArtifact, prepareAttempt } from "./journals.ts";
+import { beginLive, liveEnd, trustedOr } from "./live.ts";
+import { checkPaths, isBelow, type Paths } from "./paths.ts";
+import { rehearsalsOf, rehearseAll, type Rehearsals } from "./rehearsals.ts";
+import { runOptions, type Alone } from "./run-options.ts";
+import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
+import { setUpSandbox } from "./sandbox.ts";
+import { apiOf, modelAccess, Stop, type Setting } from "./setting.ts";
+import { trustedSources, type Sources } from "./sources.ts";
+import { watchStepFiles } from "./step-files.ts";
+
+export type Ending = "passed" | "failed";
 
 export async function runAction(mode: Mode, cancellation: Cancellation): Promise<Ending> {
-  const environment = readEnvironment();
-  const redactor = createRedactor(knownSecrets({ environment }));
-  const setSecret = (secret: string): void => {
-    runnerCore.setSecret(secret);
-    redactor.addSecret(secret);
-  };
-  const core = { ...runnerCore, setSecret };
-  for (const secret of secretInputs(environment)) setSecret(secret);
-  const step = new Step(mode, environment, core, redactor, cancellation);
+  const step = new Step(mode, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
   // Node would print it without escaping it.
   const onUncaught = (error: unknown): void => void step.endAtOnce(error);
@@ -79,10 +65,17 @@ export async function runAction(mode: Mode, cancellation: Cancellation): Promise
 
 class Step {
   readonly #mode: Mode;
-  readonly #environment: Environment;
-  readonly #core: RunnerCore;
-  readonly #redactor: Redactor;
   readonly #cancellation: Cancellation;
+  readonly #environment = readEnvironment();
+  readonly #redactor = createRedactor(knownSecrets({ environment: this.#environment }));
+  readonly #core: RunnerCore = {
+    ...runnerCore,
+    setSecret: (secret) => {
+      runnerCore.setSecret(secret);
+      this.#redactor.addSecret(secret);
+    },
+  };
+  readonly #mark = randomUUID();
   #inputs: Inputs | undefined;
   #entryFile = "";
   #rehearsal: string | undefined;
@@ -92,18 +85,10 @@ class Step {
   #saveUnfinished: (() => Promise<void>) | undefined;
   #endsAtOnce = false;
 
-  constructor(
-    mode: Mode,
-    environment: Environment,
-    core: RunnerCore,
-    redactor: Redactor,
-    cancellation: Cancellation,
-  ) {
+  constructor(mode: Mode, cancellation: Cancellation) {
     this.#mode = mode;
-    this.#environment = environment;
-    this.#core = core;
-    this.#redactor = redactor;
     this.#cancellation = cancellation;
+    for (const secret of secretInputs(this.#environment)) this.#core.setSecret(secret);
   }
 
   async run(): Promise<Ending> {
@@ -129,21 +114,44 @@ class Step {
   }
 
   async #run(): Promise<Ending> {
+    const setting = await this.#begin();
+    // Before the key: a fork's pull request has none, and should report why nothing runs.
+    const rehearsals = this.#mode === "rehearse" ? await rehearsalsOf(setting) : undefined;
+    const alone = rehearsals?.alone;
+    const paths = await checkPaths(setting, rehearsals?.files[0]);
+    this.#entryFile = alone?.entry ?? paths.entry;
+    this.#rehearsal = alone?.file;
+    if (this.#mode === "deliver") return this.#deliver(setting, paths);
+    const sources = await trustedOr(setting, paths, () =>
+      trustedSources(setting, paths, rehearsals?.deciding),
+    );
+    this.#copies = sources.copies;
+    if (rehearsals !== undefined && alone === undefined)
+      return this.#rehearse(rehearsals, setting, paths);
+    setting.core.info(`Models: ${modelAccess(setting.inputs, this.#environment)}.`);
+    return this.#runJob(setting, paths, sources, alone);
+  }
+
+  async #begin(): Promise<Setting> {
     const core = this.#core;
-    const { signal } = this.#cancellation;
     core.info(`agent-jobs ${version}, Node ${process.versions.node}`);
     const { inputs, problems } = readInputs(this.#mode, this.#environment);
     this.#inputs = inputs;
     if (problems.length > 0) throw new Stop("failure", problems);
+    const { signal } = this.#cancellation;
     signal.throwIfAborted();
-    const mark = randomUUID();
-    this.#tell("state", () => core.saveState(MARK_STATE, mark));
+    this.#tell("state", () => core.saveState(MARK_STATE, this.#mark));
     const workspace = resolve(this.#environment["GITHUB_WORKSPACE"] || ".");
-    enter(workspace);
-    const command = await commandOf(inputs, this.#environment);
-    const setting: Setting = {
+    try {
+      process.chdir(workspace);
+    } catch {
+      throw new Stop("failure", [
+        `The workspace ${workspace} doesn't exist. Run actions/checkout before this step.`,
+      ]);
+    }
+    return {
       inputs,
-      command,
+      command: await commandOf(inputs, this.#environment),
       environment: this.#environment,
       workspace,
       core,
@@ -151,38 +159,27 @@ class Step {
       redact: this.#redactor.text,
       signal,
     };
-    const { say } = setting;
-    // Before the key: a fork's pull request has none, and should report why nothing runs.
-    const rehearsals = this.#mode === "rehearse" ? await rehearsalsOf(setting) : undefined;
-    const alone = rehearsals?.alone;
-    const paths = await checkPaths(setting, rehearsals?.files[0]);
-    this.#entryFile = alone?.entry ?? paths.entry;
-    this.#rehearsal = alone?.file;
-    if (this.#mode === "deliver") {
-      const done = await deliverFromJournal(setting, paths);
-      const { deliveries } = done;
-      const summarize = (): Promise<void> => this.#summarize(deliveryPage(deliveries));
-      const reason = await tellDeliveries(setting, deliveries, summarize);
-      const isWritten = this.#setOutputs({ ...done.outputs, reason });
-      return isWritten && reason === "" ? "passed" : "failed";
-    }
-    const sources = await trustedOr(setting, paths, () =>
-      trustedSources(setting, paths, rehearsals?.deciding),
-    );
-    this.#copies = sources.copies;
-    if (rehearsals !== undefined && alone === undefined)
-      return await this.#rehearse(rehearsals, setting, paths);
-    core.info(`Models: ${modelAccess(inputs, this.#environment)}.`);
-    const userInput = await userInputOf(setting, paths);
-    const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
-    const options = {
-      ...runOptions(setting, paths, sources, { userInput, ...(alone && { alone }) }),
-      ...(await partOf(inputs, paths)),
-      mark,
-      checkFolder,
-    };
+  }
+
+  async #deliver(setting: Setting, paths: Paths): Promise<Ending> {
+    const { outputs, deliveries } = await deliverFromJournal(setting, paths);
+    const reason = tellDeliveries(setting, deliveries);
+    if (deliveries.length > 0) await this.#summarize(deliveryPage(deliveries));
+    const isWritten = this.#setOutputs({ ...outputs, reason });
+    return isWritten && reason === "" ? "passed" : "failed";
+  }
+
+  async #runJob(
+    setting: Setting,
+    paths: Paths,
+    sources: Sources,
+    alone: Alone | undefined,
+  ): Promise<Ending> {
+    const options = { ...(await runOptions(setting, paths, sources, alone)), mark: this.#mark };
     const prepared = await prepareAttempt(setting, options, (text) => this.#warn(text));
     try {
+      const { inputs, core, say } = setting;
+      const { entryFile = "" } = prepared;
       const origin = await originOfRun(setting, prepared);
       const live = await beginLive(setting, prepared, origin);
       this.#live = live;
@@ -190,40 +187,27 @@ class Step {
       if (needsSandbox(callersOf(prepared), inputs.sandbox)) await setUpSandbox(setting);
       await showTaken(setting, apiOf(setting).api);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
-      const { entryFile = "" } = prepared;
       this.#entryFile = entryFile;
       reportWarnings(core, warnings, { entryFile });
-      const distrusted = sources.isBelieved ? undefined : workspace;
-      const runtimePath = await this.#runtime(setting, distrusted);
-      this.#githubRun = createGithubRun(prepared, {
-        summary: inputs.summary,
-        entryFile,
-        isPublished: this.#mode === "run" && !inputs.staged,
-        core,
-        randomToken: () => randomUUID().replaceAll("-", ""),
-        outputDir: paths.outputDir,
-        journal: prepared.recordPaths.journal,
-        journalArtifact: journalArtifact(this.#environment, inputs),
-        rehearsal: alone?.file,
-        reportFile: paths.outputDir && `${paths.outputDir}/${reportFile}`,
-      });
-      const {
-        journal,
-        "journal-artifact": artifact,
-        "output-dir": outputDir,
-      } = this.#githubRun.outputs();
+      const runtimePath = await this.#runtime(
+        setting,
+        sources.isBelieved ? undefined : setting.workspace,
+      );
+      const run = this.#reporterOf(prepared, setting, paths, alone);
+      this.#githubRun = run;
       const stepFiles = watchStepFiles(
         this.#environment,
         new Set([...inputs.env, ...reservedEnvNames(prepared.entry, prepared.loaded.flows)]),
         // The journal is open. A step that is killed from now on writes no other outputs.
-        () =>
-          this.#writeOutputs({ journal, "journal-artifact": artifact, "output-dir": outputDir }),
+        () => this.#writeOutputs(run.outputs(), ["journal", "journal-artifact", "output-dir"]),
       );
-      const reporters = [stepFiles.reporter, this.#githubRun, ...(live ? [live.reporter] : [])];
-      const ready = { ...options, origin, runtimePath, reporters };
-      const { lastCall } = this.#cancellation;
-      const onStarted = (save: () => Promise<void>): void => void (this.#saveUnfinished = save);
-      const report = await executeRun(prepared, ready, { signal, lastCall, onStarted });
+      const reporters = [stepFiles.reporter, run, ...(live ? [live.reporter] : [])];
+      const { signal, lastCall } = this.#cancellation;
+      const report = await executeRun(
+        prepared,
+        { ...options, origin, runtimePath, reporters },
+        { signal, lastCall, onStarted: (save) => (this.#saveUnfinished = save) },
+      );
       const failures = report.reporterFailures.map(
         ({ reporter, message }) => `The ${reporter} is incomplete: ${message}`,
       );
@@ -231,30 +215,50 @@ class Step {
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
       await live?.stop();
-      const isTrusted = foreign === undefined;
-      const faults = report.complete && isTrusted ? [] : failures;
-      const run = this.#githubRun;
-      const checkId = live?.checkId;
-      const done = await handOn(setting, prepared, report, { checkId, faults });
-      const { handedOn, deliveries } = done;
-      const summarize = (): Promise<void> => this.#summarize(run.summary(deliveries));
-      const refusal = await tellDeliveries(setting, deliveries, summarize);
-      const outputs = { ...this.#githubRun.outputs(), ...handedOn };
-      for (const omission of this.#githubRun.omissions()) this.#warn(omission);
+      const faults = report.complete && foreign === undefined ? [] : failures;
+      const handing = { checkId: live?.checkId, faults };
+      const { handedOn, deliveries } = await handOn(setting, prepared, report, handing);
+      const refusal = tellDeliveries(setting, deliveries);
+      if (deliveries.length > 0) await this.#summarize(run.summary(deliveries));
+      for (const omission of run.omissions()) this.#warn(omission);
       if (alone !== undefined)
         say(`Rehearsal: ${alone.file} played the model; no model was asked.`);
       for (const failure of report.rehearsalFailures) say(`Rehearsal: ${failure}`);
       const { judgement } = report;
       if (judgement.kind === "passed" && judgement.warning !== undefined)
         this.#warn(judgement.warning);
-      const end = endOf(report, outputs, { failures, isTrusted, failOn: inputs.failOn, refusal });
-      const ending = this.#setOutputs(end.outputs) ? end.ending : "failed";
-      await live?.end(liveEnd(end.outputs, deliveries));
-      say(this.#githubRun.lastLine(end.outputs.reason, ending === "passed"));
+      const end = endOf(report, faults, refusal, inputs);
+      const outputs = { ...run.outputs(), ...handedOn, ...end.outputs };
+      const ending = this.#setOutputs(outputs) && end.passes ? "passed" : "failed";
+      await live?.end(liveEnd(outputs, deliveries));
+      say(run.lastLine(outputs.reason, ending === "passed"));
       return ending;
     } finally {
       await prepared.cleanUp();
     }
+  }
+
+  #reporterOf(
+    { loaded, jobName, entryFile = "", recordPaths: { journal } }: PreparedRun,
+    { inputs, core }: Setting,
+    { outputDir }: Paths,
+    alone: Alone | undefined,
+  ): GithubReporter {
+    return createGithubReporter({
+      summary: inputs.summary,
+      entryFile,
+      isPublished: this.#mode === "run" && !inputs.staged,
+      core,
+      clock: systemClock,
+      lineOf: (taskId) => loaded.locateTask(taskId).line,
+      jobLine: loaded.locate(["jobs", jobName]).line,
+      randomToken: () => randomUUID().replaceAll("-", ""),
+      outputDir,
+      journal,
+      journalArtifact: journalArtifact(this.#environment, inputs),
+      rehearsal: alone?.file,
+      reportFile: outputDir && `${outputDir}/${reportFile}`,
+    });
   }
 
   #runtime({ inputs, say, redact, signal }: Setting, distrusted?: string): Promise<string> {
@@ -273,34 +277,39 @@ class Step {
 
   async #rehearse(rehearsals: Rehearsals, setting: Setting, paths: Paths): Promise<Ending> {
     if (setting.inputs.sandbox === "required") await setUpSandbox(setting);
-    const checkFolder = (folder: string): Promise<void> =>
-      checkRehearsed(folder, setting.workspace);
-    const more = { runtimePath: await this.#runtime(setting), checkFolder };
-    const done = await rehearseAll(rehearsals, setting, paths, more, this.#cancellation);
-    if (done === undefined) return await this.#endWithoutRun(undefined);
+    const runtimePath = await this.#runtime(setting);
+    const done = await rehearseAll(rehearsals, setting, paths, runtimePath, this.#cancellation);
+    if (done === undefined) return this.#endWithoutRun(undefined);
     const written = this.#setOutputs(done.outputs);
-    if (setting.inputs.summary !== "off") await this.#summarize(done.summary);
+    await this.#summarize(done.summary);
     const passes = done.passed || setting.inputs.failOn === "never";
     return passes && written ? "passed" : "failed";
   }
 
   async #endWithoutRun(error: unknown): Promise<Ending> {
-    const canceled = this.#cancellation.signal.aborted;
-    const result = canceled ? "cancelled" : error instanceof Stop ? error.result : "failure";
-    const reasons = canceled
-      ? [String(this.#cancellation.signal.reason)]
-      : this.#say(error).map((reason) => this.#redactor.text(reason));
-    const problems =
-      error instanceof DiagnosticsError && !canceled
-        ? error.diagnostics.map((diagnostic) => this.#shown(diagnostic))
-        : [];
+    const { signal } = this.#cancellation;
+    const wanted = error instanceof Stop ? error.result : "failure";
+    const result = signal.aborted ? "cancelled" : wanted;
+    const isInvalid = error instanceof DiagnosticsError && !signal.aborted;
+    const problems = isInvalid ? error.diagnostics.map((one) => this.#shown(one)) : [];
+    const texts = signal.aborted ? [String(signal.reason)] : reasonsOf(error);
+    const reasons = isInvalid ? [this.#invalidText(problems)] : texts.map(this.#redactor.text);
+    const place = { entryFile: this.#entryFile, rehearsal: this.#rehearsal };
+    if (isInvalid) reportDiagnostics(this.#core, problems, place);
+    else if (result !== "cancelled")
+      reportReasons(this.#core, result === "skipped" ? "notice" : "error", reasons);
     const outputs = outputsWithoutRun(result, reasons.join("\n"));
     const written = this.#setOutputs(outputs);
     await this.#live?.end(liveEnd(outputs));
-    if (this.#inputs?.summary !== "off") {
-      await this.#summarize(summaryWithoutRun(result, reasons, problems));
-    }
+    await this.#summarize(summaryWithoutRun(result, reasons, problems));
     return result === "skipped" && written ? "passed" : "failed";
+  }
+
+  #invalidText([first, ...more]: readonly Diagnostic[]): string {
+    const what =
+      first?.file === this.#rehearsal ? "The rehearsal is not valid" : "The entry is not valid";
+    const problem = first === undefined ? "" : diagnosticLine({ ...first, hint: undefined });
+    return `${what}: ${problem}${more.length > 0 ? ` (and ${more.length} more)` : ""}`;
   }
 
   async endAtOnce(error: unknown): Promise<never> {
@@ -315,33 +324,12 @@ class Step {
   }
 
   async #summarize(markdown: string): Promise<void> {
+    if (this.#inputs?.summary === "off") return;
     try {
       await this.#core.writeSummary(markdown);
     } catch (error) {
       this.#warn(`Can't write the summary: ${errorMessage(error)}`);
     }
-  }
-
-  #say(error: unknown): readonly string[] {
-    if (error instanceof DiagnosticsError) {
-      const diagnostics = error.diagnostics.map((diagnostic) => this.#shown(diagnostic));
-      reportDiagnostics(this.#core, diagnostics, {
-        entryFile: this.#entryFile,
-        rehearsal: this.#rehearsal,
-      });
-      const [first] = diagnostics;
-      if (first === undefined) return [error.message];
-      const { hint: _hint, ...problem } = first;
-      const isRehearsal = problem.file === this.#rehearsal;
-      const what = isRehearsal ? "The rehearsal is not valid" : "The entry is not valid";
-      const more = diagnostics.length > 1 ? ` (and ${diagnostics.length - 1} more)` : "";
-      return [`${what}: ${diagnosticLine(problem)}${more}`];
-    }
-    const reasons = reasonsOf(error);
-    const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
-    const texts = reasons.map((reason) => this.#redactor.text(reason));
-    reportReasons(this.#core, level, texts);
-    return reasons;
   }
 
   #shown(diagnostic: Diagnostic): Diagnostic {
@@ -361,11 +349,11 @@ class Step {
     return this.#tell("outputs", () => this.#writeOutputs(outputs));
   }
 
-  #writeOutputs(outputs: Partial<Outputs>): void {
+  #writeOutputs(outputs: Outputs, names = actions[this.#mode].outputs): void {
     // The toolkit would fall back to a command that runners ignore.
     if ((this.#environment["GITHUB_OUTPUT"] ?? "") === "")
       throw new Error("GITHUB_OUTPUT is not set");
-    for (const name of family[this.#mode].outputs)
+    for (const name of names)
       if (outputs[name] !== undefined) this.#core.setOutput(name, outputs[name]);
   }
 
@@ -391,4 +379,22 @@ function reasonsOf(error: unknown): readonly string[] {
   if (fault !== undefined) return [fault];
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return [`This is a bug in agent-jobs. Please report it. ${text}`];
+}
+
+/** Whether the step passes, and the outputs that say why not. */
+function endOf(
+  { outcome: { kind }, judgement }: RunReport,
+  faults: readonly string[],
+  /** Why refused deliveries fail the step; empty: they don't. */
+  refusal: string,
+  { failOn }: Inputs,
+): { readonly passes: boolean; readonly outputs: Partial<Outputs> } {
+  if (kind === "canceled") return { passes: false, outputs: {} };
+  if (kind === "failed") return { passes: failOn === "never", outputs: {} };
+  // A requested record is missing: a run that succeeded otherwise is no success.
+  if (faults.length > 0)
+    return { passes: false, outputs: { result: "failure", reason: faults.join("\n") } };
+  if (judgement.kind === "failed")
+    return { passes: failOn === "never", outputs: { reason: judgement.reason } };
+  return { passes: refusal === "", outputs: refusal === "" ? {} : { reason: refusal } };
 }

@@ -7,24 +7,11 @@ import { systemClock } from "../platform/system-clock.ts";
 import { within } from "../platform/waiting.ts";
 import { cleanEventText } from "../text/event-text.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
-import type { RunnerCore } from "./runner-core.ts";
-import { Stop } from "./stop.ts";
-
-export interface CommentCommand {
-  readonly comment: number;
-  /** The text after the command in its line. */
-  readonly text: string;
-}
-
-interface Commanded {
-  readonly command: CommentCommand | undefined;
-  readonly inputs: Pick<Inputs, "mode" | "staged">;
-  readonly core: RunnerCore;
-}
+import { Stop, type CommentCommand, type Setting } from "./setting.ts";
 
 /** Undefined: the event is no comment, or comments need no command. Throws a `Stop` for a comment that is not the command. */
 export async function commandOf(
-  { onCommand }: Pick<Inputs, "onCommand">,
+  { onCommand }: Inputs,
   environment: Environment,
 ): Promise<CommentCommand | undefined> {
   if (onCommand === undefined || environment["GITHUB_EVENT_NAME"] !== "issue_comment")
@@ -57,7 +44,7 @@ const REACTION_MS = 10_000;
 
 /** Adds 👀 to the comment. A refused reaction is only a notice. */
 export async function showTaken(
-  { command, inputs, core }: Commanded,
+  { command, inputs, core }: Setting,
   api: Pick<GithubApi, "write">,
 ): Promise<void> {
   const { mode, staged } = inputs;

@@ -19,11 +19,9 @@ import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Outputs } from "../github/output-table.ts";
 import { deliveriesText, outputsOf as outputsOfRun } from "../github/step-outputs.ts";
-import { legNameOf, legOf } from "./leg.ts";
-import { outputsOfPlan } from "./journals.ts";
-import { apiOf, centralFiles, deliveryApiOf, type Setting } from "./preparation.ts";
-import type { Paths } from "./step-paths.ts";
-import { Stop } from "./stop.ts";
+import { legNameOf, legOf, outputsOfPlan } from "./journals.ts";
+import type { Paths } from "./paths.ts";
+import { apiOf, centralFiles, deliveryApiOf, Stop, type Setting } from "./setting.ts";
 
 /** Where the run belongs. The API is only asked if the job publishes something there, and never by a rehearsal. */
 export async function originOfRun(
@@ -116,15 +114,13 @@ export async function deliverFromJournal(
 }
 
 /** Returns why refused deliveries fail the step; empty: they don't. */
-export async function tellDeliveries(
+export function tellDeliveries(
   { core, inputs, say }: Setting,
   deliveries: readonly Delivery[],
-  summarize: () => Promise<void>,
-): Promise<string> {
+): string {
   for (const delivery of deliveries) say(`Delivery: ${deliveryLine(delivery)}`);
   const refused = refusedOf(deliveries);
   for (const annotation of reasonAnnotations("warning", refused)) annotate(core, annotation);
-  if (deliveries.length > 0 && inputs.summary !== "off") await summarize();
   if (refused.length === 0 || inputs.failOn !== "refused") return "";
   const counts = `${refused.length} of ${deliveries.length}`;
   const reason = `Refused deliveries: ${counts} (\`fail-on: refused\`).\n${refused.join("\n")}`;

@@ -7,11 +7,9 @@ import { optionTable, type Option, type Value } from "../run/option-table.ts";
 import type { WriteName } from "../run/options.ts";
 import { readProvider } from "../run/options-provider.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
-import { isText } from "../text/guards.ts";
 import { truncate } from "../text/truncate.ts";
 import { parseCentral } from "../github/commit-files.ts";
-import { inputName, inputsOf, inputTable, variables, type Mode, type Rows } from "./input-table.ts";
-import { Stop } from "./stop.ts";
+import { actions, inputName, inputTable, variables, type Mode, type Rows } from "./actions.ts";
 
 /** Options of a run that are other inputs here, variables of the environment, or only on the command line. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -36,11 +34,6 @@ export function readEnvironment(): Environment {
 }
 
 export const AUTO = "auto";
-
-/** Whether `act` plays the runner. An earlier step could claim it: only texts may depend on it. */
-export function isAct({ ACT }: Environment): boolean {
-  return ACT === "true";
-}
 
 type Table = typeof inputTable & typeof variables;
 
@@ -97,7 +90,7 @@ function rawInputs(
   problems: string[],
 ): Readonly<Record<string, unknown>> {
   const rows: Rows = { ...inputTable, ...variables };
-  const declared: readonly string[] = inputsOf[mode];
+  const declared = actions[mode].inputs;
   const isWorkflow = isWorkflowFile((environment["INPUT_ENTRY"] ?? "").trim().replace(/@\w+$/, ""));
   // Variables for the models of other steps don't change how a rehearsal runs.
   const asksModels = mode !== "rehearse" && mode !== "deliver";
@@ -202,37 +195,3 @@ function present(value: string | undefined): string | undefined {
   const trimmed = value?.trim() ?? "";
   return trimmed === "" ? undefined : trimmed;
 }
-
-/** How the models are reached, without any part of the key. Throws a `Stop` if there is no key for them. */
-export function modelAccess(
-  { mode, provider, gitHubToken }: Pick<Inputs, "mode" | "provider" | "gitHubToken">,
-  environment: Environment,
-): string {
-  if (mode === "rehearse") return "played by the rehearsal, without a token";
-  if (provider !== undefined) {
-    const { apiKey } = provider;
-    const input = asInput(`provider-${isText(apiKey) ? "api-key" : "token-command"}`);
-    const key = apiKey === undefined ? "without a key" : `with ${input}`;
-    const where = new URL(provider.baseUrl).origin;
-    return `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`;
-  }
-  if (gitHubToken === undefined) throw new Stop("failure", [withoutToken(environment)]);
-  if (gitHubToken.startsWith("ghp_")) {
-    throw new Stop("failure", [
-      `\`github-token\` is a classic personal token (ghp_…), which doesn't work with GitHub Copilot. Use a fine-grained one with the permission “Copilot Requests”, ${otherWays}.`,
-    ]);
-  }
-  return gitHubToken.startsWith("ghs_")
-    ? "GitHub Copilot, with an installation token (ghs_…), which requires `permissions: copilot-requests: write`"
-    : "GitHub Copilot";
-}
-
-/** The built-in token is the default, and on GitHub it is never empty. */
-function withoutToken(environment: Environment): string {
-  return isAct(environment)
-    ? "There is no token for the models: act has no built-in one. Pass a token with the permission “Copilot Requests” (`act -s GITHUB_TOKEN=…`), use your own model server (`provider-base-url`), or rehearse the job (`org/agent-jobs/rehearse`)."
-    : `There is no token for the models: \`github-token\` is empty, because its secret isn't set or isn't passed to this event. Set the secret, ${otherWays}.`;
-}
-
-const otherWays =
-  "or omit `github-token` and add `permissions: { contents: read, copilot-requests: write }` to the job, or use your own model server (`provider-base-url`)";

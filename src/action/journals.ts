@@ -1,8 +1,9 @@
-/** The journals of a job's parts, and for `resume: auto` that of an earlier attempt, an artifact of the same run. */
-import { randomUUID } from "node:crypto";
+/** The parts of a job, the legs of a matrix, and their journals. */
+import { createHash, randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { defined } from "../text/guards.ts";
+import { oneLine } from "../text/harmless-text.ts";
+import { defined, isRecord } from "../text/guards.ts";
 import { artifactsOf, journalsInArtifact } from "../github/artifacts.ts";
 import { GithubFailure } from "../github/github-api.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -14,9 +15,8 @@ import type { ContinueOptions } from "../run/resume-job.ts";
 import { checkShards, matrixOf } from "../run/shards.ts";
 import type { Outputs } from "../github/output-table.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
-import { digestOf, legOf } from "./leg.ts";
-import { apiOf, type Setting } from "./preparation.ts";
-import { temporaryFolder, type Paths } from "./step-paths.ts";
+import type { Paths } from "./paths.ts";
+import { apiOf, temporaryFolder, type Setting } from "./setting.ts";
 
 export async function partOf(
   { mode, shard, shards, onMissing }: Inputs,
@@ -134,4 +134,55 @@ async function earlierJournal(
     );
   }
   return undefined;
+}
+
+/*
+ * The key of a leg tells the legs of a matrix apart: in the names of artifacts, in journals and in the markers of
+ * comments. It is the same in every attempt of a workflow run, and in later runs with the same configuration.
+ */
+
+/** Inputs that configure a leg. The user input is a text of the event, so a later run of the same leg has another. */
+const telling = [
+  "workingDirectory",
+  "models",
+  "permissions",
+  "inputs",
+  "params",
+] as const satisfies readonly (keyof Inputs)[];
+
+export function legOf(environment: Environment, inputs: Inputs): string {
+  const { mode, shard, leg = "null", provider } = inputs;
+  const matrix = matrixIn(leg);
+  if (matrix === undefined) return digestOf([leg]);
+  // The parts of a job are one leg, wherever they run.
+  const isPart = mode !== "run" || shard !== undefined;
+  const place = [matrix, environment["RUNNER_OS"], environment["RUNNER_ARCH"]];
+  const server = [provider?.type, provider?.baseUrl, provider?.wireApi];
+  // The base commit differs between runs. The key must not, or later runs don't find the comment.
+  const base = inputs.base?.replaceAll(/\b[0-9a-f]{40,64}\b/g, "");
+  return digestOf([isPart ? [] : place, telling.map((name) => inputs[name]), base, server]);
+}
+
+const MAX_NAME = 100;
+
+/** The display name of a leg: the values of its matrix, as in the names of jobs on GitHub. Undefined outside of a matrix. */
+export function legNameOf({ leg = "null" }: Pick<Inputs, "leg">): string | undefined {
+  const values = Object.values(matrixIn(leg) ?? { leg }).map((value) =>
+    typeof value === "string" ? value : JSON.stringify(value),
+  );
+  return values.length === 0 ? undefined : oneLine(values.join(", "), MAX_NAME);
+}
+
+/** Reads `toJSON(matrix)`, which is `null` outside of a matrix. Undefined: the user has named the leg. */
+function matrixIn(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value === null ? {} : isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function digestOf(values: unknown): string {
+  return createHash("sha256").update(JSON.stringify(values)).digest("hex").slice(0, 12);
 }

@@ -1,4 +1,13 @@
 /** Shows a job on GitHub while it runs. However the step ends, and also if it is killed, GitHub doesn't show it as running. */
+import * as is from "../document/describe.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import { origin as originShape, outputs as outputsShape } from "../events/output-shapes.ts";
+import { createGithubApi } from "../github/github-api.ts";
+import { createGithubPort } from "../github/github-port.ts";
+import { sayLine } from "../github/step-log.ts";
+import type { Environment } from "../platform/environment.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { parsedJson } from "../text/guards.ts";
 import { loadEntry } from "../entry/prepare.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
@@ -6,17 +15,16 @@ import type { Conclusion } from "../github/check-port.ts";
 import type { Delivery } from "../github/delivery.ts";
 import { filesOfBase } from "../github/commit-files.ts";
 import { at, payloadOf, sameRepository, sha } from "../github/webhook-event.ts";
-import { showsProgress, type End, type LiveStatus } from "../github/live-status.ts";
+import { LiveStatus, showsProgress, type End } from "../github/live-status.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { PreparedRun } from "../run/prepare.ts";
 import type { Outputs } from "../github/output-table.ts";
-import { nameInRepository } from "./copied-files.ts";
+import { nameInRepository } from "./entry-copies.ts";
 import { originOfStep } from "./deliver.ts";
-import { apiOf, centralFiles, type Setting, type Sources } from "./preparation.ts";
-import { statusOf } from "./shown-job.ts";
-import type { Paths } from "./step-paths.ts";
-import { Stop } from "./stop.ts";
-import { LIVE_STATE } from "./runner-core.ts";
+import type { Paths } from "./paths.ts";
+import { LIVE_STATE, type RunnerCore } from "./runner-core.ts";
+import { apiOf, centralFiles, Stop, type Setting } from "./setting.ts";
+import type { Sources } from "./sources.ts";
 
 /** Undefined if the job shows nothing, or if another step delivers. */
 export async function beginLive(
@@ -108,4 +116,55 @@ async function showDistrust(
   if (job === undefined || check === undefined || origin === undefined) return;
   const shown = { job, entry: central?.name ?? path, origin, outputs: { check } };
   await statusOf(shown, { ...setting, token }).skip(reason);
+}
+
+/* What a job shows is kept in the state of its step, so that the post step can end it. */
+
+const shownJob = is.record({
+  job: is.text,
+  entry: is.text,
+  origin: originShape,
+  outputs: outputsShape,
+});
+type ShownJob = is.TypeOf<typeof shownJob>;
+
+interface Connection {
+  readonly token: string | undefined;
+  readonly environment: Environment;
+  readonly redact: (text: string) => string;
+  readonly say: (line: string) => void;
+  readonly onEnded?: () => void;
+}
+
+export function statusOf(
+  { outputs: shown, ...about }: ShownJob,
+  { token, environment, redact, say: log, onEnded = () => {} }: Connection,
+): LiveStatus {
+  const { GITHUB_REPOSITORY: repository = "", GITHUB_API_URL: apiUrl } = environment;
+  return new LiveStatus({
+    about,
+    outputs: shown,
+    clock: systemClock,
+    log,
+    onEnded,
+    connect(signal) {
+      const api = createGithubApi({ token, repository, apiUrl, log, ...(signal && { signal }) });
+      // Only a delivery waits and retries.
+      return createGithubPort({ ...api, beginDelivery() {} }, repository, redact);
+    },
+  });
+}
+
+/** For the post step of a step that was killed. An agent may have written its state, so it ends only what this attempt has begun. */
+export async function endKilled(core: RunnerCore, environment: Environment): Promise<void> {
+  const shown = parsedJson(core.getState(LIVE_STATE));
+  if (!schemaCheck<ShownJob>(shownJob, "state").accepts(shown)) return;
+  const { GITHUB_RUN_ID: run, GITHUB_RUN_ATTEMPT: attempt = "1" } = environment;
+  const { workflowRun, attempt: begun } = shown.origin;
+  if (workflowRun !== run || String(begun) !== attempt) return;
+  const names = ["INPUT_DELIVERY-TOKEN", "GITHUB_TOKEN", "INPUT_GITHUB-TOKEN"];
+  const token = names.map((name) => environment[name]).find((text = "") => text !== "");
+  const say = (line: string): void => sayLine(core, line);
+  const status = statusOf(shown, { token, environment, redact: (text) => text, say });
+  await status.end({ conclusion: "cancelled", reason: "the step was killed" });
 }

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { cancelOnSignals } from "../run/cancellation.ts";
 import { unlessAborted } from "../platform/waiting.ts";
 import { processEnvironment } from "../platform/environment.ts";
-import type { Mode } from "./input-table.ts";
+import type { Mode } from "./actions.ts";
 
 export async function start(mode: Mode): Promise<void> {
   // The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.
@@ -33,10 +33,27 @@ export async function start(mode: Mode): Promise<void> {
   setTimeout(() => process.exit(), 1_000).unref();
 }
 
-/** The post step. */
+/** The `post` step of `action.yml`: runs after every main step, also after one that was killed. */
 export async function finish(): Promise<void> {
-  const { endStep } = await import("./post.ts");
-  await endStep();
+  // Processes that the run has left are ended, whether or not anyone reads about it.
+  process.stdout.on("error", () => {});
+  const { isMark, LIVE_STATE, MARK_STATE, runnerCore } = await import("./runner-core.ts");
+  const mark = runnerCore.getState(MARK_STATE);
+  if (isMark(mark)) {
+    const { endMarkedProcesses, processesMarked } = await import("../platform/processes.ts");
+    const { reapDeadRuns, RUN_MARK } = await import("../platform/run-folder.ts");
+    const left = await processesMarked(RUN_MARK, mark);
+    await endMarkedProcesses(RUN_MARK, mark);
+    await reapDeadRuns();
+    runnerCore.info(
+      left.length === 0
+        ? "The run left no processes."
+        : `Ended ${left.length} processes that the run left behind.`,
+    );
+  }
+  if (runnerCore.getState(LIVE_STATE) === "") return;
+  const { endKilled } = await import("./live.ts");
+  await endKilled(runnerCore, processEnvironment());
 }
 
 function reportCancellation(reason: string): void {

@@ -7,15 +7,14 @@ import { OwnFile } from "../platform/own-file.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { findRehearsals } from "../run/find-files.ts";
 import { UsageError } from "../run/options.ts";
-import { rehearseFiles, type RehearseOptions } from "../run/rehearse.ts";
+import { rehearseFiles } from "../run/rehearse.ts";
 import { annotationText } from "../github/annotations.ts";
 import type { Outputs } from "../github/output-table.ts";
 import { outputsWithoutRun } from "../github/step-outputs.ts";
-import type { Alone, Setting } from "./preparation.ts";
-import type { Paths } from "./step-paths.ts";
-import { reachedFiles } from "./reached-files.ts";
-import { Stop } from "./stop.ts";
-import { insideWorkspace } from "./workspace-paths.ts";
+import { reachedFiles } from "./entry-copies.ts";
+import { insideWorkspace, type Paths } from "./paths.ts";
+import { checkRehearsed, type Alone } from "./run-options.ts";
+import { Stop, type Setting } from "./setting.ts";
 
 export interface Rehearsals {
   readonly files: readonly string[];
@@ -34,12 +33,8 @@ export async function rehearsalsOf({
   const files: string[] = [];
   const deciding: string[] = [];
   let alone: Alone | undefined;
-  const check = async (file: string): Promise<string | undefined> => {
-    const checked = await insideWorkspace(workspace, "files", file);
-    if (checked.kind === "inside") return checked.path;
-    problems.push(checked.problem);
-    return undefined;
-  };
+  const check = (file: string): Promise<string | undefined> =>
+    insideWorkspace({ workspace, problems }, "files", file);
   const given = await findRehearsals(inputs.files, workspace, environment).catch(stopped);
   for (const file of given) {
     const path = await check(file);
@@ -66,14 +61,21 @@ export async function rehearseAll(
   { files }: Rehearsals,
   { inputs, core, say, environment, workspace }: Setting,
   { outputDir }: Paths,
-  more: Pick<RehearseOptions, "runtimePath" | "checkFolder">,
+  runtimePath: string,
   signals: RunSignals,
 ): Promise<{ outputs: Outputs; summary: string; passed: boolean } | undefined> {
   const { env, sandbox, workingDirectory = workspace } = inputs;
   const list = rehearsalReporter("list");
   const file = outputDir === undefined ? undefined : openJunit(join(outputDir, "junit.xml"));
   const reports: RehearsalReport[] = [];
-  const options = { ...more, environment, env, sandbox, workingDirectory };
+  const options = {
+    runtimePath,
+    checkFolder: (folder: string) => checkRehearsed(folder, workspace),
+    environment,
+    env,
+    sandbox,
+    workingDirectory,
+  };
   for await (const report of rehearseFiles(files, options, signals)) {
     reports.push(report);
     for (const line of list.one(report)) say(`Rehearsal: ${line}`);

@@ -1,4 +1,16 @@
-import * as core from "@actions/core";
+import {
+  endGroup,
+  error,
+  getState,
+  info,
+  notice,
+  saveState,
+  setOutput,
+  setSecret,
+  startGroup,
+  summary,
+  warning,
+} from "@actions/core";
 import type { GithubCore } from "../github/step-log.ts";
 
 export const MARK_STATE = "run";
@@ -17,17 +29,17 @@ export interface RunnerCore extends GithubCore {
 }
 
 export const runnerCore: RunnerCore = {
-  info: (message) => core.info(message),
-  startGroup: (name) => core.startGroup(name),
-  endGroup: () => core.endGroup(),
-  error: (message, properties) => core.error(message, properties),
-  warning: (message, properties) => core.warning(message, properties),
-  notice: (message, properties) => core.notice(message, properties),
+  info,
+  startGroup,
+  endGroup,
+  error,
+  warning,
+  notice,
+  setOutput,
+  setSecret,
+  saveState,
+  getState,
   async writeSummary(markdown) {
-    await core.summary.emptyBuffer().addRaw(markdown).write({ overwrite: true });
+    await summary.emptyBuffer().addRaw(markdown).write({ overwrite: true });
   },
-  setOutput: (name, value) => core.setOutput(name, value),
-  setSecret: (value) => core.setSecret(value),
-  saveState: (name, value) => core.saveState(name, value),
-  getState: (name) => core.getState(name),
 };

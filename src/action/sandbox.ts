@@ -8,7 +8,7 @@ import { systemClock } from "../platform/system-clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findBubblewrap, sandboxSupport } from "../sandbox/sandbox.ts";
-import type { Setting } from "./preparation.ts";
+import type { Setting } from "./setting.ts";
 
 const profile = `abi <abi/4.0>,
 include <tunables/global>

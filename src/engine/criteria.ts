@@ -8,7 +8,7 @@ import type { ChangedFile } from "../events/plan.ts";
 import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { Judged } from "./dialogue.ts";
 import type { ToolCall, SessionTool, ToolAnswer } from "./ports.ts";
-import type { CommandResult } from "./run-command.ts";
+import type { FailedCommand } from "./run-command.ts";
 import { CONTINUE_PROMPT } from "./send-prompt.ts";
 import { argumentOf } from "./variables.ts";
 import { isRecord } from "../text/guards.ts";
@@ -220,8 +220,6 @@ export interface FailedChecks {
   /** Globs of which no file has changed. */
   readonly unchanged?: readonly string[];
 }
-
-export type FailedCommand = Extract<CommandResult, { kind: "failed" }>;
 
 /** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(

@@ -2,8 +2,8 @@
 import type { EachWork, LeafWork, ParallelWork, Work } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { RunPlan } from "../events/plan.ts";
-import type { Place } from "./items.ts";
 import type { Past, PastItems } from "./past.ts";
+import type { Place } from "./place.ts";
 import type { WorkRunner } from "./run-work.ts";
 
 type Fan = EachWork<Work<number>> | ParallelWork<Work<number>>;

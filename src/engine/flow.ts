@@ -1,10 +1,10 @@
 /** The engine's port for a Markdown workflow: a leaf of a job that sends its own prompts. */
 import type { FlowChart } from "../events/flow.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { WorkRef } from "../events/event.ts";
+import type { WorkOutcome, WorkRef } from "../events/event.ts";
 import type { UnderWay } from "./past.ts";
-import type { UsageBudget } from "./limits.ts";
-import type { LastErrors, TaskOutcome } from "./outcome.ts";
+import type { UsageBudget } from "./budgets.ts";
+import type { LastErrors } from "./outcome.ts";
 import type { EnginePorts, ToolSource } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
@@ -18,7 +18,7 @@ export interface FlowSpec {
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
 }
 
-export type FlowEnd = TaskOutcome & { readonly report?: string };
+export type FlowEnd = WorkOutcome & { readonly report?: string };
 
 export interface FlowContext {
   readonly work: WorkRef;

@@ -1,67 +1,35 @@
 import { plural } from "../text/numbers.ts";
 import { isList } from "../text/guards.ts";
-import {
-  defaultAtMostItems,
-  type Command,
-  type EachWork,
-  type ItemSource,
-  type Prompt,
-  type Work,
-} from "../entry/model.ts";
+import { defaultAtMostItems, type EachWork, type ItemSource, type Work } from "../entry/model.ts";
 import { isAmong } from "../entry/glob.ts";
 import { allWorks, itemsText, leafWorks } from "../entry/work.ts";
 import { withOutput } from "../text/truncate.ts";
-import type { ChangedFile } from "../events/plan.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import type { Past } from "./past.ts";
-import type { EnginePorts, Workspace } from "./ports.ts";
-import type { CommandResult } from "./run-command.ts";
-import type { Scope } from "./scope.ts";
-
-export interface Place {
-  /** A crash stops this: the job, or the part of it that may crash alone. */
-  readonly scope: Scope;
-  readonly items: readonly Item[];
-  /** The index of the member in each `Par` and parallel `Each` around this place, from the outside. */
-  readonly branch: readonly number[];
-}
-
-export interface Item {
-  readonly text: string;
-  readonly index: number;
-}
-
-interface Found {
-  readonly kind: "found";
-  readonly items: readonly Item[];
-}
-
-export type Items =
-  | Found
-  | { readonly kind: "unanswered" | "skipped"; readonly reason: string }
-  | { readonly kind: "stopped" };
-
-export interface EachItemsOptions {
-  readonly workspace: Workspace | undefined;
-  readonly changed: readonly ChangedFile[] | undefined;
-  readonly note: (text: string) => void;
-  readonly past: Pick<Past, "takeItems">;
-  readonly emit: EnginePorts["emit"];
-  readonly textOf: (prompt: Prompt, place: Place, onMissing: (name: string) => void) => string;
-  readonly resultOf: (task: string, place: Place) => { readonly value: unknown } | undefined;
-  readonly run: (command: Command, place: Place) => Promise<CommandResult | undefined>;
-}
+import { noWork, type Place } from "./place.ts";
+import { runCommand } from "./run-command.ts";
+import type { Items } from "./run-work.ts";
+import type { Slots } from "./slots.ts";
+import type { JobContext } from "./task-context.ts";
 
 export class EachItems {
-  readonly #options: EachItemsOptions;
+  readonly #job: JobContext;
+  readonly #slots: Slots;
+  readonly #past: Past;
   readonly #known = new Map<EachWork<Work<number>>, Items>();
   /** Each `Each` that had no item, in a sentence. */
   readonly empty = new Set<string>();
 
-  constructor(options: EachItemsOptions) {
-    this.#options = options;
+  constructor(job: JobContext, slots: Slots, past: Past) {
+    this.#job = job;
+    this.#slots = slots;
+    this.#past = past;
   }
 
-  async prepare(work: Work<number>, place: Place): Promise<Exclude<Items, Found> | undefined> {
+  async prepare(
+    work: Work<number>,
+    place: Place,
+  ): Promise<Exclude<Items, { kind: "found" }> | undefined> {
     // These can be counted before anything is paid for.
     const counted = ["values", "files", "changedFiles"];
     for (const each of allWorks(work)) {
@@ -76,9 +44,8 @@ export class EachItems {
   async of(each: EachWork<Work<number>>, place: Place): Promise<Items> {
     const [first] = leafWorks(each.work);
     if (first === undefined) return { kind: "found", items: [] };
-    const { past, emit } = this.#options;
-    const { workIdInJob: workId } = first;
-    const before = past.takeItems(workId, place)?.map((text, index) => ({ text, index }));
+    const workId = first.workIdInJob;
+    const before = this.#past.takeItems(workId, place)?.map((text, index) => ({ text, index }));
     const found = before
       ? ({ kind: "found", items: before } as const)
       : (this.#known.get(each) ?? (await this.#find(each, place)));
@@ -86,7 +53,7 @@ export class EachItems {
     if (found.items.length === 0) this.empty.add(noItems(each));
     if (before !== undefined) return found;
     const outerItems = place.items.map(({ text }) => text);
-    emit({
+    this.#job.ports.emit({
       type: "items.listed",
       workId,
       items: found.items.map(({ text }) => text),
@@ -98,9 +65,11 @@ export class EachItems {
   async #find(each: EachWork<Work<number>>, place: Place): Promise<Items> {
     const values = await this.#valuesOf(each.items, place);
     if (values === undefined || place.scope.stopped !== undefined) return { kind: "stopped" };
-    if (typeof values !== "string") return itemsFrom(each, values, this.#options.note);
-    const reason = `the items could not be listed: ${values}`;
-    return { kind: "unanswered", reason };
+    if (typeof values !== "string")
+      return itemsFrom(each, values, (text) =>
+        this.#job.ports.emit({ type: "decision", work: null, decision: { kind: "note", text } }),
+      );
+    return { kind: "unanswered", reason: `the items could not be listed: ${values}` };
   }
 
   /** A text is the reason why there are none. Undefined: the scope has stopped. */
@@ -108,33 +77,33 @@ export class EachItems {
     items: ItemSource,
     place: Place,
   ): Promise<readonly unknown[] | string | undefined> {
-    const { workspace, changed = [], textOf, resultOf, run } = this.#options;
+    const { spec, data } = this.#job;
     if ("values" in items) return items.values;
     if ("lines" in items) {
       const missing: string[] = [];
-      const text = textOf(items.lines, place, (name) => missing.push(`$${name}`));
+      const text = data.textOf(items.lines, place, (name) => missing.push(`$${name}`));
       return missing.length === 0 ? linesOf(text) : `no value for ${missing.join(", ")}`;
     }
     if ("run" in items) {
-      const end = await run(items, place);
-      if (end === undefined || end.kind === "stopped") return undefined;
+      const free = await this.#slots.take(place);
+      if (free === undefined) return undefined;
+      const step = { work: noWork(place), scope: place.scope };
+      const end = await runCommand(this.#job, step, items, true).finally(free);
+      if (end.kind === "stopped") return undefined;
       if (end.kind === "passed") return linesOf(end.output);
       return withOutput(`${end.name} failed (${end.how})`, end.tail);
     }
     if ("result" in items) {
-      const result = resultOf(items.result, place);
+      const result = data.result(items.result, noWork(place));
       if (result === undefined) return `task ${JSON.stringify(items.result)} has left no result`;
       return listAt(result.value, items.path ?? "");
     }
     if ("changedFiles" in items) {
-      const left = changed.filter(({ status }) => status !== "deleted").map(({ path }) => path);
+      const { files = [] } = spec.change ?? {};
+      const left = files.filter(({ status }) => status !== "deleted").map(({ path }) => path);
       return left.filter((path) => isAmong(items.changedFiles, path));
     }
-    try {
-      return (await workspace?.files(items.files)) ?? [];
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
+    return (spec.workspace?.files(items.files) ?? Promise.resolve([])).catch(errorMessage);
   }
 }
 
@@ -188,11 +157,4 @@ function listAt(value: unknown, pointer: string): readonly unknown[] | string {
     at = Object.entries(at).find(([name]) => name === key)?.[1];
   }
   return isList(at) ? at : `${pointer === "" ? "it" : `what is at ${pointer}`} is not a list`;
-}
-
-/** For a prompt: as it is where it is one line that can be printed, else as a JSON string. */
-export function itemInPrompt(text: string): string {
-  return /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+$/u.test(text) && text.trim() === text
-    ? text
-    : JSON.stringify(text);
 }

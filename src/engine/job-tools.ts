@@ -1,4 +1,3 @@
-import { isRecord, isText } from "../text/guards.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import {
   proposalKinds,
@@ -7,13 +6,15 @@ import {
   type ProposalKind,
   type ProposalsOutput,
 } from "../entry/outputs.ts";
-import { handedInOnce } from "./criteria.ts";
-import { hasReply, previousFindingOf, type PreviousFinding } from "../events/output-shapes.ts";
 import type { EventOf, WorkRef } from "../events/event.ts";
-import { noteEntry, type PlannedMemory } from "../events/memory.ts";
+import { noteEntry } from "../events/memory.ts";
+import { hasReply, previousFindingOf, type PreviousFinding } from "../events/output-shapes.ts";
+import { isRecord, isText } from "../text/guards.ts";
+import { handedInOnce } from "./criteria.ts";
 import { listOf, type Given } from "./job-data.ts";
 import type { GivenEvent } from "./past.ts";
-import type { EnginePorts, OutputChecks, SessionTool, ToolAnswer } from "./ports.ts";
+import type { SessionTool, ToolAnswer } from "./ports.ts";
+import type { JobContext } from "./task-context.ts";
 
 /** The limits of one run of a task keep the journal small. Delivery has far lower ones. */
 const mostFindings = 1_000;
@@ -26,34 +27,21 @@ const mostNotes = 50;
 const longestNote = 2_000;
 const longestReport = 256_000;
 
-export interface HandingIn {
+interface HandingIn extends Pick<JobContext, "spec" | "ports"> {
   readonly task: PreparedTask;
   readonly work: WorkRef;
   readonly given: Given;
-  readonly checkResult?: ((value: unknown) => Promise<readonly string[]>) | undefined;
-  readonly emit: EnginePorts["emit"];
-  readonly checks?: OutputChecks | undefined;
-  readonly proposals?: ProposalsOutput | undefined;
-  readonly memory?: PlannedMemory | undefined;
-  readonly previous?: readonly PreviousFinding[] | undefined;
 }
 
 /** Offers `job_result` to a task with a schema, and the others where prompts or criteria name them: each tool costs the runtime. */
 export function jobTools(handing: HandingIn): readonly SessionTool[] {
-  const { task, checks, proposals, memory, previous = [] } = handing;
-  const { prompt, system, criteria } = task;
+  const { prompt, system, criteria } = handing.task;
   const texts = JSON.stringify([prompt, system, criteria]);
-  const kinds = proposalKinds.filter((kind) => proposals?.[kind] !== undefined);
-  const all = [
-    jobReport(handing),
-    ...(criteria?.result === undefined ? [] : [jobResult(handing, criteria.result)]),
-    ...(checks === undefined ? [] : [jobAnnotate(handing, checks)]),
-    ...(previous.length === 0 ? [] : [jobResolve(handing, previous), jobReply(handing, previous)]),
-    jobVerdict(handing),
-    ...(memory === undefined ? [] : [jobRemember(handing, memory)]),
-    ...(checks === undefined || kinds.length === 0 ? [] : [jobPropose(handing, kinds, checks)]),
-  ];
-  const own = all.filter(({ name }) => name === "job_result" || texts.includes(name));
+  const all = [jobReport, jobAnnotate, jobResolve, jobReply, jobVerdict, jobRemember, jobPropose];
+  const named = all
+    .flatMap((make) => make(handing) ?? [])
+    .filter(({ name }) => texts.includes(name));
+  const own = [...named, ...(criteria?.result ? [jobResult(handing, criteria.result)] : [])];
   return saysWhatIsLeft(handing, own);
 }
 
@@ -106,6 +94,26 @@ function answerOf(refusal: Taken): ToolAnswer {
   return { succeeded: refusal === undefined, text: refusal ?? "Noted." };
 }
 
+function text(description: string): object {
+  return { type: "string", description };
+}
+
+/** The text that a tool needs in a field, or why it is refused. */
+function textIn(
+  tool: string,
+  field: string,
+  value: unknown,
+  most: number,
+  unit: "bytes" | "characters",
+): { readonly text: string } | { readonly refusal: string } {
+  if (!isText(value) || value.trim() === "")
+    return { refusal: `${tool} needs a text in "${field}".` };
+  const length = unit === "bytes" ? new TextEncoder().encode(value).length : value.length;
+  if (length <= most) return { text: value };
+  const refusal = `"${field}" has ${length} ${unit}, and at most ${most} are allowed. Call ${tool} again with a shorter one.`;
+  return { refusal };
+}
+
 const lastCounts =
   "Call it once, when you are done; if you call it several times, the last call counts.";
 
@@ -115,41 +123,40 @@ function jobReport(handing: HandingIn): SessionTool {
     `Hands in the report of your task, in Markdown: for people, and for later tasks. ${lastCounts}`,
     { title: text("In one line."), markdown: text("The whole report.") },
     ["markdown"],
-    ({ title, markdown }) => {
-      if (typeof markdown !== "string" || markdown.trim() === "")
-        return 'job_report needs the report as a text in "markdown".';
-      if (title !== undefined && typeof title !== "string")
-        return 'The "title" of job_report must be a text.';
-      const bytes = new TextEncoder().encode(markdown).length;
-      if (bytes > longestReport)
-        return tooLong("job_report", `The report has ${bytes} bytes`, longestReport);
-      const line = title?.replaceAll(/\s+/gu, " ").trim() ?? "";
-      const report = { ...(line === "" ? {} : { title: line }), markdown };
-      return handIn(handing, { type: "report.given", work: handing.work, ...report });
+    ({ title = "", markdown }) => {
+      const report = textIn("job_report", "markdown", markdown, longestReport, "bytes");
+      if ("refusal" in report) return report.refusal;
+      if (!isText(title)) return 'The "title" of job_report must be a text.';
+      const line = title.replaceAll(/\s+/gu, " ").trim();
+      const said = { ...(line === "" ? {} : { title: line }), markdown: report.text };
+      return handIn(handing, { type: "report.given", work: handing.work, ...said });
     },
   );
 }
 
 function jobResult(handing: HandingIn, schema: object): SessionTool {
+  const { spec, work } = handing;
   return {
     name: "job_result",
     description: `Hands in the result of your task as data. The arguments are the result. ${lastCounts}`,
     parameters: { ...schema, type: "object" },
     allowed: "always",
     async run(value): Promise<ToolAnswer> {
-      const problems = (await handing.checkResult?.(value)) ?? [];
-      if (problems.length > 0) {
-        const reason = "The result is not what was asked for. Call job_result again.";
-        return answerOf([reason, ...problems].join("\n"));
-      }
-      const { work } = handing;
+      const problems = (await spec.resultChecks?.[work.taskId]?.(value)) ?? [];
+      const reason = "The result is not what was asked for. Call job_result again.";
+      if (problems.length > 0) return answerOf([reason, ...problems].join("\n"));
       return answerOf(handIn(handing, { type: "result.given", work, result: value }));
     },
   };
 }
 
-function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
-  const { work, previous = [] } = handing;
+function jobAnnotate(handing: HandingIn): SessionTool | undefined {
+  const { spec, work } = handing;
+  const { outputChecks: checks, previous = [] } = spec;
+  if (checks === undefined) return undefined;
+  const sameAs = text(
+    "The id of the earlier finding that this one repeats, even if it was worded differently.",
+  );
   return jobTool(
     "job_annotate",
     "Reports a finding at a line of a file, for people. Call it once for each finding. Paths are relative to the root of the repository.",
@@ -162,11 +169,7 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
       message: text("What is wrong and why, in Markdown."),
       suggestion: text("Replaces the lines from line to endLine, whole and with their indents."),
       rule: text("A short name for this kind of finding."),
-      ...(previous.length > 0 && {
-        sameAs: text(
-          "The id of the earlier finding that this one repeats, even if it was worded differently.",
-        ),
-      }),
+      ...(previous.length > 0 && { sameAs }),
     },
     ["path", "line", "severity", "message"],
     async (value, signal) => {
@@ -180,26 +183,29 @@ function jobAnnotate(handing: HandingIn, checks: OutputChecks): SessionTool {
               mostFindings,
             );
       if (reason === undefined) return undefined;
-      const severity = severities.find((one) => one === value["severity"]);
-      const said = {
-        severity,
+      const refused = {
+        kind: "finding",
+        reason,
+        severity: severities.find((one) => one === value["severity"]),
         path: shortText(value["path"]),
         message: shortText(value["message"]),
-      };
-      const refused = { kind: "finding", reason, ...said } as const;
+      } as const;
       handInOne(handing, { type: "output.refused", work, refused }, Infinity);
       return reason;
     },
   );
 }
 
-function jobResolve(handing: HandingIn, previous: readonly PreviousFinding[]): SessionTool {
+function shortText(value: unknown): string | undefined {
+  return isText(value) && value.length <= longestShown ? value : undefined;
+}
+
+function jobResolve(handing: HandingIn): SessionTool | undefined {
   return aboutPrevious(
     "job_resolve",
     "Closes the thread of an earlier finding that is fixed or was wrong. Other findings stay open.",
     ["reason", "Why, in a sentence."],
     handing,
-    previous,
     (found) => {
       if (found.thread === "resolved") return `${found.id} is resolved already.`;
       return hasReply(found)
@@ -210,13 +216,12 @@ function jobResolve(handing: HandingIn, previous: readonly PreviousFinding[]): S
   );
 }
 
-function jobReply(handing: HandingIn, previous: readonly PreviousFinding[]): SessionTool {
+function jobReply(handing: HandingIn): SessionTool | undefined {
   return aboutPrevious(
     "job_reply",
     "Answers what people have replied to an earlier finding, in its thread. If you call it several times for a finding, the last call counts.",
     ["message", "In Markdown."],
     handing,
-    previous,
     (found) => {
       if (!hasReply(found)) return `Nobody has replied to ${found.id}.`;
       return found.replies.at(-1)?.own === true
@@ -232,29 +237,30 @@ function aboutPrevious(
   description: string,
   [field, meaning]: readonly [field: string, meaning: string],
   handing: HandingIn,
-  previous: readonly PreviousFinding[],
   refusalOf: (found: PreviousFinding) => Taken,
   eventOf: (key: string, given: string) => EventOf<"finding.resolved" | "reply.given">,
-): SessionTool {
+): SessionTool | undefined {
+  const { previous = [] } = handing.spec;
+  if (previous.length === 0) return undefined;
   const id = { type: "string", enum: previous.map((one) => one.id), description: "Its id." };
   return jobTool(
     name,
     description,
     { finding: id, [field]: text(meaning) },
     ["finding", field],
-    ({ finding, [field]: said }) => {
+    ({ finding, [field]: value }) => {
       const named = previousFindingOf(previous, finding);
       if ("refusal" in named) return named.refusal;
-      if (!isText(said) || said.trim() === "") return `${name} needs a "${field}".`;
-      const length = `The ${field} has ${said.length} characters`;
-      if (said.length > longestReason) return tooLong(name, length, longestReason);
-      const refusal = refusalOf(named.found);
-      return refusal ?? handInOne(handing, eventOf(named.found.key, said), mostFindings);
+      const said = textIn(name, field, value, longestReason, "characters");
+      if ("refusal" in said) return said.refusal;
+      const { found } = named;
+      return refusalOf(found) ?? handInOne(handing, eventOf(found.key, said.text), mostFindings);
     },
   );
 }
 
 function jobVerdict(handing: HandingIn): SessionTool {
+  const { work } = handing;
   return jobTool(
     "job_verdict",
     `Says what you think of the change as a whole. ${lastCounts}`,
@@ -263,52 +269,57 @@ function jobVerdict(handing: HandingIn): SessionTool {
       reason: text("Why, in one or two sentences."),
     },
     ["verdict", "reason"],
-    ({ verdict: word, reason }) => {
-      const { work } = handing;
+    ({ verdict: word, reason: value }) => {
       const verdict = verdicts.find((one) => one === word);
-      const refuse = (why: string): string => {
-        const refused = { kind: "verdict", verdict, reason: why } as const;
-        handIn(handing, { type: "output.refused", work, refused });
-        return why;
-      };
-      if (verdict === undefined)
-        return refuse(`The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`);
-      if (!isText(reason) || reason.trim() === "") return refuse('job_verdict needs a "reason".');
-      const length = `The reason has ${reason.length} characters`;
-      if (reason.length > longestReason)
-        return refuse(tooLong("job_verdict", length, longestReason));
-      return handIn(handing, { type: "verdict.given", work, verdict: { verdict, reason } });
+      const reason = textIn("job_verdict", "reason", value, longestReason, "characters");
+      if (verdict !== undefined && "text" in reason) {
+        const given = { verdict, reason: reason.text };
+        return handIn(handing, { type: "verdict.given", work, verdict: given });
+      }
+      const why =
+        verdict !== undefined && "refusal" in reason
+          ? reason.refusal
+          : `The "verdict" of job_verdict must be one of: ${verdicts.join(", ")}.`;
+      const refused = { kind: "verdict", verdict, reason: why } as const;
+      handIn(handing, { type: "output.refused", work, refused });
+      return why;
     },
   );
 }
 
-function jobRemember(handing: HandingIn, { max }: PlannedMemory): SessionTool {
+function jobRemember(handing: HandingIn): SessionTool | undefined {
+  const { memory } = handing.spec;
+  if (memory === undefined) return undefined;
   let count = 0;
   // Two always fit, so the newest one stays.
-  const longest = Math.min(longestNote, Math.floor(max / 2));
+  const longest = Math.min(longestNote, Math.floor(memory.max / 2));
   return jobTool(
     "job_remember",
     "Keeps a note for later runs of this job. Call it once for each thing that will still be true then.",
     { text: text("The note, in a sentence or two.") },
     ["text"],
-    ({ text: note }) => {
-      if (typeof note !== "string" || note.trim() === "")
-        return 'job_remember needs the note as a "text".';
-      const bytes = new TextEncoder().encode(noteEntry(note)).length;
-      if (bytes > longest) return tooLong("job_remember", `The note has ${bytes} bytes`, longest);
+    ({ text: value }) => {
+      // The bullet and the indents of further lines count.
+      const kept = isText(value) && value.trim() !== "" ? noteEntry(value) : value;
+      const note = textIn("job_remember", "text", kept, longest, "bytes");
+      if ("refusal" in note) return note.refusal;
       if (count >= mostNotes) return enough(mostNotes);
       count += 1;
-      return handIn(handing, { type: "note.added", work: handing.work, note: note.trim() });
+      return handIn(handing, {
+        type: "note.added",
+        work: handing.work,
+        note: String(value).trim(),
+      });
     },
   );
 }
 
-function jobPropose(
-  handing: HandingIn,
-  kinds: readonly ProposalKind[],
-  checks: OutputChecks,
-): SessionTool {
-  const { work, proposals = {} } = handing;
+function jobPropose(handing: HandingIn): SessionTool | undefined {
+  const { spec, work } = handing;
+  const { outputChecks: checks, outputs } = spec;
+  const proposals = outputs?.proposals ?? {};
+  const kinds = proposalKinds.filter((kind) => proposals[kind] !== undefined);
+  if (checks === undefined || kinds.length === 0) return undefined;
   const list = (description: string): object => ({
     type: "array",
     items: { type: "string" },
@@ -343,6 +354,7 @@ function jobPropose(
 }
 
 function fieldsOf(kind: ProposalKind, { label, reviewers }: ProposalsOutput): string {
+  const changed = "with what has changed in the working directory";
   switch (kind) {
     case "comment":
       return "body";
@@ -355,17 +367,17 @@ function fieldsOf(kind: ProposalKind, { label, reviewers }: ProposalsOutput): st
     case "issue":
       return "title, body";
     case "pull_request":
-      return "title, body, branch: with what has changed in the working directory";
+      return `title, body, branch: ${changed}`;
     case "push":
-      return "title, body (optional): a commit on the branch of the pull request, with what has changed in the working directory";
+      return `title, body (optional): a commit on the branch of the pull request, ${changed}`;
     case "close":
       return "reason";
   }
 }
 
-function handIn({ given, emit }: HandingIn, event: GivenEvent): undefined {
+function handIn({ given, ports }: HandingIn, event: GivenEvent): undefined {
   given.add(event);
-  emit(event);
+  ports.emit(event);
 }
 
 function handInOne(
@@ -381,18 +393,6 @@ function handInOne(
   return handIn(handing, isNew && round !== undefined ? { ...event, first: true } : event);
 }
 
-function shortText(value: unknown): string | undefined {
-  return isText(value) && value.length <= longestShown ? value : undefined;
-}
-
 function enough(most: number): string {
   return `${most} are enough: no more are taken.`;
-}
-
-function tooLong(name: string, length: string, most: number): string {
-  return `${length}, and at most ${most} are allowed. Call ${name} again with a shorter one.`;
-}
-
-function text(description: string): object {
-  return { type: "string", description };
 }

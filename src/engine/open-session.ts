@@ -1,9 +1,4 @@
 /** The sessions of a work, with their events. Knows nothing of prompts, retries or verdicts. */
-import type { Crash } from "../events/crash.ts";
-import type { SessionRole } from "../events/decision.ts";
-import type { WorkRef } from "../events/event.ts";
-import type { Crashed } from "./dialogue.ts";
-import type { Budgets } from "./limits.ts";
 import {
   availableTools,
   reportedBy,
@@ -11,6 +6,11 @@ import {
   type Permissions,
   type PreparedTask,
 } from "../entry/model.ts";
+import type { Crash } from "../events/crash.ts";
+import type { SessionRole } from "../events/decision.ts";
+import type { WorkRef } from "../events/event.ts";
+import type { UsageBudget } from "./budgets.ts";
+import type { Crashed } from "./dialogue.ts";
 import type {
   EnginePorts,
   ServerFailure,
@@ -22,13 +22,14 @@ import type {
 import { unlessStopped, type Scope } from "./scope.ts";
 import { canceled, type Acquired, type SessionSource } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
+import type { TaskDialogue } from "./task-dialogue.ts";
 import type { Variables } from "./variables.ts";
 
 export interface OpeningContext {
   readonly work: WorkRef;
   readonly scope: Scope;
   readonly ports: EnginePorts;
-  readonly budgets: Pick<Budgets, "usage">;
+  readonly usage: UsageBudget;
 }
 
 export interface Opening extends Omit<SessionRequest, "label"> {
@@ -89,9 +90,9 @@ export function crashOf(
 }
 
 export async function openSession(context: OpeningContext, opening: Opening): Promise<Acquired> {
-  const { work, scope, ports, budgets } = context;
+  const { work, scope, ports, usage } = context;
   const { role, retry, attempt, signal, ...request } = opening;
-  const { creditsLeft } = budgets.usage;
+  const { creditsLeft } = usage;
   const { modelId } = request;
   const label: SessionLabel = { ...work, role, modelId, retry, attempt };
   const opened = ports.sessions.open({ ...request, creditsLeft, label }, signal);
@@ -129,61 +130,88 @@ export function withReadable(ports: EnginePorts, folder: string | undefined): En
   };
 }
 
-type OfDialogue = () => Promise<Partial<SessionRequest> | Crashed>;
+export type TaskRole = Exclude<SessionRole, "both">;
 
 /** At most one session of each role is open; one that crashed is never used again; a borrowed one is neither started nor ended. */
 export class SessionKeeper {
   readonly #context: TaskContext;
-  readonly #dialogue: OfDialogue | undefined;
+  readonly #dialogue: TaskDialogue | undefined;
   readonly #open = new Map<SessionRole, Session>();
-  readonly #failed = new Set<string>();
+  readonly #reported = new Set<string>();
 
-  constructor(context: TaskContext, dialogue: OfDialogue | undefined) {
+  constructor(context: TaskContext, dialogue: TaskDialogue | undefined) {
     this.#context = context;
     this.#dialogue = dialogue;
   }
 
-  source(role: "driving" | "task", retry: number): SessionSource {
+  source(asked: TaskRole, retry: number): SessionSource {
+    const { borrowed, isMultiple } = this.#context;
+    const role = isMultiple ? asked : "both";
     return {
-      acquire: (modelId, attempt, signal) =>
-        this.#acquire({ role, retry, modelId, attempt, signal }),
-      discard: () => this.#end(this.#roleOf(role), false),
+      acquire: async (modelId, attempt, signal) => {
+        const session = borrowed ?? this.#open.get(role);
+        if (session !== undefined) return { kind: "opened", session };
+        // Sessions of a dialogue are not given the tools of the entry: the dialogue calls them.
+        const own =
+          this.#dialogue === undefined || asked === "driving"
+            ? await this.#offered(signal)
+            : await this.#dialogue.session();
+        if (this.#context.scope.stopped !== undefined) return canceled;
+        if ("crash" in own) return own;
+        const request: Opening = {
+          role,
+          retry,
+          attempt,
+          modelId,
+          signal,
+          ...this.#request(role, own),
+        };
+        const acquired = await openSession(this.#context, request);
+        if (acquired.kind === "opened") this.#open.set(role, acquired.session);
+        return acquired;
+      },
+      discard: () => this.close(role, false),
     };
   }
 
-  async #acquire(
-    request: Pick<Opening, "modelId" | "retry" | "attempt" | "signal"> & {
-      readonly role: "driving" | "task";
-    },
-  ): Promise<Acquired> {
-    const { mode, spec, task, work, variables } = this.#context;
-    if (mode.kind === "borrowed") return { kind: "opened", session: mode.session };
-    const role = this.#roleOf(request.role);
-    const open = this.#open.get(role);
-    if (open !== undefined) return { kind: "opened", session: open };
+  async close(role: SessionRole, succeeded: boolean): Promise<void> {
+    const session = this.#open.get(role);
+    if (session === undefined) return;
+    this.#open.delete(role);
+    await closeSession(this.#context, session, role, succeeded);
+  }
 
-    const { workingDirectory, toolSource } = spec;
+  async closeAll(succeeded: boolean): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((role) => this.close(role, succeeded)));
+  }
+
+  #offered(signal: AbortSignal): ReturnType<typeof offeredTools> {
+    const { spec, work } = this.#context;
     const permissions = spec.permissionsOf(work.taskId);
-    const tooling = { toolSource, permissions, reported: this.#failed };
-    // Sessions of a dialogue are not given the tools of the entry: the dialogue calls them.
-    const own =
-      this.#dialogue === undefined || role === "driving"
-        ? await offeredTools(this.#context, tooling, request.signal)
-        : await this.#dialogue();
-    if (this.#context.scope.stopped !== undefined) return canceled;
-    if ("crash" in own) return own;
-    const acquired = await openSession(this.#context, {
-      ...request,
-      role,
-      workingDirectory,
-      permissions,
+    const tooling = { toolSource: spec.toolSource, permissions, reported: this.#reported };
+    return offeredTools(this.#context, tooling, signal);
+  }
+
+  #request(role: SessionRole, own: Partial<SessionRequest>) {
+    const { spec, task, work, variables, jobTools } = this.#context;
+    const { tools = [], changedTools } = own;
+    return {
+      workingDirectory: spec.workingDirectory,
+      permissions: spec.permissionsOf(work.taskId),
       jobTools: jobToolsFor(role, task, variables),
       ...own,
       ...this.#systemPrompt(own),
-      ...(role === "driving" ? {} : this.#withJobTools(own)),
-    });
-    if (acquired.kind === "opened") this.#open.set(role, acquired.session);
-    return acquired;
+      ...(role !== "driving" &&
+        jobTools.length > 0 && {
+          tools: [...tools, ...jobTools],
+          changedTools:
+            changedTools &&
+            (async () => {
+              const changed = await changedTools();
+              return changed && [...changed, ...jobTools];
+            }),
+        }),
+    };
   }
 
   /** The author's, the instructions of the repository, and the system prompt of a dialogue, in this order. */
@@ -195,39 +223,6 @@ export class SessionKeeper {
     const parts = [prompt && variables.expand(prompt), instructions, systemPrompt?.text];
     const text = parts.filter((part) => part !== undefined && part !== "").join("\n\n");
     return { systemPrompt: { mode, text: text.trim() } };
-  }
-
-  #withJobTools({ tools = [], changedTools }: Partial<SessionRequest>): Partial<SessionRequest> {
-    const { jobTools } = this.#context;
-    if (jobTools.length === 0) return {};
-    return {
-      tools: [...tools, ...jobTools],
-      ...(changedTools && {
-        changedTools: async () => {
-          const changed = await changedTools();
-          return changed && [...changed, ...jobTools];
-        },
-      }),
-    };
-  }
-
-  async closeIfSinglePurpose(role: "driving" | "task", wentWell: boolean): Promise<void> {
-    if (this.#context.mode.kind === "multiple") await this.#end(role, wentWell);
-  }
-
-  async end(succeeded: boolean): Promise<void> {
-    await Promise.all([...this.#open.keys()].map((role) => this.#end(role, succeeded)));
-  }
-
-  async #end(role: SessionRole, succeeded: boolean): Promise<void> {
-    const session = this.#open.get(role);
-    if (session === undefined) return;
-    this.#open.delete(role);
-    await closeSession(this.#context, session, role, succeeded);
-  }
-
-  #roleOf(role: "driving" | "task"): SessionRole {
-    return this.#context.mode.kind === "single" ? "both" : role;
   }
 }
 

@@ -22,7 +22,6 @@ import type {
   PlannedLeaf,
   PlannedLimit,
   PlannedLimits,
-  PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
 import type { Conversation, PreviousFinding, Origin } from "../events/output-shapes.ts";
@@ -32,8 +31,8 @@ import type { FanOut } from "./fan-out.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import type { PastRun } from "./past.ts";
-import type { OutputChecks, ToolSource, Workspace } from "./ports.ts";
-import { Variables, type ValueOf } from "./variables.ts";
+import type { OutputChecks, Session, ToolSource, Workspace } from "./ports.ts";
+import { Variables } from "./variables.ts";
 
 export interface RunSpec {
   readonly entry: PreparedEntry;
@@ -75,6 +74,17 @@ export interface RunSpec {
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
 
+export interface JobSpec extends RunSpec {
+  readonly jobName: string;
+}
+
+export interface TaskSpec extends RunSpec {
+  readonly taskName: string;
+  readonly modelOverride?: string;
+  readonly borrowed?: Session;
+  readonly ignorePrerequisiteCheck: boolean;
+}
+
 export interface RunChange {
   readonly planned: PlannedChange;
   readonly files: readonly ChangedFile[];
@@ -92,17 +102,43 @@ export function openedBy(spec: RunSpec): readonly Pick<ToolSource, "close">[] {
   return [...toolSourcesOf(spec), ...(workspace === undefined ? [] : [workspace])];
 }
 
-export function planOf(spec: RunSpec & { readonly jobName?: string }, work: Work<number>): RunPlan {
-  const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
-  const agents = leafWorks(work).filter(({ kind }) => kind !== "Run");
-  const { jobName = "", past } = spec;
+export function planOf(spec: JobSpec | TaskSpec, work: Work<number>): RunPlan {
+  const { entry, version, entryFingerprint, limits, userInput, past, flows } = spec;
+  const { models } = entry;
+  const leaves = leafWorks(work);
+  const borrowed = "borrowed" in spec ? spec.borrowed : undefined;
+  // Whoever lends a session decides what it may do.
+  const agents = borrowed === undefined ? leaves.filter(({ kind }) => kind !== "Run") : [];
+  const ids = Object.entries(models).map(([category, model]) => [category, idOf(model)]);
+  const actionTasks = Object.keys(spec.dialogues ?? {});
   return {
-    ...common(spec, tree),
-    fingerprints: spec.fingerprintsOf?.(jobName),
+    version,
+    entryFingerprint,
+    models: { ...Object.fromEntries(ids), driving: idOf(models.driving) },
+    limits: limitsOf(
+      limits,
+      leaves.some(({ kind }) => kind === "Flow"),
+    ),
+    userInput,
+    ...(actionTasks.length === 0 ? {} : { actionTasks }),
+    outputs: spec.outputs,
+    origin: spec.origin,
+    inputs: spec.inputs,
+    change: spec.change?.planned,
+    instructions: spec.instructions,
+    conversation: spec.conversation,
+    traceparent: spec.traceparent,
+    links: spec.links,
+    work: mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf)),
+    fingerprints: "jobName" in spec ? spec.fingerprintsOf?.(spec.jobName) : undefined,
     part: spec.fanOut?.part,
     memory: spec.memory,
     resumed: past && resumedOf(past),
-    permissions: permissionsOf(spec, agents.map(leafName)),
+    permissions: Object.fromEntries(
+      agents
+        .map(leafName)
+        .map((name) => [name, flows?.[name]?.permissions ?? spec.permissionsOf(name)]),
+    ),
   };
 }
 
@@ -112,15 +148,16 @@ function resumedOf({ runId, works, events, ...spent }: PastRun): RunPlan["resume
   return { runId, works: works.length, tokens, cost, milliseconds, events: count };
 }
 
-function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
-  if (leaf.kind === "Ref") {
-    return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
-  }
+function plannedLeaf(spec: JobSpec | TaskSpec, leaf: LeafWork<number>): PlannedLeaf {
+  const modelId = modelOfLeaf(spec, leaf);
+  if (leaf.kind === "Ref") return { ...leaf, modelId };
   if (leaf.kind === "Run") return { ...leaf, taskId: leafName(leaf) };
-  const { modelId, chart } = flowOf(spec, leaf);
   // Nothing has run yet: the plan shows such a variable itself.
   const ofJob = (name: string): string => spec.values?.[name] ?? `$${name}`;
-  const params = paramsOf(spec, leaf, "$previous-result", ofJob);
+  const known = { userInput: spec.userInput, previousResult: "$previous-result", ofJob };
+  const variables = new Variables(spec.entry, { ...known, taskModel: modelId });
+  const { chart } = flowOf(spec, leaf);
+  const params = paramsOf(spec, leaf, variables);
   return { ...leaf, taskId: leaf.file, params, modelId, chart };
 }
 
@@ -134,62 +171,13 @@ export function flowOf({ flows = {} }: RunSpec, { file }: FlowWork<number>): Flo
 export function paramsOf(
   spec: RunSpec,
   leaf: FlowWork<number>,
-  previousResult: string | undefined,
-  ofJob: ValueOf,
-  onMissing?: (name: string) => void,
+  variables: Variables,
 ): Record<string, string> {
-  const { modelId, params } = flowOf(spec, leaf);
-  const known = { userInput: spec.userInput, taskModel: modelId, previousResult, ofJob };
-  const variables = new Variables(spec.entry, known, onMissing);
   const own = Object.entries(leaf.params ?? {}).map(([name, prompt]): [string, string] => [
     name,
     variables.expand([promptText(prompt)]),
   ]);
-  return { ...Object.fromEntries(own), ...params };
-}
-
-export function planOfTask(
-  spec: RunSpec,
-  taskId: string,
-  modelId: string,
-  borrowed: boolean,
-): RunPlan {
-  const tree = { kind: "Ref", workIdInJob: 0, taskId, modelId } as const;
-  return { ...common(spec, tree), permissions: permissionsOf(spec, borrowed ? [] : [taskId]) };
-}
-
-function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> {
-  const { version, entryFingerprint, entry, limits, userInput } = spec;
-  const { models } = entry;
-  const hasFlow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
-  const ids = Object.entries(models).map(([category, model]) => [category, idOf(model)]);
-  const plan = {
-    version,
-    entryFingerprint,
-    models: { ...Object.fromEntries(ids), driving: idOf(models.driving) },
-    limits: limitsOf(limits, hasFlow),
-    userInput,
-  };
-  const actionTasks = Object.keys(spec.dialogues ?? {});
-  return {
-    ...plan,
-    ...(actionTasks.length === 0 ? {} : { actionTasks }),
-    outputs: spec.outputs,
-    origin: spec.origin,
-    inputs: spec.inputs,
-    change: spec.change?.planned,
-    instructions: spec.instructions,
-    conversation: spec.conversation,
-    traceparent: spec.traceparent,
-    links: spec.links,
-    work,
-  };
-}
-
-function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {
-  return Object.fromEntries(
-    tasks.map((name) => [name, spec.flows?.[name]?.permissions ?? spec.permissionsOf(name)]),
-  );
+  return { ...Object.fromEntries(own), ...flowOf(spec, leaf).params };
 }
 
 function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
@@ -212,6 +200,14 @@ function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
     parallel: planned("parallel"),
     ...Object.fromEntries([...ofWorkflows, ...others].map((name) => [name, planned(name)])),
   };
+}
+
+/** Everything runs in a session that was lent, whatever the task would have had. A command has no model. */
+export function modelOfLeaf(spec: JobSpec | TaskSpec, leaf: LeafWork<number>): string {
+  if (leaf.kind === "Run") return "";
+  if (leaf.kind === "Flow") return flowOf(spec, leaf).modelId;
+  const lent = "borrowed" in spec ? spec.borrowed?.modelId : undefined;
+  return lent ?? modelOf(spec.entry, leaf.taskId, leaf.modelOverride);
 }
 
 /** Statement 9 of docs/internals/engine.md: the override of the work, else the task's own model, else the driving model. */

@@ -4,7 +4,7 @@ import type { EachWork, LeafWork, LoopWork, ParallelWork, Work } from "../entry/
 import { isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import { truncateUnredacted, withOutput } from "../text/truncate.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
-import type { Item, Items, Place } from "./items.ts";
+import type { Item, Place } from "./place.ts";
 import type { Transition } from "./ports.ts";
 import { stopText } from "./scope.ts";
 
@@ -34,6 +34,12 @@ interface Skipped {
   readonly last: Finished | undefined;
   readonly reason: string;
 }
+
+/** Of an `Each`. */
+export type Items =
+  | { readonly kind: "found"; readonly items: readonly Item[] }
+  | { readonly kind: "unanswered" | "skipped"; readonly reason: string }
+  | { readonly kind: "stopped" };
 
 type LoopScope = Extract<LimitScope, { kind: "loop" }>;
 

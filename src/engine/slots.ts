@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../platform/clock.ts";
 import type { Release } from "../platform/waiting.ts";
-import type { Place } from "./items.ts";
+import type { Place } from "./place.ts";
 
 interface Waiting {
   readonly branch: Place["branch"];
@@ -23,23 +23,17 @@ export class Slots {
     this.#clock = clock;
   }
 
-  /** Resolves with undefined if the scope stops before a slot is free. */
-  async run<T>(place: Place, step: () => Promise<T>): Promise<T | undefined> {
-    if (place.branch.length === 0) return step();
-    if (!(await this.#take(place))) return undefined;
-    try {
-      return await step();
-    } finally {
+  /** Resolves with the way to free the slot, or with undefined if the scope stops before one is free. */
+  async take({ branch, scope }: Place): Promise<Release | undefined> {
+    if (scope.stopped !== undefined) return undefined;
+    if (branch.length === 0) return () => {};
+    const free = (): void => {
       this.#free += 1;
       void this.#grant();
-    }
-  }
-
-  async #take({ branch, scope }: Place): Promise<boolean> {
-    if (scope.stopped !== undefined) return false;
+    };
     if (this.#free > 0 && this.#waiting.length === 0) {
       this.#free -= 1;
-      return true;
+      return free;
     }
     let leave: Release = () => {};
     const isStarted = await new Promise<boolean>((resolve) => {
@@ -53,7 +47,7 @@ export class Slots {
       });
     });
     leave();
-    return isStarted;
+    return isStarted ? free : undefined;
   }
 
   /** The next step of the branch that freed a slot precedes later branches, so it may ask first. */

@@ -2,39 +2,59 @@ import type { PreparedTask } from "../entry/model.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Crashed, Dialogue } from "./dialogue.ts";
-import type { Budgets, Deadline } from "./limits.ts";
-import type { Given } from "./job-data.ts";
+import type { Given, JobData } from "./job-data.ts";
+import type { CallBudget, UsageBudget } from "./budgets.ts";
+import type { Deadline, ResolvedLimits } from "./limits.ts";
 import type { LastErrors } from "./outcome.ts";
 import type { RunSpec } from "./plan.ts";
 import type { EnginePorts, Session, SessionTool } from "./ports.ts";
-import type { CommandContext } from "./run-command.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
-export interface TaskContext {
+/** What the steps of a job share. */
+export interface JobContext {
   readonly spec: RunSpec;
-  readonly task: PreparedTask;
-  readonly work: WorkRef;
-  readonly mode:
-    | { readonly kind: "single" | "multiple" }
-    | { readonly kind: "borrowed"; readonly session: Session };
-  readonly modelId: string;
-  readonly variables: Variables;
-  readonly scope: Scope;
-  readonly budgets: Budgets;
-  readonly given: Given;
-  readonly jobTools: readonly SessionTool[];
-  readonly commands: CommandContext;
-  /** Whether a file of `criteria.changed` differs from the start of the task. */
-  readonly isChanged: () => Promise<boolean>;
+  readonly ports: EnginePorts;
+  readonly jobScope: Scope;
+  readonly usage: UsageBudget;
+  readonly data: JobData;
   readonly lastErrors: LastErrors;
   readonly nextTurnId: () => string;
-  readonly startDialogue: ((deadline: Deadline) => Promise<Dialogue | Crashed>) | undefined;
-  /** Of the task that has delegated it. */
-  readonly around: Deadline | undefined;
-  readonly ports: EnginePorts;
 }
 
-export function decide(context: TaskContext, decision: MadeDecision): void {
-  context.ports.emit({ type: "decision", work: context.work, decision });
+/** A task to run: a step of the job, or one that a step delegates. */
+export interface TaskInput {
+  readonly work: WorkRef;
+  readonly scope: Scope;
+  readonly modelId: string;
+  readonly userInput: string;
+  readonly previousTask: string | undefined;
+  readonly previousResult?: string | undefined;
+  readonly ignoresAvailability?: boolean | undefined;
+  readonly borrowed?: Session | undefined;
+  /** How many tasks delegate to it, and the deadline of the nearest one. */
+  readonly depth: number;
+  readonly around?: Deadline;
+}
+
+export interface TaskContext extends JobContext, TaskInput {
+  readonly task: PreparedTask;
+  readonly limits: ResolvedLimits;
+  /** Each check and each prompt has a session of its own. */
+  readonly isMultiple: boolean;
+  readonly variables: Variables;
+  readonly calls: CallBudget;
+  readonly deadline: Deadline;
+  readonly given: Given;
+  readonly jobTools: readonly SessionTool[];
+  /** Whether a file of `criteria.changed` differs from the start of the task. */
+  readonly isChanged: () => Promise<boolean>;
+  readonly startDialogue: (() => Promise<Dialogue | Crashed>) | undefined;
+}
+
+export function decide(
+  { ports, work }: Pick<TaskContext, "ports" | "work">,
+  decision: MadeDecision,
+): void {
+  ports.emit({ type: "decision", work, decision });
 }

@@ -4,26 +4,22 @@ import type { Entry, ExpandedPrompt } from "../entry/model.ts";
 import { firstLine } from "../text/truncate.ts";
 import type { ToolCall } from "./ports.ts";
 
-export type ValueOf = (name: string) => string | undefined;
+export interface Known {
+  readonly userInput: string;
+  readonly taskModel: string;
+  readonly previousResult?: string | undefined;
+  readonly ofJob?: ((name: string) => string | undefined) | undefined;
+}
 
 export class Variables {
   readonly given: readonly string[];
   readonly #entry: Entry;
-  readonly #ofJob: ValueOf;
+  readonly #ofJob: NonNullable<Known["ofJob"]>;
   readonly #values = new Map<string, string>();
   readonly #onMissing: (name: string) => void;
   readonly #missing = new Set<string>();
 
-  constructor(
-    entry: Entry,
-    known: {
-      readonly userInput: string;
-      readonly taskModel: string;
-      readonly previousResult?: string | undefined;
-      readonly ofJob?: ValueOf | undefined;
-    },
-    onMissing: (name: string) => void = () => {},
-  ) {
+  constructor(entry: Entry, known: Known, onMissing: (name: string) => void = () => {}) {
     const { userInput, taskModel, previousResult = "", ofJob = () => undefined } = known;
     this.#entry = entry;
     this.#ofJob = ofJob;

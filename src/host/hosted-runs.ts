@@ -3,7 +3,7 @@ import { noModelOfHost } from "../sessions/sessions.ts";
 import { resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import { setBy } from "../engine/limits.ts";
-import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
+import type { JobSpec, TaskSpec } from "../engine/plan.ts";
 import {
   type Entry,
   idOf,

@@ -29,8 +29,6 @@ export class PipeReader {
   readonly #reader: Socket;
   readonly #writer: Socket;
   readonly #onData: (bytes: Uint8Array) => void;
-  readonly #onLate: (bytes: Uint8Array) => void;
-  readonly #onClose: () => void;
   #stage:
     | { readonly at: "open" }
     /** Until the marker arrives, which nothing but this process has ever seen. */
@@ -40,17 +38,10 @@ export class PipeReader {
   #held = Buffer.alloc(0);
   #finished: Promise<void> | undefined;
 
-  /** `onLate` gets what processes in the background write after `finish`, until the last of them has ended. */
-  constructor(
-    path: string,
-    onData: (bytes: Uint8Array) => void,
-    onLate: (bytes: Uint8Array) => void = () => {},
-    onClose: () => void = () => {},
-  ) {
+  /** Nothing is passed on after `finish`, but read: a process in the background must not wait for a reader. */
+  constructor(path: string, onData: (bytes: Uint8Array) => void) {
     this.#path = path;
     this.#onData = onData;
-    this.#onLate = onLate;
-    this.#onClose = onClose;
     // In this order: a pipe without a reader refuses a writer.
     const reader = openSync(path, O_RDONLY | O_NONBLOCK);
     const writer = openSync(path, O_WRONLY | O_NONBLOCK);
@@ -59,7 +50,6 @@ export class PipeReader {
     readYielding(this.#reader, (chunk) => {
       if (this.#stage.at === "open") onData(chunk);
       else if (this.#stage.at === "finishing") this.#seek(this.#stage, chunk);
-      else if (this.#stage.at === "late") onLate(chunk);
     });
     this.#writer.on("error", () => this.close());
     this.#reader.on("error", () => this.close()).on("close", () => this.close());
@@ -84,7 +74,6 @@ export class PipeReader {
     this.#writer.destroy();
     this.#unlink();
     if (before.at === "finishing") before.found();
-    this.#onClose();
   }
 
   #seek({ marker, found }: { marker: Buffer; found: () => void }, chunk: Buffer): void {
@@ -95,9 +84,7 @@ export class PipeReader {
     this.#held = bytes.subarray(end);
     if (at === -1) return;
     this.#stage = { at: "late" };
-    const rest = bytes.subarray(at + marker.length);
     this.#held = Buffer.alloc(0);
-    if (rest.length > 0) this.#onLate(rest);
     found();
   }
 

@@ -21,43 +21,28 @@ type Part =
   | { readonly kind: "reference"; readonly reference: Reference; readonly source: string }
   | { readonly kind: "invalid"; readonly source: string };
 
-const opening = /\$?\$\{\{/g;
-
 export function partsOf(template: string): readonly Part[] {
-  const parts: Part[] = [];
-  let at = 0;
-  // Kept from one opening to the next, so that a text full of openings is searched only once.
-  let end = template.indexOf("}}");
-  const text = (to: number): void => {
-    if (to > at) parts.push({ kind: "text", text: template.slice(at, to) });
-  };
-  for (;;) {
-    opening.lastIndex = at;
-    const found = opening.exec(template);
-    if (found === null) break;
-    text(found.index);
-    at = found.index + found[0].length;
-    if (found[0].length === 4) {
-      parts.push({ kind: "text", text: "${{" });
-      continue;
+  const [first = "", ...rest] = template.split(/(\$?\$\{\{)/);
+  const parts: Part[] = [{ kind: "text", text: first }];
+  for (const [nth, after] of rest.entries()) {
+    if (nth % 2 === 0) continue;
+    const end = after.indexOf("}}");
+    if (rest[nth - 1] === "$${{") parts.push({ kind: "text", text: `\${{${after}` });
+    else if (end === -1) {
+      const source = truncateUnredacted(`\${{${after}`, 40, "…");
+      parts.push({ kind: "invalid", source });
+    } else {
+      const source = `\${{${after.slice(0, end + 2)}`;
+      const reference = referenceOf(after.slice(0, end));
+      parts.push(
+        reference === undefined
+          ? { kind: "invalid", source: truncateUnredacted(source, 100, "…") }
+          : { kind: "reference", reference, source },
+        { kind: "text", text: after.slice(end + 2) },
+      );
     }
-    if (end !== -1 && end < at) end = template.indexOf("}}", at);
-    const next = template.indexOf("${{", at);
-    if (end === -1 || (next !== -1 && next < end)) {
-      parts.push({ kind: "invalid", source: template.slice(found.index, found.index + 40) });
-      continue;
-    }
-    const source = template.slice(found.index, end + 2);
-    const reference = referenceOf(template.slice(at, end));
-    parts.push(
-      reference === undefined
-        ? { kind: "invalid", source: truncateUnredacted(source, 100, "…") }
-        : { kind: "reference", reference, source },
-    );
-    at = end + 2;
   }
-  text(template.length);
-  return parts;
+  return parts.filter((part) => part.kind !== "text" || part.text !== "");
 }
 
 function referenceOf(inner: string): Reference | undefined {

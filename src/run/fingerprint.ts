@@ -58,7 +58,9 @@ function contentOf({ main, files }: Workflow): unknown {
         onFailed,
         parameters: parameters.map(({ at: _at, ...parameter }) => parameter),
         prompts: Object.entries(prompts).map(([name, { role, text }]) => ({ name, role, text })),
-        activities: Object.values(activities).map(({ at: _at, ...activity }) => activity),
+        activities: Object.values(activities).map(
+          ({ at: _at, label: _label, ...activity }) => activity,
+        ),
       }),
     ),
   };

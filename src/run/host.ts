@@ -4,9 +4,9 @@
  * under way; after `close()` nothing runs or starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
-import { toolSourcesOf } from "../engine/plan.ts";
+import { toolSourcesOf, type JobSpec, type TaskSpec } from "../engine/plan.ts";
 import { LocalRateLimit } from "../engine/rate-limit.ts";
-import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
+import { runJob } from "../engine/run-job.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { Budget, RateLimit, SessionFactory, TurnGate, Transition } from "../engine/ports.ts";
@@ -241,10 +241,7 @@ export class Host {
         // The caller gets the handle before the first event.
         await yieldToEventLoop();
         for (const source of [...toolSourcesOf(spec), spec.outputChecks]) await source?.prepare?.();
-        const outcome =
-          "jobName" in spec
-            ? await runJob(spec, ports, abort.signal)
-            : await runSingleTask(spec, ports, abort.signal);
+        const outcome = await runJob(spec, ports, abort.signal);
         return { outcome, reporterFailures: await sink.close() };
       } finally {
         release();

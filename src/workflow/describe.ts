@@ -1,7 +1,6 @@
 import type { FlowChart, FlowNode } from "../events/flow.ts";
 import { defined } from "../text/guards.ts";
 import { idOf } from "../entry/model.ts";
-import { factsOf } from "./kinds/kinds.ts";
 import type { Activity, Parameter, Workflow } from "./model.ts";
 import { modelOfParameters } from "./parameters.ts";
 import { roleOf } from "./value.ts";
@@ -74,11 +73,11 @@ export function flowChartOf({ main, files }: Workflow): FlowChart {
 }
 
 function flowNodeOf(activity: Activity): FlowNode {
-  const { id, kind, at, next, other } = activity;
+  const { id, kind, label, at, next, other } = activity;
   return {
     id,
     kind,
-    label: factsOf(activity).label,
+    label,
     line: at.line,
     ...defined({ next, other }),
     ...(activity.kind === "call" ? { calls: activity.target } : {}),

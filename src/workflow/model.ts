@@ -89,6 +89,8 @@ export type ActivityOf<Kind extends Activity["kind"]> = Extract<Activity, { kind
 export interface ActivityPlace {
   readonly id: string;
   readonly at: Position;
+  /** The text of its node, without a caption; empty for the ends of a workflow. */
+  readonly label: string;
   /** Where to go on; without it, the workflow succeeds. */
   readonly next?: string;
   /** Where to go on after a failure or a check that doesn't hold; without it, the workflow fails. */

@@ -6,8 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { family } from "../../src/action/family.ts";
-import { inputName, inputsOf, inputTable, type Mode } from "../../src/action/input-table.ts";
+import { actions, inputName, inputTable, type Mode } from "../../src/action/actions.ts";
 import type { Option } from "../../src/run/option-table.ts";
 import { actionMain } from "../rig/dist.ts";
 
@@ -49,7 +48,7 @@ function assertManifest(value: unknown): asserts value is Manifest {
 for (const mode of modes) {
   test(`${files[mode]} describes every input, with the values that it may have and one default, and every output`, async () => {
     const { inputs, outputs } = await manifestOf(mode);
-    const fields: readonly string[] = inputsOf[mode];
+    const fields: readonly string[] = actions[mode].inputs;
     assert.deepEqual(
       Object.keys(inputs),
       fields.map((field) => inputName(field, rows[field])),
@@ -63,7 +62,7 @@ for (const mode of modes) {
       const values = kind.isFlag === true ? ["true", "false"] : (kind.values ?? []);
       for (const one of values) assert.ok(description.includes(`\`${one}\``), `${field}: ${one}`);
     }
-    assert.deepEqual(Object.keys(outputs), family[mode].outputs);
+    assert.deepEqual(Object.keys(outputs), actions[mode].outputs);
     for (const { description } of Object.values(outputs)) assert.ok(description.length > 15);
     // Runners refuse a manifest with an expression outside of a default.
     for (const { description } of [...Object.values(inputs), ...Object.values(outputs)])

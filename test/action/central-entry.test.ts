@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { asReal } from "../rig/journal.ts";
-import type { Mode } from "../../src/action/input-table.ts";
+import type { Mode } from "../../src/action/actions.ts";
 import { cliExits, runCli } from "../rig/cli.ts";
 import { readFixture, runStep } from "../rig/runner.ts";
 import type { GithubServerOptions } from "../rig/github-server.ts";

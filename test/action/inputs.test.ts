@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import { inputName, inputsOf, inputTable, type Mode } from "../../src/action/input-table.ts";
+import { actions, inputName, inputTable, type Mode } from "../../src/action/actions.ts";
 import {
   asInput,
   type Inputs,
   inputVariable,
-  modelAccess,
   readInputs,
   secretInputs,
 } from "../../src/action/inputs.ts";
-import { Stop } from "../../src/action/stop.ts";
+import { modelAccess, Stop } from "../../src/action/setting.ts";
 import type { Option } from "../../src/run/option-table.ts";
 
 function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {
@@ -47,7 +46,7 @@ describe("the inputs", () => {
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});
     const rows: Readonly<Record<string, Option>> = inputTable;
-    const options = inputsOf.run
+    const options = actions.run.inputs
       .filter((field) => field !== "entry")
       .map((field) => ({ name: inputName(field, rows[field]), preset: rows[field]?.preset ?? "" }));
     const given = (of: (preset: string) => string): Record<string, string> =>

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { zipSync } from "fflate";
-import { inputName, inputTable, type Mode } from "../../src/action/input-table.ts";
+import { inputName, inputTable, type Mode } from "../../src/action/actions.ts";
 import type { Option } from "../../src/run/option-table.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { startGithubServer } from "../rig/github-server.ts";

@@ -1,6 +1,6 @@
 /** Shared by the tests of whole steps: an entry with a rehearsal, and a model server that nobody may ask. */
 import assert from "node:assert/strict";
-import type { Mode } from "../../src/action/input-table.ts";
+import type { Mode } from "../../src/action/actions.ts";
 import { defined } from "../../src/text/guards.ts";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
 import { modelServer, type ModelServer, type ScriptedCall } from "../rig/model-server.ts";

@@ -77,7 +77,7 @@ const cases: readonly (readonly [
     "a refused rejection",
     failOn,
     [[refused(verdict("reject", ""))]],
-    /last verdict was refused.*needs a "reason"/,
+    /last verdict was refused.*needs a text in "reason"/,
   ],
   [
     "a refused rejection after a pass",

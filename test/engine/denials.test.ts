@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DENIALS_IN_A_ROW } from "../../src/engine/limits.ts";
+import { DENIALS_IN_A_ROW } from "../../src/engine/budgets.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { play } from "../rig/engine.ts";
 

@@ -179,7 +179,7 @@ describe("a workflow in a job", () => {
     );
     assert.equal(played.outcome.kind, "failed");
     assert.match(played.outcome.reason, /task "before" crashed/);
-    assert.equal(played.end?.kind, "stopped");
+    assert.equal(played.end?.kind, "canceled");
     assert.deepEqual(
       played.steps
         .filter(({ activity }) => activity.startsWith("PROMPT"))
@@ -199,7 +199,7 @@ describe("a workflow in a job", () => {
       onWork: (_work, stop) => void stops.push(stop),
     });
     assert.ok(played.end?.kind === "failed");
-    assert.deepEqual([played.end.reason, played.end.answer], ["enough", false]);
+    assert.deepEqual([played.end.reason, played.end.unanswered], ["enough", true]);
   });
 
   it("reports its end as that of a workflow", async () => {

@@ -4,10 +4,9 @@ import type { Entry, Task, Work } from "../../src/entry/model.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { RunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
-import { JobData } from "../../src/engine/job-data.ts";
 import { outputChecks } from "../rig/output-checks.ts";
 import { sessionCrash } from "../rig/crashes.ts";
-import { play, ref, type Played, type Setup } from "../rig/engine.ts";
+import { emptyData, play, ref, type Played, type Setup } from "../rig/engine.ts";
 import { viewOf } from "../rig/tell.ts";
 
 const outputs: Outputs = { proposals: { comment: {} } };
@@ -109,11 +108,11 @@ describe("the tools for findings, a verdict and proposals", () => {
     for (const [turns, expected] of rounds) {
       const played = await reviewed(turns);
       assert.deepEqual(open(played), expected);
-      const data = new JobData();
+      const data = emptyData();
       const work = { workId: 0, taskId: "review", iteration: 1 };
       const given = played.events.filter((event) => "finding" in event || "refused" in event);
       data.restore(work, given);
-      const shown = data.findingsForPrompt("review", { ...work, taskId: "next" }) ?? "";
+      const shown = data.valueOf("findings-of-review", { ...work, taskId: "next" }) ?? "";
       assert.equal(shown.includes('"b"'), JSON.stringify(expected).includes('"b"'), shown);
     }
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { resolveLimits, setBy } from "../../src/engine/limits.ts";
 import type { FlowSpec } from "../../src/engine/flow.ts";
-import { planOf, planOfTask, type RunSpec } from "../../src/engine/plan.ts";
+import { planOf, type JobSpec } from "../../src/engine/plan.ts";
 import { workflowLimits, type Work } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { plannedWorks, type RunPlan } from "../../src/events/plan.ts";
@@ -38,6 +38,7 @@ const entry = validateEntry(
 
 const spec = {
   ...identity,
+  jobName: "j",
   entry,
   userInput: "the input",
   workingDirectory: "/w",
@@ -57,7 +58,7 @@ const plain = (plan: RunPlan): RunPlan => {
 
 describe("the plan of a run", () => {
   it("names limits that only concern workflows if they are set, or if the job has a workflow", () => {
-    const namesOf = (spec: RunSpec, work: Work<number>): string[] =>
+    const namesOf = (spec: JobSpec, work: Work<number>): string[] =>
       workflowLimits.filter((name) => planOf(spec, work).limits[name] !== undefined);
     assert.deepEqual(namesOf(spec, work), []);
     assert.deepEqual(planOf(spec, work).limits.cost, { value: 1000, source: "default" });
@@ -122,10 +123,13 @@ describe("the plan of a run", () => {
   });
 
   it("of a task in a borrowed session leaves its permissions to the lender", () => {
-    assert.deepEqual(planOfTask(spec, "a", "m", false).permissions, {
-      a: { preset: "read-only", url: ["a"] },
-    });
-    const plan = planOfTask(spec, "a", "m", true);
+    const { jobName: _, ...ofRun } = spec;
+    const one = { ...ofRun, taskName: "a", ignorePrerequisiteCheck: false };
+    const alone: Work<number> = { kind: "Ref", workIdInJob: 0, taskId: "a" };
+    assert.deepEqual(planOf(one, alone).permissions, { a: { preset: "read-only", url: ["a"] } });
+    const unused = () => assert.fail("A plan runs nothing.");
+    const borrowed = { id: "s", modelId: "m", runTurn: unused, close: unused };
+    const plan = planOf({ ...one, borrowed }, alone);
     assert.deepEqual(plan.permissions, {});
     assert.deepEqual(plannedWorks(plan.work), [
       { workId: 0, taskId: "a", modelId: "m", condition: false },

@@ -62,7 +62,7 @@ describe("job_resolve and job_reply", () => {
     ["an unknown id", ["job_resolve", { finding: "F9", reason: "x" }], /"F9".*F1, F2, F3, F4\.$/],
     ["a key", ["job_reply", { finding: "key-of-F2", message: "x" }], /is not the id/],
     ["no id", ["job_resolve", { reason: "x" }], /is not the id/],
-    ["no reason", ["job_resolve", { finding: "F1", reason: " " }], /needs a "reason"/],
+    ["no reason", ["job_resolve", { finding: "F1", reason: " " }], /needs a text in "reason"/],
     ["a long one", ["job_reply", { finding: "F2", message: "x".repeat(2_001) }], /at most 2000/],
     ["a thread of a person", ["job_resolve", { finding: "F2", reason: "x" }], /theirs.*job_reply/],
     ["a closed thread", ["job_resolve", { finding: "F4", reason: "x" }], /resolved already/],

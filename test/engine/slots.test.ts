@@ -76,14 +76,15 @@ describe("a slot", () => {
             const asked = { branch: one, scope: Scope.root(undefined), isGone: false };
             const place = { ...asked, items: [] };
             waiting.push(asked);
-            void slots.run(place, () => {
+            void slots.take(place).then((free) => {
+              if (free === undefined) return;
               const before = waiting.filter((other) => {
                 const [a, b] = [other.branch.join(), one.join()];
                 return a < b || (a === b && waiting.indexOf(other) < waiting.indexOf(asked));
               });
               assert.deepEqual(before, []);
               waiting.splice(waiting.indexOf(asked), 1);
-              return new Promise<void>((resolve) => running.push(resolve));
+              running.push(free);
             });
           } else if (typeof one === "number") running.splice(one % (running.length || 1), 1)[0]?.();
           else {

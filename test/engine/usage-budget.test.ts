@@ -1,7 +1,8 @@
 /** Tokens and cost: of a job, and of a part of it with limits of its own. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { partLimits, resolveLimits, setBy, UsageBudget } from "../../src/engine/limits.ts";
+import { UsageBudget } from "../../src/engine/budgets.ts";
+import { partLimits, resolveLimits, setBy } from "../../src/engine/limits.ts";
 import { Scope } from "../../src/engine/scope.ts";
 import type { Limits } from "../../src/entry/model.ts";
 import { play, ref } from "../rig/engine.ts";

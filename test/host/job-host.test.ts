@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, test, type TestContext } from "node:test";
-import { DENIALS_IN_A_ROW } from "../../src/engine/limits.ts";
+import { DENIALS_IN_A_ROW } from "../../src/engine/budgets.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import { JobHost } from "../../src/host/job-host.ts";
 import { ref } from "../rig/engine.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
-import { inputsOf, type Mode } from "../../src/action/input-table.ts";
+import { actions, type Mode } from "../../src/action/actions.ts";
 
 export const root = new URL("../../../", import.meta.url);
 
@@ -139,5 +139,5 @@ export function modeOf(uses: unknown): Mode | undefined {
 }
 
 function isMode(name: string): name is Mode {
-  return Object.hasOwn(inputsOf, name);
+  return Object.hasOwn(actions, name);
 }

@@ -11,7 +11,7 @@ import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 import picomatch from "picomatch";
 import { parse } from "yaml";
-import { inputName, inputsOf, type Mode } from "../../src/action/input-table.ts";
+import { actions, inputName, type Mode } from "../../src/action/actions.ts";
 import { parseFileCommand, runBundledStep, runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { checkOut } from "./checkout.ts";
@@ -305,7 +305,7 @@ class RunningJob {
   /** A rehearsal asks nobody, and a sister finds the model server in the environment. */
   #serverInputs(mode: Mode): Readonly<Record<string, string>> {
     const { inputs } = this.#world;
-    const names: readonly string[] = inputsOf[mode];
+    const names: readonly string[] = actions[mode].inputs;
     const declared = names.map((field) => inputName(field));
     return mode === "rehearse"
       ? {}

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Mode } from "../../src/action/input-table.ts";
+import type { Mode } from "../../src/action/actions.ts";
 
 const build = fileURLToPath(new URL("../../", import.meta.url));
 const made = join(build, "dist");

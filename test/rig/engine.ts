@@ -3,10 +3,11 @@ import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Budget, EnginePorts, RateLimit, TurnGate } from "../../src/engine/ports.ts";
-import type { RunSpec } from "../../src/engine/plan.ts";
+import type { RunSpec, TaskSpec } from "../../src/engine/plan.ts";
+import { JobData } from "../../src/engine/job-data.ts";
 import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
-import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
+import { runJob } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import { decisionText } from "../../src/events/decision.ts";
 import type { EmittedEvent, RunEventBody, RunOutcome } from "../../src/events/event.ts";
@@ -55,6 +56,12 @@ export interface Setup extends Partial<Pick<RunSpec, OfRun>> {
   readonly onWork?: EnginePorts["onWork"];
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
+}
+
+/** What tasks leave for others, in a job without tasks. */
+export function emptyData(): JobData {
+  const entry = validateEntry({ models: { driving: "driver" }, tasks: {}, jobs: {} }, "");
+  return new JobData({ entry, userInput: "" }, () => {});
 }
 
 export interface Played {
@@ -120,10 +127,8 @@ export async function play(setup: Setup): Promise<Played> {
     permissionsOf: () => "read-only",
     ...ofRun,
   };
-  const running =
-    single === undefined
-      ? runJob({ ...spec, jobName: "job" }, ports, signal)
-      : runSingleTask({ ...spec, ignorePrerequisiteCheck: false, ...single }, ports, signal);
+  const of = single ? { ignorePrerequisiteCheck: false, ...single } : { jobName: "job" };
+  const running = runJob({ ...spec, ...of }, ports, signal);
   const outcome = await clock.runUntil(running);
   return { outcome, events, sessions, clock, ...told(events) };
 }

@@ -1,7 +1,7 @@
 import { Host, type HostOptions } from "../../src/run/host.ts";
 import { runSpec } from "../../src/run/run-spec.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
-import type { JobSpec } from "../../src/engine/run-job.ts";
+import type { JobSpec } from "../../src/engine/plan.ts";
 import type { Limits, Task, Work } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { RunEvent } from "../../src/events/event.ts";

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as core from "@actions/core";
 import { runAction } from "../../src/action/action.ts";
-import type { Mode } from "../../src/action/input-table.ts";
+import type { Mode } from "../../src/action/actions.ts";
 import { cancelOnSignals } from "../../src/run/cancellation.ts";
 import { actionMain, actionPost } from "./dist.ts";
 import { tolerateAsTheProductDoes } from "./broken-pipes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { JobSpec } from "../../src/engine/run-job.ts";
+import type { JobSpec } from "../../src/engine/plan.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { Reporter } from "../../src/events/sink.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";

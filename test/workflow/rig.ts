@@ -81,5 +81,7 @@ export function readFlow(flowchart: string): {
 }
 
 function withoutPlace(one: object): unknown {
-  return Object.fromEntries(Object.entries(one).filter(([field]) => field !== "at"));
+  return Object.fromEntries(
+    Object.entries(one).filter(([field]) => field !== "at" && field !== "label"),
+  );
 }

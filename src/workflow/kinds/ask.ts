@@ -4,10 +4,7 @@ import type { WorkRef } from "../../events/event.ts";
 
 export const ask: Kind<ActivityOf<"ask">> = {
   read: ({ text }) => (text === "" ? { kind: "ask" } : { kind: "ask", question: text }),
-  facts: ({ question }) => ({
-    label: question ?? "",
-    uses: question === undefined ? [] : [{ as: "text", text: question }],
-  }),
+  uses: ({ question }) => (question === undefined ? [] : [{ as: "text", text: question }]),
   *run({ id, question: written }, run) {
     const { state } = run;
     const question = written === undefined ? state.result : yield* run.value(written, written);

@@ -13,13 +13,10 @@ export const check: Kind<ActivityOf<"check">> = {
     });
     return read && { kind: "check", check: read };
   },
-  facts: ({ check: { left, operator, right } }) => ({
-    label: `${left} ${signOf(operator)} ${right}`,
-    uses: [
-      { as: "compared", text: left },
-      { as: "operand", text: right },
-    ],
-  }),
+  uses: ({ check: { left, right } }) => [
+    { as: "compared", text: left },
+    { as: "operand", text: right },
+  ],
   *run(activity, run) {
     const { left, operator, right } = activity.check;
     const leftText = yield* run.value(left);
@@ -28,7 +25,7 @@ export const check: Kind<ActivityOf<"check">> = {
     const rightText = yield* run.value(right, right);
     if (typeof rightText !== "string") return failedWith(rightText);
     const wanted = isQuoted(right) ? rightText : rightText.trim();
-    const value = evaluateCheck(operator, leftText, wanted);
+    const value = operators[operator](leftText, wanted);
     if (typeof value === "object") return unanswered(value.reason);
     return value ? succeeded : failedWith({ reason: `The check ${activity.id} doesn't hold.` });
   },
@@ -38,32 +35,31 @@ interface NoAnswer {
   readonly reason: string;
 }
 
-interface Operator {
-  /** The notation that is shown. Authors may write words in any case. */
-  readonly sign: string;
-  readonly holds: (left: string, right: string) => boolean | NoAnswer;
-}
-
 /** Equality and order look at the first line of the left side: models answer with a word and explain it below. */
-const operators = {
-  eq: { sign: "==", holds: (left, right) => isSame(firstLine(left), right.trim()) },
-  ne: { sign: "!=", holds: (left, right) => !isSame(firstLine(left), right.trim()) },
-  contains: { sign: "CONTAINS", holds: (left, right) => left.includes(right) },
-  matches: { sign: "MATCHES", holds: matches },
-  gt: { sign: ">", holds: (left, right) => compare(left, right) > 0 },
-  ge: { sign: ">=", holds: (left, right) => compare(left, right) >= 0 },
-  lt: { sign: "<", holds: (left, right) => compare(left, right) < 0 },
-  le: { sign: "<=", holds: (left, right) => compare(left, right) <= 0 },
-} satisfies Readonly<Record<Comparison, Operator>>;
+export const operators: Readonly<
+  Record<Comparison, (left: string, right: string) => boolean | NoAnswer>
+> = {
+  eq: (left, right) => isSame(firstLine(left), right.trim()),
+  ne: (left, right) => !isSame(firstLine(left), right.trim()),
+  contains: (left, right) => left.includes(right),
+  matches,
+  gt: (left, right) => compare(left, right) > 0,
+  ge: (left, right) => compare(left, right) >= 0,
+  lt: (left, right) => compare(left, right) < 0,
+  le: (left, right) => compare(left, right) <= 0,
+};
 const list = "==, !=, CONTAINS, MATCHES, gt, ge, lt and le";
 
-const comparisons = new Map<string, Comparison>();
-for (const name of ["eq", "ne", "contains", "matches", "gt", "ge", "lt", "le"] as const)
-  comparisons.set(name, name).set(operators[name].sign.toLowerCase(), name);
-
-function signOf(operator: Comparison): string {
-  return operators[operator].sign;
-}
+const words = ["eq", "ne", "contains", "matches", "gt", "ge", "lt", "le"] as const;
+const comparisons = new Map<string, Comparison>([
+  ...words.map((word) => [word, word] as const),
+  ["==", "eq"],
+  ["!=", "ne"],
+  [">", "gt"],
+  [">=", "ge"],
+  ["<", "lt"],
+  ["<=", "le"],
+]);
 
 type Fail = (offset: number, reason: string, hint?: string) => undefined;
 
@@ -115,14 +111,6 @@ function withoutOperator(text: string, start: number, after: number, fail: Fail)
 function constantPattern(right: string): string | undefined {
   const isName = namePattern.test(right) || roleOf(right) !== undefined;
   return isName || /^file:|\{\{/.test(right) ? undefined : unquote(right);
-}
-
-export function evaluateCheck(
-  operator: Comparison,
-  left: string,
-  right: string,
-): boolean | NoAnswer {
-  return operators[operator].holds(left, right);
 }
 
 function matches(left: string, right: string): boolean | NoAnswer {

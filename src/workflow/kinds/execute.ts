@@ -2,25 +2,15 @@ import type { Script, ScriptRun } from "../../events/flow.ts";
 import { fencesOf } from "../../document/markdown.ts";
 import { truncateMiddle, truncate } from "../../text/truncate.ts";
 import type { ActivityOf } from "../model.ts";
-import {
-  failedWith,
-  notAnswered,
-  succeeded,
-  unanswered,
-  type Ended,
-  type Kind,
-  type Running,
-} from "./kind.ts";
+import { failedWith, notAnswered, succeeded, unanswered, type Ended, type Kind } from "./kind.ts";
+import type { Running } from "../run/running.ts";
 
 type Execute = ActivityOf<"execute">;
 
 export const execute: Kind<Execute> = {
   decides: "with-edge",
   read: ({ text }) => (text === "" ? { kind: "execute" } : { kind: "execute", command: text }),
-  facts: ({ command }) => ({
-    label: command ?? "",
-    uses: command === undefined ? [] : [{ as: "command", text: command }],
-  }),
+  uses: ({ command }) => (command === undefined ? [] : [{ as: "command", text: command }]),
   *run(activity, run) {
     const scripts = scriptsOf(activity, run);
     if ("reason" in scripts) {

@@ -1,10 +1,8 @@
 /** The interface of a kind of activity: how its node is read, what it uses, and what it does. */
-import type { Limits } from "../../entry/model.ts";
-import type { MadeDecision } from "../../events/decision.ts";
-import type { ExceededLimit } from "../../events/exceeded-limit.ts";
-import type { EffectResult, StepInput } from "../../events/flow.ts";
-import type { Activity, ActivityPlace, Workflow, WorkflowFile } from "../model.ts";
-import type { Conversation, Failure, Flow, Frame, Message, WorkflowState } from "../run/state.ts";
+import type { EffectResult } from "../../events/flow.ts";
+import type { Activity, ActivityPlace } from "../model.ts";
+import type { Running } from "../run/running.ts";
+import type { Failure, Flow } from "../run/state.ts";
 import type { FlowLabel } from "../read/flowchart-scanner.ts";
 import type { Place, Problems } from "../read/problems.ts";
 
@@ -15,8 +13,8 @@ export interface Kind<A extends Activity> {
   readonly decides?: "always" | "with-edge";
   /** Undefined after an error, which has been reported. */
   read(node: ReadNode): Own<A> | undefined;
-  /** The label and the texts that it uses. Absent: none. */
-  facts?(activity: A): Facts;
+  /** The texts that it uses. Absent: none. */
+  uses?(activity: A): readonly Use[];
   run(activity: A, run: Running): Flow<Ended> | Ended;
 }
 
@@ -30,11 +28,6 @@ export interface ReadNode {
   readonly problems: Problems;
   /** Reports that something is missing. */
   readonly need: (what: string) => undefined;
-}
-
-export interface Facts {
-  readonly label: string;
-  readonly uses: readonly Use[];
 }
 
 export interface Use {
@@ -53,27 +46,6 @@ export type Ended =
   /** And the file with it. */
   | { readonly kind: "end"; readonly failure?: Failure };
 
-export interface Running {
-  readonly workflow: Workflow;
-  readonly state: WorkflowState;
-  readonly frame: Frame;
-  readonly file: WorkflowFile;
-  readonly tags: readonly string[] | undefined;
-  perform(input: StepInput): Flow<EffectResult>;
-  /** The text of a written value: a constant, a file, a name, else `otherwise`. */
-  value(written: string, otherwise?: string): Flow<string | Failure>;
-  read(path: string): Flow<string | Failure>;
-  command(text: string): string | Failure;
-  limit(name: keyof Limits): ExceededLimit;
-  exceed(limit: ExceededLimit): Failure;
-  set(name: string, text: string): void;
-  agent(): number;
-  addAgent(conversation: Conversation): void;
-  converse(...messages: readonly Message[]): void;
-  decide(decision: MadeDecision): void;
-  call(target: string): Flow<Failure | undefined>;
-}
-
 export const succeeded: Ended = { kind: "succeeded" };
 
 export function failedWith(failure: Failure): Ended {
@@ -87,8 +59,4 @@ export function unanswered(reason: string): Ended {
 
 export function notAnswered(result: EffectResult): Ended {
   return unanswered("reason" in result ? result.reason : `Unexpected result: ${result.kind}.`);
-}
-
-export function isResult(name: string): boolean {
-  return name === "RESULT" || name === "CONTENT";
 }

@@ -1,11 +1,11 @@
 /** All kinds of activities: those of a few lines, and the table of all. A new one begins in `model.ts`; the compiler leads to the rest. */
 import { truncate } from "../../text/truncate.ts";
 import type { Activity, ActivityOf } from "../model.ts";
-import { isQuoted, namePattern, oneLineName, roleOf, unquote } from "../value.ts";
+import { namePattern, oneLineName, roleOf, unquote } from "../value.ts";
 import { ask } from "./ask.ts";
 import { check } from "./check.ts";
 import { execute } from "./execute.ts";
-import { failedWith, notAnswered, succeeded, unanswered, type Facts, type Kind } from "./kind.ts";
+import { failedWith, notAnswered, succeeded, unanswered, type Kind } from "./kind.ts";
 
 const start: Kind<ActivityOf<"start">> = {
   isMark: true,
@@ -58,10 +58,7 @@ const on: Kind<ActivityOf<"on">> = {
 const assign: Kind<ActivityOf<"assign">> = {
   read: ({ text, need }) =>
     text === "" ? need("a value") : { kind: "assign", value: oneLineName(text) },
-  facts: ({ value }) => ({
-    label: value,
-    uses: [{ as: isTemplate(value) ? "text" : "value", text: value }],
-  }),
+  uses: ({ value }) => [{ as: isTemplate(value) ? "text" : "value", text: value }],
   *run({ value }, run) {
     const text = yield* run.value(value, isTemplate(value) ? value : undefined);
     if (typeof text !== "string") return unanswered(text.reason);
@@ -87,10 +84,7 @@ const set: Kind<ActivityOf<"set">> = {
     if (name === "STATUS") problems.warn(at(0), "STATUS is set by the run. This has no effect.");
     return { kind: "set", name, value: text.slice(equals + 1).trim() };
   },
-  facts: ({ name, value }) => ({
-    label: `${name}=${value}`,
-    uses: [{ as: "assigned", text: value }],
-  }),
+  uses: ({ value }) => [{ as: "assigned", text: value }],
   *run({ name, value }, run) {
     const text = yield* run.value(value, value);
     if (typeof text !== "string") return unanswered(text.reason);
@@ -104,10 +98,7 @@ const prompt: Kind<ActivityOf<"prompt">> = {
     text === ""
       ? need("the name of a prompt, such as User Ask")
       : { kind: "prompt", prompt: oneLineName(text) },
-  facts: (one) => ({
-    label: one.prompt,
-    uses: [{ as: "prompt", text: one.prompt }],
-  }),
+  uses: (activity) => [{ as: "prompt", text: activity.prompt }],
   *run({ prompt: id }, run) {
     const text = yield* run.value(id);
     if (typeof text !== "string") return unanswered(text.reason);
@@ -142,10 +133,6 @@ const call: Kind<ActivityOf<"call">> = {
     const path = unquote(text).trim();
     return path === "" ? need("the file of a workflow") : { kind: "call", path, target: "" };
   },
-  facts: ({ path }) => ({
-    label: isQuoted(path) ? `"${path}"` : path,
-    uses: [],
-  }),
   *run({ path, target }, run) {
     const most = run.limit("callDepth");
     if (run.state.frames.length > most.value) return failedWith(run.exceed(most));
@@ -176,14 +163,8 @@ const kinds: { readonly [K in ActivityKind]: Kind<ActivityOf<K>> } = {
   on,
 };
 
-const nothing: Facts = { label: "", uses: [] };
-
 export function kindOf(kind: ActivityKind): Kind<Activity> {
   return kinds[kind];
-}
-
-export function factsOf(activity: Activity): Facts {
-  return kindOf(activity.kind).facts?.(activity) ?? nothing;
 }
 
 export function isActivityKind(word: string): word is ActivityKind {

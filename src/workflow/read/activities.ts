@@ -63,10 +63,17 @@ export function readActivities(
       continue;
     }
     if (!arrows.has(id) && isRemark(node, prefix, merged)) continue;
-    if (prefix === undefined) reportUnknown(node, merged, problems);
-    const own = prefix && kindOf(prefix).read(readNode(node, prefix, problems));
+    if (prefix === undefined) {
+      reportUnknown(node, merged, problems);
+      ignored.add(id);
+      continue;
+    }
+    const kind = kindOf(prefix);
+    const read = readNode(node, prefix, problems);
+    const own = kind.read(read);
+    const label = kind.isMark === true ? "" : read.text;
     if (own === undefined) ignored.add(id);
-    else activities.set(id, { id, at: node.locate(node.offset).at, ...own });
+    else activities.set(id, { id, at: node.locate(node.offset).at, label, ...own });
   }
   connect(activities, ignored, merged.edges, problems);
   return { activities, parameters: [...parameters.values()], isWhole: merged.isWhole };

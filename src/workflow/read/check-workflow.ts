@@ -4,7 +4,7 @@ import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { Activity, WorkflowFiles } from "../model.ts";
-import { factsOf } from "../kinds/kinds.ts";
+import { kindOf } from "../kinds/kinds.ts";
 import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { USER_INPUT } from "../parameters.ts";
@@ -84,7 +84,7 @@ class FileCheck {
       this.#problems.warn(place, reason, "add an edge --> |FALSE| …");
     }
     if (kind === "execute") this.#execute(id, place);
-    for (const { as, text } of factsOf(activity).uses) {
+    for (const { as, text } of kindOf(kind).uses?.(activity) ?? []) {
       this.#used.add(text);
       switch (as) {
         case "text":

@@ -65,7 +65,8 @@ export class BashShell implements Executor {
   readonly tags = bashTags;
   readonly #options: BashOptions;
   readonly #mark = crypto.randomUUID();
-  readonly #late = new Set<PipeReader>();
+  /** They are read as long as a process in the background may write. */
+  readonly #outputs: PipeReader[] = [];
   #state: ShellState;
   #bash: Bash | undefined;
   #shells = 0;
@@ -123,8 +124,7 @@ export class BashShell implements Executor {
       this.#leave(this.#bash);
     }
     await endMarkedProcesses(SHELL_MARK, this.#mark).catch(() => undefined);
-    for (const pipe of this.#late) pipe.close();
-    this.#late.clear();
+    for (const pipe of this.#outputs) pipe.close();
   }
 
   #take(answer: ShellAnswer): void {
@@ -183,49 +183,46 @@ export class BashShell implements Executor {
   async #request(bash: Bash, code: string, context: ScriptContext): Promise<Outcome> {
     this.#requests += 1;
     const base = `${bash.folder}/${this.#requests}`;
-    const output = `${base}.output`;
-    const files: RequestFiles = { script: `${base}.sh`, answer: `${base}.answer`, output };
+    const files = { script: `${base}.sh`, answer: `${base}.answer`, output: `${base}.output` };
     await writeNewFile(files.script, `${code}\n`);
-    await makeNamedPipes([output, files.answer], this.#options.environment);
-    const stream = "stdout";
-    const reader = new PipeReader(
-      output,
-      (bytes) => context.write({ stream, bytes }),
-      (bytes) => context.write({ stream, bytes, late: true }),
-      () => this.#late.delete(reader),
+    await makeNamedPipes([files.output, files.answer], this.#options.environment);
+    const output = new PipeReader(files.output, (bytes) =>
+      context.write({ stream: "stdout", bytes }),
     );
-    this.#late.add(reader);
-    const answering = new Answering(files);
+    this.#outputs.push(output);
+    const answer = new AnswerReader(files);
     try {
-      const outcome = await this.#perform(bash, files, answering, context.signal);
+      const outcome = await this.#perform(bash, files, answer, context.signal);
       if (outcome.kind !== "answered") this.#leave(bash);
       return outcome;
     } finally {
-      answering.close();
-      await reader.finish();
+      answer.pipe.close();
+      await output.finish();
     }
   }
 
   async #perform(
-    bash: Bash,
+    { program, input }: Bash,
     files: RequestFiles,
-    answering: Answering,
+    answer: AnswerReader,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { program, input } = bash;
     const ended = program.ended.then((end) => ({ kind: "ended", end }) as const);
     const orAborted = async <T>(first: Promise<T>): Promise<T | typeof aborted> =>
       (await unlessAborted(first, signal))?.value ?? aborted;
     input.write(scriptRequest(files));
-    const answered = answering.complete.then((answer) => ({ kind: "answered", answer }) as const);
-    let first = await orAborted(Promise.race([answered, ended]));
+    let first = await orAborted(Promise.race([answer.complete, ended]));
     if (first.kind === "answered" && (first.answer.exits || first.answer.hasExitTrap)) {
       const { exits, exitCode } = first.answer;
       if (!exits) input.write(exitRequest(files, exitCode));
       first = await orAborted(ended);
     }
     if (first.kind === "answered") return first;
-    if (first.kind === "ended") return { ...first, answer: await answering.finish() };
+    if (first.kind === "ended") {
+      // All that the shell has written is there now.
+      await answer.pipe.finish();
+      return { ...first, answer: answer.read };
+    }
     if (program.pid !== undefined) await endGroup(program.pid, this.#options.graceMs ?? 2_000);
     return first;
   }
@@ -237,31 +234,21 @@ export class BashShell implements Executor {
   }
 }
 
-class Answering {
-  readonly complete: Promise<ShellAnswer>;
-  readonly #pipe: PipeReader;
-  readonly #files: RequestFiles;
-  #bytes = Buffer.alloc(0);
+class AnswerReader {
+  readonly pipe: PipeReader;
+  readonly complete: Promise<Extract<Outcome, { kind: "answered" }>>;
+  /** Undefined until it is complete. */
+  read: ShellAnswer | undefined;
 
   constructor(files: RequestFiles) {
-    this.#files = files;
-    let resolve: (answer: ShellAnswer) => void = () => {};
+    let resolve: (outcome: Extract<Outcome, { kind: "answered" }>) => void = () => {};
     this.complete = new Promise((done) => (resolve = done));
-    this.#pipe = new PipeReader(files.answer, (bytes) => {
-      this.#bytes = Buffer.concat([this.#bytes, bytes]);
-      const answer = readAnswer(this.#bytes, files);
-      if (answer !== undefined) resolve(answer);
+    let all = Buffer.alloc(0);
+    this.pipe = new PipeReader(files.answer, (bytes) => {
+      all = Buffer.concat([all, bytes]);
+      this.read = readAnswer(all, files);
+      if (this.read !== undefined) resolve({ kind: "answered", answer: this.read });
     });
-  }
-
-  /** When the shell is gone: all that it has written. */
-  async finish(): Promise<ShellAnswer | undefined> {
-    await this.#pipe.finish();
-    return readAnswer(this.#bytes, this.#files);
-  }
-
-  close(): void {
-    this.#pipe.close();
   }
 }
 

@@ -27,14 +27,10 @@ export interface ScriptContext {
   /** The variables that the shell of the run exports. */
   readonly environment: Readonly<Record<string, string>>;
   /** Passes on output, as it comes. */
-  readonly write: (output: ScriptOutputPiece) => void;
-}
-
-export interface ScriptOutputPiece {
-  readonly stream: "stdout" | "stderr";
-  readonly bytes: Uint8Array;
-  /** The script is over: a process in the background has written it. It is kept in the file of the script only. */
-  readonly late?: boolean;
+  readonly write: (output: {
+    readonly stream: "stdout" | "stderr";
+    readonly bytes: Uint8Array;
+  }) => void;
 }
 
 /** How a script has ended. */

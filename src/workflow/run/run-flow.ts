@@ -2,18 +2,19 @@
 import type { EffectResult } from "../../events/flow.ts";
 import { ANSWER_CUT } from "../../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../../engine/flow.ts";
-import {
-  CallBudget,
-  exceeded,
-  startDeadline,
-  type ResolvedLimits,
-  type UsageBudget,
-} from "../../engine/limits.ts";
+import { CallBudget, type UsageBudget } from "../../engine/budgets.ts";
+import { exceeded, startDeadline, type ResolvedLimits } from "../../engine/limits.ts";
 import { stopText, unlessStopped, type Scope, type StopReason } from "../../engine/scope.ts";
-import { stopOf } from "../../engine/outcome.ts";
+import { failedAs, stopOf, stoppedAs } from "../../engine/outcome.ts";
 import type { StepActivity, ToolSource } from "../../engine/ports.ts";
-import { MANAGED_ATTEMPTS, sameModel } from "../../engine/attempts.ts";
-import { askToContinue, type Prompt, sendPrompt, type Sender } from "../../engine/send-prompt.ts";
+import {
+  askToContinue,
+  MANAGED_ATTEMPTS,
+  sameModel,
+  type Prompt,
+  sendPrompt,
+  type Sender,
+} from "../../engine/send-prompt.ts";
 import type { Permissions } from "../../entry/model.ts";
 import { crashAdvice, crashText } from "../../events/crash.ts";
 import type { MadeDecision } from "../../events/decision.ts";
@@ -97,7 +98,7 @@ class FlowRunner {
     const { permissions, workflow, toolSource } = run;
     const { agentTools: tools = [] } = workflow.settings;
     this.#agents = new Agents(
-      { work, ports, scope, budgets: { usage } },
+      { work, ports, scope, usage },
       { workingDirectory, permissions, tools, toolSource },
     );
   }
@@ -167,9 +168,10 @@ class FlowRunner {
         ports,
         scope,
         limits,
-        budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
+        calls: new CallBudget(limits, scope),
+        usage: this.#usage,
+        work,
         subject: `activity "${effect.activity}"`,
-        emit: (event) => ports.emit({ ...event, work }),
         nextTurnId,
         onError: (error) => lastErrors.note(this.#context.scope, error),
       };
@@ -293,7 +295,7 @@ class FlowRunner {
     }
     const ofJob = this.#context.scope.stopped;
     if (ofJob !== undefined && ofJob.kind !== "work-stopped")
-      return { kind: "stopped", reason: ofJob, report: result };
+      return { ...stoppedAs(ofJob), report: result };
     const own = this.#stopOf(this.#scope);
     if (own?.kind === "limit") {
       const { file } = this.#run.workflow;
@@ -301,8 +303,7 @@ class FlowRunner {
     }
     const { reason } = failure;
     this.#decide({ kind: "task-failed", reason });
-    const answer = failure.unanswered !== true;
-    return { kind: "failed", reason, answer, report: result };
+    return { ...failedAs(reason, failure.unanswered !== true), report: result };
   }
 }
 

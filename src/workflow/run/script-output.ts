@@ -4,7 +4,6 @@ import { truncateUnredacted, truncateStartUnredacted } from "../../text/truncate
 import type { TextStream } from "../../redaction/secret-search.ts";
 import { startTimer, type Release } from "../../platform/waiting.ts";
 import { makeNewFile, type NewFile } from "../../platform/files.ts";
-import type { ScriptOutputPiece } from "./executors.ts";
 
 export interface OutputOptions {
   /** Made, and only for the current user to read. */
@@ -42,24 +41,19 @@ export class ScriptOutput {
     this.#ends = new EndsOfText(options.characters);
   }
 
-  write({ bytes, late = false }: Pick<ScriptOutputPiece, "bytes" | "late">): void {
+  write(bytes: Uint8Array): void {
     const { bytes: most, onTooMuch } = this.#options;
     const room = Math.max(0, most - this.#bytes);
     if (room > 0) this.#file.write(bytes.subarray(0, room));
     this.#bytes += bytes.length;
-    if (late) return;
     this.#pass(this.#decoder.decode(bytes, { stream: true }));
     if (bytes.length > room) onTooMuch();
   }
 
-  /** The script is over; late output still goes to the file. */
   end(): void {
     this.#pass(this.#decoder.decode());
     this.#waiting?.();
     this.#show(this.#options.redacting?.end() ?? "", true);
-  }
-
-  close(): void {
     this.#file.close();
   }
 

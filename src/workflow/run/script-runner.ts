@@ -114,7 +114,6 @@ export class ScriptRunner implements Scripts {
   readonly #limits: ResolvedLimits;
   readonly #shell: BashShell;
   readonly #executors: readonly Executor[];
-  readonly #outputs = new Set<ScriptOutput>();
   readonly #closed = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
   #scripts = 0;
@@ -154,8 +153,6 @@ export class ScriptRunner implements Scripts {
     this.#closed.abort();
     await this.#shell.close();
     await this.#running.catch(() => undefined);
-    for (const output of this.#outputs) output.close();
-    this.#outputs.clear();
   }
 
   async #execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
@@ -163,14 +160,13 @@ export class ScriptRunner implements Scripts {
     if (options.signal.aborted || this.#closed.signal.aborted) return { kind: "canceled", runs };
     const reason = this.#refusal(scripts);
     if (reason !== undefined) return { kind: "failed", because: "denied", reason, runs };
-    const bounds = new Bounds(this.#limits, this.#options.clock, [
-      options.signal,
-      this.#closed.signal,
-    ]);
+    const cancellations = [options.signal, this.#closed.signal];
+    const bounds = new Bounds(this.#limits, this.#options.clock, cancellations);
     try {
       for (const [index, script] of scripts.entries()) {
         const problem = await this.#script(script, index, bounds, options, runs);
-        if (bounds.isCanceled) return { kind: "canceled", runs };
+        const isCanceled = bounds.signal.aborted && bounds.stopped === undefined;
+        if (isCanceled) return { kind: "canceled", runs };
         if (problem !== undefined) return { kind: "failed", ...problem, runs };
       }
       return { kind: "executed", runs };
@@ -191,16 +187,14 @@ export class ScriptRunner implements Scripts {
     for (const { tag, code } of scripts) {
       const executor = this.#executor(tag);
       if (executor === undefined) return `No executor runs scripts with the tag ${tag}.`;
-      if (executor.command === undefined) continue;
-      let command: string;
       try {
-        command = executor.command(code);
+        const command = executor.command?.(code);
+        const decision = command === undefined ? undefined : this.#judge(permissions, command);
+        if (command !== undefined && decision?.kind === "denied")
+          return `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${this.#advice(command)}`;
       } catch (error) {
         return `The executor of ${tag} can't tell what it would run: ${errorMessage(error)}.`;
       }
-      const decision = this.#judge(permissions, command);
-      if (decision.kind !== "allowed")
-        return `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${this.#advice(command)}`;
     }
     return undefined;
   }
@@ -249,15 +243,15 @@ export class ScriptRunner implements Scripts {
       clock,
       redacting: redact?.(),
     });
-    this.#outputs.add(output);
     let isOver = false;
     const context = {
       signal: bounds.signal,
       workingDirectory: this.#shell.state.workingDirectory,
       environment: this.#shell.environment,
-      write: (piece: Parameters<ScriptOutput["write"]>[0]): void => {
-        if (!isOver && piece.late !== true) bounds.restartIdleTimer();
-        output.write(isOver ? { ...piece, late: true } : piece);
+      write: ({ bytes }: { readonly bytes: Uint8Array }): void => {
+        if (isOver) return;
+        bounds.restartIdleTimer();
+        output.write(bytes);
       },
     };
     const running = Promise.resolve()
@@ -295,22 +289,16 @@ class Bounds {
   readonly signal: AbortSignal;
   readonly #limits: ResolvedLimits;
   readonly #clock: Clock;
-  readonly #outer: readonly AbortSignal[];
   readonly #abort = new AbortController();
   readonly #release: Release;
   #silence: Release;
 
-  constructor(limits: ResolvedLimits, clock: Clock, outer: readonly AbortSignal[]) {
+  constructor(limits: ResolvedLimits, clock: Clock, cancellations: readonly AbortSignal[]) {
     this.#limits = limits;
     this.#clock = clock;
-    this.#outer = outer;
-    this.signal = AbortSignal.any([...outer, this.#abort.signal]);
+    this.signal = AbortSignal.any([...cancellations, this.#abort.signal]);
     this.#release = this.#after("commandMinutes");
     this.#silence = this.#after("commandIdleMinutes");
-  }
-
-  get isCanceled(): boolean {
-    return this.stopped === undefined && this.#outer.some(({ aborted }) => aborted);
   }
 
   restartIdleTimer(): void {

@@ -72,6 +72,7 @@ no prompt
     assert.deepEqual(workflow.files[workflow.main]?.activities["SET_A"], {
       id: "SET_A",
       at: { line: 12, column: 3 },
+      label: "A=1",
       kind: "set",
       name: "A",
       value: "1",

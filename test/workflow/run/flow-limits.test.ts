@@ -97,7 +97,7 @@ describe("a limit of a workflow", () => {
       assert.deepEqual([limit, exceeded.scope], [name, scope]);
       assert.equal(setBy, `limits.${name} of the entry`);
       assert.ok(
-        played.end?.kind === "stopped" || (played.end?.kind === "failed" && !played.end.answer),
+        played.end?.kind === "canceled" || (played.end?.kind === "failed" && played.end.unanswered),
       );
       if (scope.kind === "activity" && !name.startsWith("command")) {
         assert.ok(played.end.kind === "failed");
@@ -121,7 +121,7 @@ describe("a limit of a workflow", () => {
         exceededOf(played).map(({ scope, setBy }) => [scope, setBy]),
         [[{ kind: "workflow", file: "a.wf.md" }, `limits.${name} of a.wf.md`]],
       );
-      assert.ok(played.end?.kind === "failed" && !played.end.answer);
+      assert.ok(played.end?.kind === "failed" && played.end.unanswered);
       assert.match(
         played.outcome.kind === "failed" ? played.outcome.reason : "",
         new RegExp(`limits\\.${name} \\(1 `),

@@ -150,7 +150,10 @@ describe("EXECUTE", () => {
     const other = await playFlow(`${chart}\nEXECUTE_A -->|no| FAILED`, { shell });
     assert.ok(other.end?.kind === "failed");
     // The exit code is the answer.
-    assert.deepEqual([other.end.reason, other.end.answer], ["The workflow reached FAILED.", true]);
+    assert.deepEqual(
+      [other.end.reason, other.end.unanswered],
+      ["The workflow reached FAILED.", undefined],
+    );
   });
 
   it("is denied as a failure without an answer, which doesn't touch RESULT", async () => {
@@ -160,7 +163,7 @@ describe("EXECUTE", () => {
     for (const rest of ["", "\nEXECUTE_A -->|no| FAILED", "\nON_FAILED --> SET_B[B=1]"]) {
       const denied = await playFlow(chart + rest, { shell });
       assert.ok(denied.end?.kind === "failed", rest);
-      assert.deepEqual([denied.end.reason, denied.end.answer], [reason, false], rest);
+      assert.deepEqual([denied.end.reason, denied.end.unanswered], [reason, true], rest);
       assert.equal(denied.result?.result, "kept");
       assert.equal(denied.result?.variables["EXIT_CODE"], "126");
       assert.ok(denied.decisions.includes(`[OPERATION] EXECUTE_A: ${reason}`));
@@ -170,7 +173,7 @@ describe("EXECUTE", () => {
       { shell },
     );
     // Something was judged after it.
-    assert.ok(recovered.end?.kind === "failed" && recovered.end.answer);
+    assert.ok(recovered.end?.kind === "failed" && !recovered.end.unanswered);
   });
 
   it("passes on what scripts print while they run", async () => {
@@ -210,7 +213,7 @@ describe("ASK", () => {
   it("fails without an answer, and says how to give one", async () => {
     const chart = "START --> ASK_A[What?]";
     const played = await playFlow(chart);
-    assert.ok(played.end?.kind === "failed" && !played.end.answer);
+    assert.ok(played.end?.kind === "failed" && played.end.unanswered);
     assert.match(played.end.reason, /ASK_A has no answer.*--answer ASK_A=/);
     const other = await playFlow(`${chart} -->|no| SUCCESS`);
     assert.equal(other.outcome.kind, "succeeded");

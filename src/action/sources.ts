@@ -1,47 +1,16 @@
+/** Where the files that decide about a run come from: the work tree, or a commit of the repository that is trusted. */
 import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { valuesOn } from "../run/option-table.ts";
-import type { RunOptions } from "../run/prepare.ts";
-import { reachedFiles } from "./reached-files.ts";
 import { checkoutOf } from "../github/checkout.ts";
-import { findEntries } from "../run/find-files.ts";
-import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
-import { changeOfStep, eventChange, readIfThere, trustedCommitOf } from "../github/change.ts";
-import { failedChecksOfStep } from "../github/failed-checks.ts";
-import { originOf } from "../github/origin.ts";
-import { namedTexts } from "./given-texts.ts";
-import {
-  filesOfBase,
-  filesOfCentral,
-  type CentralFiles,
-  type CommitFiles,
-} from "../github/commit-files.ts";
-import type { CommentCommand } from "./comment-command.ts";
-import { createGithubApi } from "../github/github-api.ts";
-import { copyEntry, nameInRepository } from "./copied-files.ts";
-import { asInput, isAct, type Environment, type Inputs } from "./inputs.ts";
-import { temporaryFolder, type Paths } from "./step-paths.ts";
-import { isBelow, isInside } from "./workspace-paths.ts";
-import { legOf } from "./leg.ts";
-import type { RunnerCore } from "./runner-core.ts";
-import { Stop } from "./stop.ts";
+import { filesOfBase, type CentralFiles, type CommitFiles } from "../github/commit-files.ts";
 import { areAt, decideTrust, type CheckedOut } from "../github/trust.ts";
-import { withKeysTold } from "../run/options-provider.ts";
+import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
+import { findEntries } from "../run/find-files.ts";
 import { firstOf } from "../text/numbers.ts";
-import { telemetryTarget } from "../run/telemetry.ts";
-
-export interface Setting {
-  readonly inputs: Inputs;
-  readonly environment: Environment;
-  readonly workspace: string;
-  readonly core: RunnerCore;
-  /** Prints a line to the log. It must begin with a fixed prefix. */
-  readonly say: (line: string) => void;
-  readonly redact: (text: string) => string;
-  readonly signal: AbortSignal;
-  /** The comment of the event, if it is the command that starts the job. */
-  readonly command: CommentCommand | undefined;
-}
+import { copyEntry, nameInRepository, reachedFiles } from "./entry-copies.ts";
+import { asInput, type Inputs } from "./inputs.ts";
+import { isBelow, isInside, type Paths } from "./paths.ts";
+import { apiOf, centralFiles, isAct, Stop, temporaryFolder, type Setting } from "./setting.ts";
 
 export type WorkTree =
   /** The user's own: no event decides which commit it is. */
@@ -60,27 +29,6 @@ export interface Sources {
   readonly isBelieved: boolean;
   /** Why the job has to be harmless. Undefined if it may do what its entry says. */
   readonly distrust: string | undefined;
-}
-
-/** For an entry of another repository. Undefined: the entry is a file of this one. */
-export function centralFiles(setting: Setting): CentralFiles | undefined {
-  const { central, entryToken } = setting.inputs;
-  return central && filesOfCentral(apiOf(setting, entryToken).api, central, asInput("entry-token"));
-}
-
-/** The API with the token that writes on GitHub. Only this token finds again what it has written. */
-export function deliveryApiOf(setting: Setting) {
-  return apiOf(setting, setting.inputs.deliveryToken).api;
-}
-
-export function apiOf({ environment, inputs, say, signal }: Setting, other?: string) {
-  // A token for models may lack the permission to look up users.
-  const builtIn = environment["GITHUB_TOKEN"];
-  // Where no model is asked, the input is the token to deliver with.
-  const own = (inputs.mode === "deliver" && inputs.gitHubToken) || builtIn || inputs.gitHubToken;
-  const token = other ?? own;
-  const { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl } = environment;
-  return { api: createGithubApi({ token, repository, apiUrl, log: say, signal }), token };
 }
 
 /** Throws a `Stop` unless the users who triggered the event may start an agent. `deciding`: more files that decide. */
@@ -293,74 +241,4 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
       ]);
     }
   }
-}
-
-/** A single rehearsal names its entry and its job. */
-export interface Alone {
-  readonly file: string;
-  readonly entry: string;
-  readonly job: string | undefined;
-}
-
-export function runOptions(
-  setting: Setting,
-  paths: Paths,
-  sources: Sources,
-  { userInput, alone }: { readonly userInput: string | undefined; readonly alone?: Alone },
-): RunOptions {
-  const { inputs, environment, workspace, say } = setting;
-  const { base, provider, gitHubToken, promptFile, limits = {} } = inputs;
-  const leg = legOf(environment, inputs);
-  const { api: github } = apiOf(setting);
-  const { entryFile, isBelieved, workTree } = sources;
-  const names = Object.keys(limits).map((name) => [name, "the input `limits`"]);
-  return {
-    ...valuesOn("run", inputs),
-    ...namedTexts(setting),
-    resume: paths.resume,
-    // Nobody in CI can decide about interrupted commands.
-    rerun: paths.resume !== undefined,
-    outputDir: paths.outputDir,
-    entryFile: alone?.entry ?? (promptFile === undefined ? entryFile : undefined),
-    promptFile: promptFile === undefined ? undefined : entryFile,
-    entryName: alone?.entry ?? paths.entry,
-    environment,
-    write: asInput,
-    telemetry: telemetryTarget(environment, undefined),
-    findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
-    findConversation: async (jobName) => {
-      const { readConversation } = await import("../github/conversation.ts");
-      const origin = await originOf(environment, github);
-      const entry = centralFiles(setting)?.name ?? paths.entry;
-      return origin === undefined
-        ? { findings: [], round: 0 }
-        : readConversation(deliveryApiOf(setting), {
-            job: jobName,
-            entry,
-            origin: { ...origin, leg },
-          });
-    },
-    instructionSource: async () => ({
-      commit: await trustedCommitOf(
-        { environment, github },
-        isBelieved || workTree.kind === "own" ? undefined : workTree.commit,
-      ),
-      read: (path, commit) => readIfThere(github, path, commit),
-    }),
-    findFailedChecks: () => failedChecksOfStep(environment, github.get),
-    isPullRequest: async () => (await eventChange(environment))?.kind === "pull-request",
-    limits,
-    limitNames: Object.fromEntries(names),
-    jobName: alone === undefined ? inputs.job : alone.job,
-    userInput,
-    // A rehearsal may name its own folder.
-    workingDirectory: paths.workingDirectory ?? (alone === undefined ? workspace : undefined),
-    rehearse: alone?.file,
-    leg,
-    isolateServers: workTree.kind === "elsewhere",
-    remembers: isBelieved && sources.distrust === undefined,
-    ...withKeysTold({ provider }, (key) => setting.core.setSecret(key)),
-    honorExpectations: alone !== undefined,
-    gitHubToken: provider === undefined ? gitHubToken : undefined,
-  };
 }

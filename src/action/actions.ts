@@ -1,4 +1,8 @@
-/** The inputs of the actions: rows of the table of options, and rows of the same form. */
+/**
+ * The actions: a main one, and sisters in folders of their names. Their action.yml files are made from this. Inputs are
+ * rows of the table of options, and rows of the same form.
+ */
+import type { OutputName } from "../github/output-table.ts";
 import { choice, count, flag, limits, logins, paths, text, word } from "../run/option-kinds.ts";
 import { kebab, optionsOn, optionTable, type Option } from "../run/option-table.ts";
 
@@ -93,8 +97,6 @@ const sisterInputs = {
 
 export const inputTable = { ...runInputs, ...sisterInputs } as const;
 
-type Field = keyof typeof inputTable;
-
 /** A plan, its shards and their merge must agree on these. */
 const inputsOfParts = [
   "inputs",
@@ -111,27 +113,89 @@ const inputsOfParts = [
   "entryToken",
 ] as const;
 
-/** The actions, with their inputs. */
-export const inputsOf = {
-  run: Object.keys(runInputs),
-  plan: ["shards", "entry", "job", ...inputsOfParts],
-  merge: ["journals", "onMissing", "entry", ...inputsOfParts],
-  deliver: [
-    "journal",
-    "journalDigest",
-    "entry",
-    "job",
-    "staged",
-    "githubToken",
-    "deliveryToken",
-    "entryToken",
-    "summary",
-    "failOn",
-  ],
-  rehearse: ["files", "workingDirectory", "env", "sandbox", "outputDir", "summary", "failOn"],
-} as const satisfies Readonly<Record<string, readonly Field[] | readonly string[]>>;
+const outputsOfRun = [
+  "result",
+  "reason",
+  "verdict",
+  "findings",
+  "report",
+  "report-file",
+  "results",
+  "failed-tasks",
+  "reported-document",
+  "output-dir",
+  "journal",
+] as const;
+const outputsOfJournal = ["journal-digest", "journal-artifact"] as const;
 
-export type Mode = keyof typeof inputsOf;
+export type Mode = "run" | "plan" | "merge" | "deliver" | "rehearse";
+
+interface Action {
+  readonly description: string;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly OutputName[];
+  /** Descriptions of inputs that mean less here than in the main action. */
+  readonly meanings?: Readonly<Record<string, string>>;
+}
+
+export const actions: Readonly<Record<Mode, Action>> = {
+  run: {
+    description:
+      "Runs AI agents the way a test runner runs tests: declared in a file, checked, retried, bounded, reported.",
+    inputs: Object.keys(runInputs),
+    outputs: [...outputsOfRun, ...outputsOfJournal, "deliveries", "cost"],
+  },
+  plan: {
+    description: "Splits a job into the shards of a matrix.",
+    inputs: ["shards", "entry", "job", ...inputsOfParts],
+    outputs: [
+      "result",
+      "reason",
+      "matrix",
+      "journal-pattern",
+      "output-dir",
+      "journal",
+      "journal-artifact",
+      "cost",
+    ],
+  },
+  merge: {
+    description: "Combines the shards of a job into one run. It writes nothing on GitHub.",
+    inputs: ["journals", "onMissing", "entry", ...inputsOfParts],
+    outputs: [...outputsOfRun, ...outputsOfJournal, "cost"],
+  },
+  deliver: {
+    description:
+      "Starts no agent: writes on GitHub what the journal of an earlier job contains, as far as `outputs` of the entry of the base allows.",
+    inputs: [
+      "journal",
+      "journalDigest",
+      "entry",
+      "job",
+      "staged",
+      "githubToken",
+      "deliveryToken",
+      "entryToken",
+      "summary",
+      "failOn",
+    ],
+    outputs: ["result", "reason", "deliveries"],
+    meanings: {
+      job: "The job whose journal it is. May be omitted if the entry has only one.",
+      githubToken: "Reads the entry and the pull request, and writes on GitHub.",
+    },
+  },
+  rehearse: {
+    description:
+      "Runs rehearsals, whose scripts play the model: no token, no network, no cost. The step fails if a rehearsal fails.",
+    inputs: ["files", "workingDirectory", "env", "sandbox", "outputDir", "summary", "failOn"],
+    outputs: outputsOfRun,
+    meanings: {
+      workingDirectory:
+        "The folder in which a rehearsal works, unless it names one. Default: the workspace.",
+    },
+  },
+};
 
 /** `model` for `models`: an input has one value, or a line for each. */
 export function inputName(field: string, { name = field }: Pick<Option, "name"> = {}): string {

@@ -1,48 +1,38 @@
 import assert from "node:assert/strict";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import {
-  insideRunner,
-  insideWorkspace,
-  isInside,
-  journalsAt,
-} from "../../src/action/workspace-paths.ts";
+import { describe, it, type TestContext } from "node:test";
+import { insideWorkspace, isInside, journalsAt, type Place } from "../../src/action/paths.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-async function makeFolders(
-  test: Parameters<typeof makeWorkspace>[0],
-): Promise<{ readonly workspace: string; readonly outside: string }> {
-  const { path } = await makeWorkspace(test, {
-    "work/entries/a.yml": "",
-    "outside/secret.yml": "",
-  });
+/** A workspace whose links lead out of it, and the folder beside it. */
+async function makePlace(t: TestContext): Promise<Place & { readonly outside: string }> {
+  const { path } = await makeWorkspace(t, { "work/entries/a.yml": "", "outside/secret.yml": "" });
   const workspace = join(path, "work");
   const outside = join(path, "outside");
   await symlink(outside, join(workspace, "out"));
   await symlink("entries", join(workspace, "in"));
   await symlink(join(outside, "not-yet"), join(workspace, "dangling"));
-  return { workspace, outside };
+  return { workspace, outside, problems: [] };
 }
 
 describe("a path of an input", () => {
   it("may lead anywhere in the workspace", async (t) => {
-    const { workspace } = await makeFolders(t);
+    const place = await makePlace(t);
     for (const [value, path] of [
       ["./entries/../entries/a.yml", "entries/a.yml"],
       [".", "."],
       ["new/folder/journal.jsonl", "new/folder/journal.jsonl"],
       ["in/a.yml", "in/a.yml"],
       ["..name/a.yml", "..name/a.yml"],
-      [join(workspace, "entries/a.yml"), "entries/a.yml"],
-    ] as const) {
-      const checked = await insideWorkspace(workspace, "entry", value);
-      assert.deepEqual(checked, { kind: "inside", path });
-    }
+      [join(place.workspace, "entries/a.yml"), "entries/a.yml"],
+    ] as const)
+      assert.equal(await insideWorkspace(place, "entry", value), path);
+    assert.deepEqual(place.problems, []);
   });
 
   it("may not lead out of it, by its name or through a link", async (t) => {
-    const { workspace } = await makeFolders(t);
+    const place = await makePlace(t);
     for (const value of [
       "..",
       "entries/../../outside/secret.yml",
@@ -53,23 +43,21 @@ describe("a path of an input", () => {
       "dangling/below",
       "a\0b",
     ]) {
-      const checked = await insideWorkspace(workspace, "journal", value);
-      assert.ok(checked.kind === "outside", value);
-      assert.match(checked.problem, /^`journal` is ".*must not leave it\.$/s);
+      assert.equal(await insideWorkspace(place, "journal", value), undefined, value);
+      assert.match(place.problems.pop() ?? "", /^`journal` is ".*must not leave it\.$/s);
     }
   });
 
   it("is judged right in a workspace that is itself behind a link", async (t) => {
-    const { workspace, outside } = await makeFolders(t);
-    const link = join(outside, "link");
-    await symlink(workspace, link);
-    const checked = await insideWorkspace(link, "entry", "entries/a.yml");
-    assert.deepEqual(checked, { kind: "inside", path: "entries/a.yml" });
-    assert.equal((await insideWorkspace(link, "entry", "out/secret.yml")).kind, "outside");
+    const { workspace, outside, problems } = await makePlace(t);
+    const place = { workspace: join(outside, "link"), problems };
+    await symlink(workspace, place.workspace);
+    assert.equal(await insideWorkspace(place, "entry", "entries/a.yml"), "entries/a.yml");
+    assert.equal(await insideWorkspace(place, "entry", "out/secret.yml"), undefined);
   });
 
   it("of a program counts as in the workspace wherever its links lead from", async (t) => {
-    const { workspace, outside } = await makeFolders(t);
+    const { workspace, outside } = await makePlace(t);
     await mkdir(join(workspace, "bin"));
     await symlink(join(workspace, "bin"), join(outside, "bin"));
     assert.equal(await isInside(workspace, join(outside, "bin", "runtime")), true);
@@ -79,14 +67,14 @@ describe("a path of an input", () => {
 
 describe("a path of a journal or an output directory", () => {
   it("may lead to the runner's folder for temporary files, and through no link out of it", async (t) => {
-    const { workspace, outside: temporary } = await makeFolders(t);
-    const runner = { workspace, temporary };
-    const kindOf = async (value: string) => insideRunner(runner, "resume", value);
+    const { outside: temporary, ...place } = await makePlace(t);
+    const runner = { ...place, temporary };
     const file = join(temporary, "new/journal.jsonl");
-    assert.deepEqual(await kindOf(file), { kind: "inside", path: file });
+    assert.equal(await insideWorkspace(runner, "resume", file), file);
+    assert.equal(await insideWorkspace(place, "resume", file), undefined);
     await symlink("/etc", join(temporary, "link"));
     for (const value of ["../outside/journal.jsonl", "/etc/passwd", join(temporary, "link/passwd")])
-      assert.equal((await kindOf(value)).kind, "outside", value);
+      assert.equal(await insideWorkspace(runner, "resume", value), undefined, value);
   });
 
   it("may be a folder with journals", async (t) => {
@@ -96,10 +84,9 @@ describe("a path of a journal or an output directory", () => {
       "all/run.json": "",
       "none/run.json": "",
     });
+    const file = join(path, "all/a/1.jsonl");
     assert.deepEqual(await journalsAt(path, "all"), ["all/a/1.jsonl", "all/b/2.jsonl"]);
-    assert.deepEqual(await journalsAt(path, join(path, "all/a/1.jsonl")), [
-      join(path, "all/a/1.jsonl"),
-    ]);
+    assert.deepEqual(await journalsAt(path, file), [file]);
     assert.equal(await journalsAt(path, "none"), "none contains no *.jsonl file.");
     assert.equal(await journalsAt(path, "nowhere"), "nowhere doesn't exist.");
   });
