@@ -119,10 +119,10 @@ async function delivered(view: RunView, job: string, outputs: Outputs): Promise<
     return Promise.resolve({});
   };
   const github: GithubPort = {
-    ...offlinePort(origin),
+    ...offlinePort(),
     diffOf: () => Promise.resolve([{ path: "src/discount.js", patch: "@@ -0,0 +1,2 @@\n+a\n+b" }]),
     createComment: (_number, body) => show("Comment on the pull request", body),
-    createReview: async (_number, { comments }) => {
+    createReview: async (_number, { comments = [] }) => {
       for (const { path, line, body } of comments)
         await show(`Comment of the review at <code>${path}</code>, line ${line}`, body);
       return {};
@@ -132,7 +132,7 @@ async function delivered(view: RunView, job: string, outputs: Outputs): Promise<
     commitOnBranch: ({ headline, body }) =>
       show("Commit on the branch of the pull request", `## ${headline}\n\n${body}`),
     commit: () => Promise.resolve({ isNew: true }),
-    createPullRequest: ({ title, body, branch }) =>
+    createPullRequest: ({ title, body, head: branch }) =>
       show(`Draft pull request from <code>${branch}</code>`, `## ${title}\n\n${body}`),
   };
   const about = {

@@ -75,14 +75,12 @@ async function deliveriesOf(
   const origin = view.plan?.origin;
   if (!asksForDelivery(outputs)) return [];
   if (origin === undefined)
-    return [skipped("everything", "GITHUB_REPOSITORY or GITHUB_RUN_ID is not set")];
+    return [{ what: "everything", ...skipped("GITHUB_REPOSITORY or GITHUB_RUN_ID is not set") }];
   const name = centralFiles(setting)?.name ?? entryFile ?? "";
   const about = { view, outputs, origin, entry: name, job, report: jobReport(view) };
   const rehearses = setting.inputs.mode === "rehearse";
   const staged = rehearses || setting.inputs.staged;
-  const port = rehearses
-    ? offlinePort(origin)
-    : createGithubPort(deliveryApiOf(setting), origin.repository, setting.redact);
+  const port = rehearses ? offlinePort() : createGithubPort(deliveryApiOf(setting), setting.redact);
   return deliver(about, port, { staged, checkId, faults, clock: systemClock });
 }
 

@@ -149,8 +149,7 @@ export function statusOf(
     onEnded,
     connect(signal) {
       const api = createGithubApi({ token, repository, apiUrl, log, ...(signal && { signal }) });
-      // Only a delivery waits and retries.
-      return createGithubPort({ ...api, beginDelivery() {} }, repository, redact);
+      return createGithubPort(api, redact);
     },
   });
 }

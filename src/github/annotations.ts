@@ -15,7 +15,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import { collectOutputs } from "../outputs/collect.ts";
-import { mayHaveCheck } from "./check-port.ts";
+import { mayHaveCheck } from "./deliver-check.ts";
 import { asksForDelivery } from "./deliver.ts";
 import { headLines } from "../outputs/line-address.ts";
 import { judgementOf, verdictLine } from "../outputs/verdict.ts";

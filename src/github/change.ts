@@ -12,7 +12,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { plural } from "../text/numbers.ts";
 import { namesOf } from "../git/working-tree.ts";
 import { checkoutOf } from "./checkout.ts";
-import { NotFoundError, pagesOf, type GithubApi } from "./github-api.ts";
+import { NotFoundError, allOf, type GithubApi } from "./github-api.ts";
 import type { Environment } from "../platform/environment.ts";
 import { pullRequestOf } from "./origin.ts";
 import { at, listAt, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
@@ -279,9 +279,7 @@ async function filesOfPullRequest(
 ): Promise<readonly unknown[]> {
   if (number === undefined) throw tooLarge(size);
   const values = { pull_number: String(number) };
-  const files: unknown[] = [];
-  const listed = "GET /repos/{owner}/{repo}/pulls/{pull_number}/files";
-  for await (const some of pagesOf(get, listed, values)) files.push(...some);
+  const files = await allOf(get, "GET /repos/{owner}/{repo}/pulls/{pull_number}/files", values);
   // The list is that of the head as it is now, and it must be complete.
   const pull = await get("GET /repos/{owner}/{repo}/pulls/{pull_number}", values);
   if (at(pull, "head", "sha") !== head) {

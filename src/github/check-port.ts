@@ -1,14 +1,7 @@
 /** Check runs over GitHub's API. Only the App that created a check run may change it: the built-in token's is GitHub Actions. */
-import { createHash } from "node:crypto";
-import type { Outputs } from "../entry/outputs.ts";
-import type { Origin } from "../events/output-shapes.ts";
 import { truncate } from "../text/truncate.ts";
-import { runUrl, type Publisher } from "./comments.ts";
-import { GithubFailure } from "./github-api.ts";
-import type { Calls, Made } from "./graphql.ts";
+import { GithubFailure, type GithubApi } from "./github-api.ts";
 import { at, listAt, textAt } from "./webhook-event.ts";
-
-export const checkNeeds = "`checks: write`";
 
 export interface CheckAnnotation {
   readonly path: string;
@@ -54,42 +47,7 @@ export const annotationsPerRequest = 50;
 const MAX_TITLE = 255;
 const MAX_SUMMARY = 65_535;
 
-/** Events whose `GITHUB_SHA` is the subject of the job. Others are about an issue, or about another run. */
-const ofCommit = new Set([
-  "push",
-  "merge_group",
-  "schedule",
-  "workflow_dispatch",
-  "repository_dispatch",
-  "release",
-]);
-
-export function mayHaveCheck({ isPullRequest, event }: Origin): boolean {
-  return isPullRequest === true || ofCommit.has(event);
-}
-
-/** The check run of this job and leg. GitHub shows the latest of a name on a commit. Undefined: it has none. */
-export function newCheck(about: Publisher, check: Outputs["check"]): NewCheck | undefined {
-  const { head, legName } = about.origin;
-  if (check === undefined || !mayHaveCheck(about.origin)) return undefined;
-  const name = check === true ? `agent-jobs: ${about.job}` : check.name;
-  return {
-    head,
-    name: truncate(legName === undefined ? name : `${name} (${legName})`, MAX_TITLE),
-    externalId: externalIdOf(about),
-    url: runUrl(about.origin),
-  };
-}
-
-/** Each attempt has a check run of its own, because GitHub can't remove the annotations of an earlier one. */
-function externalIdOf({ entry, job, origin: { workflowRun, attempt, leg } }: Publisher): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([entry, job, leg]))
-    .digest("hex");
-  return `agent-jobs/${workflowRun}/${attempt}/${digest.slice(0, 16)}`;
-}
-
-export function createCheckCalls({ api, write, redact }: Calls) {
+export function createCheckCalls(api: GithubApi, redact: (text: string) => string) {
   const outputOf = ({ title, summary, annotations = [] }: CheckOutput): object => ({
     title: truncate(redact(title), MAX_TITLE),
     summary: truncate(redact(summary), MAX_SUMMARY),
@@ -157,15 +115,14 @@ export function createCheckCalls({ api, write, redact }: Calls) {
       throw new GithubFailure("GitHub's answer names no check run", 422);
     },
     /** `conclusion`: completes it. Without one, a late update leaves a completed check run completed. */
-    updateCheck: (
+    async updateCheck(
       check_run_id: number,
       output: CheckOutput,
       conclusion?: Conclusion,
-    ): Promise<Made> =>
-      write(
-        "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
-        { check_run_id, ...(conclusion && { conclusion }), output: outputOf(output) },
-        "once",
-      ),
+    ): Promise<{ readonly url: string | undefined }> {
+      const values = { check_run_id, ...(conclusion && { conclusion }), output: outputOf(output) };
+      const route = "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}";
+      return { url: textAt(await api.write(route, values, "once"), "html_url") };
+    },
   };
 }

@@ -7,15 +7,22 @@ import {
 } from "../events/output-shapes.ts";
 import { severities } from "../entry/outputs.ts";
 import { cleanEventText } from "../text/event-text.ts";
-import { defined } from "../text/guards.ts";
+import { defined, isText } from "../text/guards.ts";
 import { plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";
 import { reasonOf } from "./delivery.ts";
 import { GithubFailure, type GithubApi } from "./github-api.ts";
-import { createGraphql } from "./graphql.ts";
 import { readMarkerOf, type Marker, type MarkerKind, type MarkerOwner } from "./markers.ts";
-import { commentsOf, threadsOf, type ReviewThread, type ThreadComment } from "./review-threads.ts";
-import { createThreadFacts, type ThreadFacts } from "./review-threads.ts";
+import {
+  commentsOf,
+  createThreadFacts,
+  ownThreads,
+  threadsOf,
+  type OwnThread,
+  type ReviewThread,
+  type ThreadComment,
+  type ThreadFacts,
+} from "./review-threads.ts";
 
 const mostFindings = 100;
 /** The latest replies in a thread. */
@@ -48,35 +55,28 @@ async function conversationOf(
   { origin, ...owner }: Conversing,
   number: number,
 ): Promise<Conversation> {
-  const graphql = createGraphql(api, origin.repository);
   const ours: Ours = ({ body, isOurs, isBot }, kind) =>
     // Anybody can write a marker, but only apps that are installed can comment as a bot. Such comments are only read.
     isOurs || isBot ? readMarkerOf(body, kind, { ...owner, leg: origin.leg }) : undefined;
-  const threads = new Map<string, OwnThread>();
-  const heads = new Set<string>();
-  let lastReviewedHead: string | undefined;
-  for (const thread of (await threadsOf(graphql, number)).toReversed()) {
-    const marker = ours(thread.first, "finding");
-    if (marker?.key === undefined) continue;
-    // Several threads may have the same key: an open one counts, or else the newest.
-    const other = threads.get(marker.key)?.thread;
-    if (other?.isResolved === false && thread.isResolved) continue;
-    threads.set(marker.key, { thread, key: marker.key, marker });
-    if (marker.head !== undefined) heads.add(marker.head);
-    if (thread.first.isOurs) lastReviewedHead = marker.reviewed ?? lastReviewedHead;
-  }
+  const threads = ownThreads(await threadsOf(api, number), (first) => ours(first, "finding"));
+  const newest = [...threads.values()];
   // Every run updates the report, also one that finds nothing.
-  const [report] = (await commentsOf(graphql, number)).flatMap((one) =>
+  const [report] = (await commentsOf(api, number)).flatMap((one) =>
     // A head that it names as reviewed is not shown again, so only the owner of the token is believed.
     one.isOurs ? (ours(one, "report") ?? []) : [],
   );
-  lastReviewedHead = report?.reviewed ?? lastReviewedHead;
-  if (report?.reviewed !== undefined) heads.add(report.reviewed);
-  const all = [...threads.values()].map((one, index) => ({ ...one, id: `F${index + 1}` }));
+  const reviewed = newest.flatMap(({ first, marker }) =>
+    first.isOurs ? (marker.reviewed ?? []) : [],
+  );
+  const lastReviewedHead = report?.reviewed ?? reviewed[0];
+  const heads = new Set(
+    [report?.reviewed, ...newest.map(({ marker }) => marker.head)].filter(isText),
+  );
+  const all = newest.toReversed().map((one, index) => ({ ...one, id: `F${index + 1}` }));
   // Open ones are checked again, so they come first, and then the latest.
   const chosen = all
     .toReversed()
-    .toSorted((a, b) => Number(a.thread.isResolved) - Number(b.thread.isResolved))
+    .toSorted((a, b) => Number(a.isResolved) - Number(b.isResolved))
     .slice(0, mostFindings);
   const reading = new Reading(createThreadFacts(api, origin.head), ours);
   const findings: PreviousFinding[] = [];
@@ -101,12 +101,6 @@ type Ours = (
   kind: MarkerKind,
 ) => Marker | undefined;
 
-interface OwnThread {
-  readonly thread: ReviewThread;
-  readonly key: string;
-  readonly marker: Marker;
-}
-
 class Reading {
   readonly #facts: ThreadFacts;
   readonly #ours: Ours;
@@ -119,13 +113,8 @@ class Reading {
     this.#ours = ours;
   }
 
-  async findingOf({
-    thread,
-    key,
-    marker,
-    id,
-  }: OwnThread & { readonly id: string }): Promise<PreviousFinding> {
-    const { path, line, isResolved, isOutdated, resolvedBy, first } = thread;
+  async findingOf(thread: OwnThread & { readonly id: string }): Promise<PreviousFinding> {
+    const { id, key, marker, path, line, isResolved, isOutdated, resolvedBy, first } = thread;
     const { rule = "", text: digest } = marker;
     // A thread is outdated if GitHub no longer finds its line, which may also have moved.
     const isGone = isOutdated && digest !== undefined && (await this.#facts.isGone(path, digest));

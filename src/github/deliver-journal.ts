@@ -69,10 +69,10 @@ export async function deliverJournal(
   const isNamed = typeof outputs !== "string";
   // The journal has its own, which nobody has checked.
   if (view.plan !== undefined) view.plan = { ...view.plan, outputs: isNamed ? outputs : {} };
-  if (!isNamed) return { view, deliveries: [skipped("everything", outputs)] };
+  if (!isNamed) return { view, deliveries: [{ what: "everything", ...skipped(outputs) }] };
   const deliveries = await deliver(
     { view, outputs, origin, entry, job: view.jobName, report: jobReport(view) },
-    createGithubPort(asked.deliveryApi ?? api, here.repository, asked.redact),
+    createGithubPort(asked.deliveryApi ?? api, asked.redact),
     { staged, clock: systemClock },
   );
   return { view, deliveries };
@@ -177,7 +177,7 @@ async function checkUpstream(
     throw new JournalRefused(
       `The journal is about issue #${number}, which no \`workflow_run\` is.`,
     );
-  const pull = await createGithubPort(api, "", (text) => text).pullOf(number);
+  const pull = await createGithubPort(api, (text) => text).pullOf(number);
   if (pull.repositoryId === undefined || pull.repositoryId !== headRepository)
     throw new JournalRefused(
       `Pull request #${number} is not from the repository that the workflow run was for.`,

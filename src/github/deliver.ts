@@ -1,31 +1,23 @@
 /** Delivers outputs of untrusted agents. A hidden marker finds each delivery again, so that none is made twice. */
 import { proposalKinds, type Outputs } from "../entry/outputs.ts";
 import { endWords, type RunOutcome } from "../events/event.ts";
-import type { Finding, Origin } from "../events/output-shapes.ts";
+import type { Finding } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
+import { collectOutputs, type CollectedOutputs } from "../outputs/collect.ts";
+import { deliverCheck } from "./deliver-check.ts";
+import { deliverDecision } from "./deliver-decision.ts";
+import { deliverFindings } from "./deliver-findings.ts";
+import { deliverProposals, isPush } from "./deliver-proposal.ts";
 import {
-  collectOutputs,
-  type CollectedOutputs,
-  type CollectedProposal,
-} from "../outputs/collect.ts";
-import { deliverProposal, withKeys } from "./deliver-proposal.ts";
-import { deliverFindings, reportContent } from "./deliver-findings.ts";
-import {
-  deadlineOf,
-  reasonOf,
+  Delivering,
   refused,
   skipped,
   type Deliverable,
-  type Delivering,
   type Delivery,
   type DeliveryOptions,
+  type Outcome,
 } from "./delivery.ts";
 import type { GithubPort } from "./github-port.ts";
-import { GithubFailure } from "./github-api.ts";
-import { readMarkerOf } from "./markers.ts";
-import { reportComment } from "./comments.ts";
-import { deliverCheck } from "./deliver-check.ts";
-import { deliverDecision } from "./review-event.ts";
 
 export function asksForDelivery(outputs: Outputs): boolean {
   return outputs.check !== undefined || writesOnSubject(outputs);
@@ -41,9 +33,6 @@ function writesOnSubject({ report, findings, proposals = {} }: Outputs): boolean
   );
 }
 
-/** Proposals that are handled. A journal can have any number, and each refusal costs a few requests. */
-const mostProposals = 200;
-
 export async function deliver(
   about: Deliverable,
   github: GithubPort,
@@ -53,73 +42,46 @@ export async function deliver(
   const outcome = outcomeOf(view);
   const collected = collectOutputs(view, outputs);
   const isWhole = outcome.kind === "succeeded" && collected.complete;
-  const delivering: Delivering = {
-    about: { ...about, reviewed: isWhole ? origin.head : undefined },
-    github,
-    options,
-    deadline: deadlineOf(options),
-    published: new Map(),
-    ours: (body, kind) => readMarkerOf(body, kind, { ...about, leg: origin.leg }),
-  };
-  const { deliveries, shown } = writesOnSubject(outputs)
+  const reviewed = isWhole ? origin.head : undefined;
+  const delivering = new Delivering({ ...about, reviewed }, github, options);
+  github.beginDelivery();
+  const shown = writesOnSubject(outputs)
     ? await deliverOutputs(delivering, collected, outcome)
-    : { deliveries: [] };
+    : collected.findings;
   // A canceled step has no time: it completes the check run that it has begun at once.
   const isEnded = outcome.kind === "canceled" && options.checkId !== undefined;
   // When it is completed, a merge that waits for it may go on.
-  if (outputs.check === undefined || isEnded) return deliveries;
-  const visible = { ...collected, findings: shown ?? collected.findings };
-  const report = reportComment(reportContent(delivering, visible, outcome));
-  return [...deliveries, await deliverCheck(delivering, collected, outcome, { visible, report })];
+  if (outputs.check !== undefined && !isEnded)
+    await deliverCheck(delivering, collected, outcome, shown);
+  return delivering.deliveries;
 }
 
-interface DeliveredOutputs {
-  readonly deliveries: readonly Delivery[];
-  /** Absent: all findings. */
-  readonly shown?: readonly Finding[];
-}
-
+/** Returns the findings that are neither dismissed nor held back. */
 async function deliverOutputs(
   delivering: Delivering,
   collected: CollectedOutputs,
   outcome: RunOutcome,
-): Promise<DeliveredOutputs> {
-  const { about, github } = delivering;
-  const { outputs, origin } = about;
+): Promise<readonly Finding[]> {
+  const { findings: wanted, report } = delivering.about.outputs;
   const isFailed = outcome.kind === "failed";
-  if (outcome.kind !== "succeeded" && !(isFailed && outputs.report?.when === "always"))
-    return { deliveries: [skipped("everything", `the job ${endWords[outcome.kind]}`)] };
-  const isPush = ({ proposal }: CollectedProposal): boolean => proposal.kind === "push";
-  const moved = await outdated(origin, github);
-  // The review is about the head that a push replaces. The last push has the changes of those before it.
-  const proposals = [
-    ...collected.proposals.filter((one) => !isPush(one)),
-    ...collected.proposals.filter(isPush).slice(-1),
-  ];
-  const keyed = withKeys(proposals, about);
-  if (moved?.status === "skipped" && !isFailed) {
-    // The changes of the agents are nowhere else.
-    const lost = keyed.filter(isPush).map((one) => deliverProposal(delivering, one));
-    return { deliveries: [moved, ...(await Promise.all(lost))] };
+  if (outcome.kind !== "succeeded" && !(isFailed && report?.when === "always")) {
+    delivering.log("everything", skipped(`the job ${endWords[outcome.kind]}`));
+    return collected.findings;
   }
-  if (moved !== undefined) return { deliveries: [moved] };
-  const delivered = await deliverFindings(delivering, collected, outcome, {
-    report: outputs.report?.comment !== undefined,
-    review: !isFailed && outputs.findings?.review !== undefined,
-  });
-  const { shown } = delivered;
-  const deliveries = [...delivered.deliveries];
-  if (isFailed) return { deliveries, shown };
-  if (outputs.findings?.review === "request-changes" || outputs.findings?.approve === true)
-    deliveries.push(
-      ...(await deliverDecision(delivering, { ...collected, findings: shown }, delivered.closed)),
-    );
-  const { length } = keyed;
-  if (length > mostProposals)
-    deliveries.push(skipped(`${length - mostProposals} of ${length} proposals`, "too many"));
-  for (const proposed of keyed.slice(0, mostProposals))
-    deliveries.push(await deliverProposal(delivering, proposed));
-  return { deliveries, shown };
+  const moved = await outdated(delivering);
+  if (moved !== undefined) {
+    delivering.log("everything", moved);
+    // Their changes are nowhere else, so a push is refused, which is a warning.
+    if (moved.status === "skipped" && !isFailed)
+      await deliverProposals(delivering, collected.proposals.filter(isPush));
+    return collected.findings;
+  }
+  const { shown, closed } = await deliverFindings(delivering, collected, outcome);
+  if (isFailed) return shown;
+  if (wanted?.review === "request-changes" || wanted?.approve === true)
+    await deliverDecision(delivering, { ...collected, findings: shown }, closed);
+  await deliverProposals(delivering, collected.proposals);
+  return shown;
 }
 
 function outcomeOf({ status, reason = "" }: RunView): RunOutcome {
@@ -136,18 +98,13 @@ function outcomeOf({ status, reason = "" }: RunView): RunOutcome {
   }
 }
 
-async function outdated(origin: Origin, github: GithubPort): Promise<Delivery | undefined> {
-  const { isPullRequest, number, head } = origin;
-  if (isPullRequest !== true || number === undefined) return undefined;
-  try {
-    const { head: now = head } = await github.pullOf(number);
-    if (now === head) return undefined;
-    return skipped("everything", `outdated: the head of #${number} is ${now} by now, not ${head}`);
-  } catch (error) {
-    if (!(error instanceof GithubFailure)) throw error;
-    return refused(
-      "everything",
-      `the head of #${number} is unknown: ${reasonOf(error, "`pull-requests: read`")}`,
-    );
-  }
+async function outdated(delivering: Delivering): Promise<Outcome | undefined> {
+  const { about, github, pull } = delivering;
+  const { head } = about.origin;
+  if (pull === undefined) return undefined;
+  const found = await delivering.attempt("`pull-requests: read`", () => github.pullOf(pull));
+  if ("status" in found) return refused(`the head of #${pull} is unknown: ${found.reason}`);
+  const { head: now = head } = found;
+  if (now === head) return undefined;
+  return skipped(`outdated: the head of #${pull} is ${now} by now, not ${head}`);
 }

@@ -1,21 +1,23 @@
+/** What a delivery is, and how each one is made: looked up, written once, and logged. */
 import type { Outputs } from "../entry/outputs.ts";
-import type { Proposal } from "../events/output-shapes.ts";
 import type { RunView } from "../events/view.ts";
 import type { Publisher } from "./comments.ts";
-import type { GithubPort } from "./github-port.ts";
-import type { Made } from "./graphql.ts";
+import type { GithubPort, Made } from "./github-port.ts";
 import { GithubFailure } from "./github-api.ts";
-import type { Marker, MarkerKind } from "./markers.ts";
+import { readMarkerOf, type Marker, type MarkerKind } from "./markers.ts";
 
 export interface Delivery {
   /** `report comment on #7` */
   readonly what: string;
   readonly status: "done" | "skipped" | "refused" | "staged";
-  readonly reason?: string;
+  /** The counts of a review are added when the rest of it is done. */
+  reason?: string;
   readonly url?: string | undefined;
   /** The text that would be written, if it is staged. */
   readonly preview?: string | undefined;
 }
+
+export type Outcome = Omit<Delivery, "what">;
 
 export interface Deliverable extends Publisher {
   readonly view: RunView;
@@ -36,65 +38,94 @@ export interface DeliveryOptions {
 /** No delivery begins later: GitHub may ask to wait a minute before each of hundreds of requests. */
 const longestMinutes = 15;
 
-export function deadlineOf({ clock }: DeliveryOptions): number {
-  return clock.now() + longestMinutes * 60_000;
-}
+const pausesMs = [2_000, 10_000];
 
-export interface Delivering {
+/** The deliveries of a run, in their order. A refusal doesn't keep the next one from being made. */
+export class Delivering {
   readonly about: Deliverable;
   readonly github: GithubPort;
   readonly options: DeliveryOptions;
-  readonly deadline: number;
-  /** The proposals that this or an earlier attempt of the workflow run has published, by kind and key. */
-  readonly published: Map<Proposal["kind"], Map<string, Made>>;
+  readonly deliveries: Delivery[] = [];
+  readonly #deadline: number;
+
+  constructor(about: Deliverable, github: GithubPort, options: DeliveryOptions) {
+    this.about = about;
+    this.github = github;
+    this.options = options;
+    this.#deadline = options.clock.now() + longestMinutes * 60_000;
+  }
+
+  /** The pull request of the run. */
+  get pull(): number | undefined {
+    const { isPullRequest, number } = this.about.origin;
+    return isPullRequest === true ? number : undefined;
+  }
+
   /** The marker of a body, if it is of this job, leg and kind. */
-  readonly ours: (body: string, kind: MarkerKind) => Marker | undefined;
-}
+  ours(body: string, kind: MarkerKind): Marker | undefined {
+    return readMarkerOf(body, kind, { ...this.about, leg: this.about.origin.leg });
+  }
 
-export interface Writing {
-  readonly what: string;
-  /** The permissions of the token, for a refusal. */
-  readonly needs: string;
-  readonly preview?: string;
-}
+  log(what: string, outcome: Outcome): void {
+    this.deliveries.push({ what, ...outcome });
+  }
 
-/** A request. With `isMarked`, its text has a marker and is found again; otherwise, the request may be sent twice. */
-export interface Step {
-  readonly preview: string;
-  readonly isMarked?: true;
-  readonly send: () => Promise<Made>;
-}
+  /** `needs`: the permissions of the token, for a refusal. */
+  async deliver(what: string, needs: string, make: () => Promise<Outcome>): Promise<void> {
+    this.log(what, await this.attempt(needs, make));
+  }
 
-const pausesMs = [2_000, 10_000];
+  /** The answer. Undefined if GitHub refuses it, which is logged. */
+  async read<Answer>(
+    what: string,
+    needs: string,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const found = await this.attempt(needs, async () => ({ answer: await ask() }));
+    if ("answer" in found) return found.answer;
+    this.log(what, found);
+    return undefined;
+  }
 
-/** `find` looks for what an earlier request has made, so that it is made once although GitHub didn't answer. */
-export async function write(
-  { options }: Delivering,
-  { what, preview }: Writing,
-  send: () => Promise<Made & Pick<Delivery, "reason">>,
-  find?: () => Promise<Made | undefined>,
-): Promise<Delivery> {
-  if (options.staged) return { what, status: "staged", preview };
-  for (let round = 0; ; round += 1) {
+  async attempt<Done>(needs: string, ask: () => Promise<Done>): Promise<Done | Outcome> {
+    if (this.options.clock.now() > this.#deadline)
+      return refused(`delivery has taken ${longestMinutes} minutes already`);
     try {
-      return { what, status: "done", ...(await send()) };
+      return await ask();
     } catch (error) {
-      const wait = pausesMs[round];
-      const isUncertain = error instanceof GithubFailure && error.isUncertain;
-      if (find === undefined || !isUncertain || wait === undefined) throw error;
-      await options.clock.sleep(wait);
-      const found = await find();
-      if (found !== undefined) return { what, status: "done", ...found };
+      if (!(error instanceof GithubFailure)) throw error;
+      return refused(reasonOf(error, needs));
+    }
+  }
+
+  /** `find` looks for what an earlier request has made, so that it is made once although GitHub didn't answer. */
+  async write(
+    preview: string | undefined,
+    send: () => Promise<Made & Pick<Delivery, "reason">>,
+    find?: () => Promise<Made | undefined>,
+  ): Promise<Outcome> {
+    if (this.options.staged) return { status: "staged", preview };
+    for (let round = 0; ; round += 1) {
+      try {
+        return { status: "done", ...(await send()) };
+      } catch (error) {
+        const wait = pausesMs[round];
+        const isUncertain = error instanceof GithubFailure && error.isUncertain;
+        if (find === undefined || !isUncertain || wait === undefined) throw error;
+        await this.options.clock.sleep(wait);
+        const found = await find();
+        if (found !== undefined) return { status: "done", ...found };
+      }
     }
   }
 }
 
-export function skipped(what: string, reason: string): Delivery {
-  return { what, status: "skipped", reason };
+export function skipped(reason: string): Outcome {
+  return { status: "skipped", reason };
 }
 
-export function refused(what: string, reason: string): Delivery {
-  return { what, status: "refused", reason };
+export function refused(reason: string): Outcome {
+  return { status: "refused", reason };
 }
 
 const rateLimit = "a rate limit of GitHub is reached, so re-run the job later";
@@ -128,20 +159,4 @@ export function reasonOf({ message, status }: GithubFailure, needs: string): str
   const isForbidden = status === 403 || status === 404;
   const cause = status === 429 ? rateLimit : (known ?? (isForbidden ? `needs ${needs}` : ""));
   return cause === "" ? message : `${cause}: ${message}`;
-}
-
-/** Logs a refusal and continues with the next delivery. */
-export async function attempt<Done>(
-  { options, deadline }: Delivering,
-  { what, needs }: Writing,
-  deliver: () => Promise<Done>,
-): Promise<Done | Delivery> {
-  if (options.clock.now() > deadline)
-    return refused(what, `delivery has taken ${longestMinutes} minutes already`);
-  try {
-    return await deliver();
-  } catch (error) {
-    if (!(error instanceof GithubFailure)) throw error;
-    return refused(what, reasonOf(error, needs));
-  }
 }

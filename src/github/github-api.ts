@@ -1,6 +1,6 @@
-/** `@actions/github` takes a while to load: with the first question. A failed request is sent again after a wait. */
+/** The client of GitHub's API. `@actions/github` takes a while to load: with the first request. A failed one is sent again after a wait. */
 import { retryAfterMs } from "../text/retry-after.ts";
-import { isRecord } from "../text/guards.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -8,7 +8,10 @@ import { at, listAt, sameRepository, textAt } from "./webhook-event.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
+/** Every method rejects with an Error whose message can be shown to users. */
 export interface GithubApi {
+  /** `owner/name` */
+  readonly repository: string;
   /** From now on, requests wait longer for a rate limit and are sent more often: up to 15 minutes in total. */
   readonly beginDelivery: () => void;
   /** A request without side effects; `owner` and `repo` are filled in. */
@@ -17,19 +20,32 @@ export interface GithubApi {
   readonly write: (route: string, values: Values, times?: "once") => Promise<unknown>;
   /** A query or a mutation, `once` as above. Rejects with a `GithubFailure`. */
   readonly graphql: (query: string, values: Values, times?: "once") => Promise<unknown>;
-  permissionOf(login: string): Promise<string>;
-  isForkPullRequest(number: number): Promise<boolean>;
+  /** A list of the repository, or of an issue or pull request, the newest first. `whole`: rejects if there is more than is looked through. */
+  readonly nodes: (
+    list: string,
+    fields: string,
+    of?: { readonly kind: "issueOrPullRequest" | "pullRequest"; readonly number: number },
+    most?: "whole",
+  ) => Promise<readonly unknown[]>;
+  readonly permissionOf: (login: string) => Promise<string>;
+  readonly isForkPullRequest: (number: number) => Promise<boolean>;
   /** The bytes of a file at a commit, also of another repository; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
-  readFile(path: string, ref: string, repository?: string): Promise<Uint8Array>;
+  readonly readFile: (path: string, ref: string, repository?: string) => Promise<Uint8Array>;
 }
 
 /** GitHub has refused a request, or has not answered it. */
 export class GithubFailure extends Error {
   readonly status: number | undefined;
+  /** How often such a request is sent, at most. */
+  readonly attempts: number;
+  /** Milliseconds that GitHub asks to wait. */
+  readonly retryAfter: number;
 
-  constructor(message: string, status?: number) {
+  constructor(message: string, status?: number, attempts = 1, retryAfter = 0) {
     super(message);
     this.status = status;
+    this.attempts = attempts;
+    this.retryAfter = retryAfter;
   }
 
   /** Whether the request may have been carried out. */
@@ -65,84 +81,111 @@ const DELIVERY_ATTEMPTS = { faults: 5, limits: 10 } as const;
 /** GitHub asks for at least this wait, unless it names one. */
 const SECONDARY_LIMIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
+/** GraphQL gives pages of 100, of which so many are looked through. */
+const MAX_PAGES = 10;
 
-/** Every method rejects with an Error whose message can be shown to users. */
 export function createGithubApi(options: GithubApiOptions): GithubApi {
-  const { clock = systemClock, log = () => {} } = options;
-  let client: Promise<Client> | undefined;
+  const { clock = systemClock, log = () => {}, repository = "" } = options;
+  let client: Promise<Request> | undefined;
   let deliveryEnds: number | undefined;
-  const send = async (
-    route: string,
-    values: Values,
-  ): Promise<{ readonly data: unknown } | { readonly failure: Failure }> => {
-    client ??= createClient(options);
-    const { request, owner, repo } = await client;
+
+  const send = async (route: string, values: Values): Promise<unknown> => {
+    const request = await (client ??= createClient(options));
     const limit = startTimeLimit(clock, LIMIT_MS, options.signal);
-    const { signal } = limit;
     try {
-      const response = await request(route, { owner, repo, ...values, request: { signal } });
-      const failure =
-        brokenOff(response) ??
-        (route === GRAPHQL ? graphqlFailure(response, clock.now()) : undefined);
-      return failure === undefined ? { data: response.data } : { failure };
+      const response = await request(route, { ...values, request: { signal: limit.signal } });
+      checkAnswer(route, response, clock.now());
+      return response.data;
     } catch (error) {
-      return { failure: failureOf(error, limit.isOver, clock.now()) };
+      if (limit.isOver)
+        throw new GithubFailure(`GitHub did not answer within ${seconds(LIMIT_MS)}`, undefined, 2);
+      throw error instanceof GithubFailure ? error : failureOf(error, clock.now());
     } finally {
       limit.end();
     }
   };
+
   const ask = async (route: string, values: Values, times?: "once"): Promise<unknown> => {
     const tries = { faults: 0, limits: 0 };
     for (;;) {
-      const answer = await send(route, values);
-      if ("data" in answer) return answer.data;
-      const { message, retryAfter = 0, status } = answer.failure;
-      const isUncertain = new GithubFailure(message, status).isUncertain;
-      const kind = deliveryEnds !== undefined && retryAfter > 0 ? "limits" : "faults";
-      const attempt = (tries[kind] += 1);
-      const isPatient = deliveryEnds !== undefined && answer.failure.attempts === ATTEMPTS;
-      const most = isPatient ? DELIVERY_ATTEMPTS[kind] : answer.failure.attempts;
-      const attempts = times === "once" && isUncertain ? 1 : most;
-      const wait = Math.max(retryAfter, 1_000 * 3 ** (attempt - 1));
-      const longest =
-        deliveryEnds === undefined ? LONGEST_WAIT_MS : Math.max(0, deliveryEnds - clock.now());
-      const asked = retryAfter > longest ? `, and asked to wait ${seconds(retryAfter)}` : "";
-      if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
-        const text = `${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`;
-        throw status === 404 ? new NotFoundError(text, status) : new GithubFailure(text, status);
+      try {
+        return await send(route, values);
+      } catch (error) {
+        if (!(error instanceof GithubFailure)) throw error;
+        const { message, status, retryAfter, isUncertain } = error;
+        const kind = deliveryEnds !== undefined && retryAfter > 0 ? "limits" : "faults";
+        const attempt = (tries[kind] += 1);
+        const isPatient = deliveryEnds !== undefined && error.attempts === ATTEMPTS;
+        const most = isPatient ? DELIVERY_ATTEMPTS[kind] : error.attempts;
+        const attempts = times === "once" && isUncertain ? 1 : most;
+        const wait = Math.max(retryAfter, 1_000 * 3 ** (attempt - 1));
+        const longest =
+          deliveryEnds === undefined ? LONGEST_WAIT_MS : Math.max(0, deliveryEnds - clock.now());
+        const asked = retryAfter > longest ? `, and asked to wait ${seconds(retryAfter)}` : "";
+        if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
+          const text = `${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`;
+          throw status === 404 ? new NotFoundError(text, status) : new GithubFailure(text, status);
+        }
+        log(`${message}. Retrying in ${seconds(wait)}.`);
+        await clock.sleep(wait, options.signal);
       }
-      log(`${message}. Retrying in ${seconds(wait)}.`);
-      await clock.sleep(wait, options.signal);
     }
   };
+
+  const graphql: GithubApi["graphql"] = async (query, variables, times) =>
+    at(await ask(GRAPHQL, { query, variables }, times), "data");
+
   return {
+    repository,
     beginDelivery: () => void (deliveryEnds ??= clock.now() + DELIVERY_MS),
     get: (route, values) => ask(route, values),
     write: ask,
-    graphql: async (query, variables, times) =>
-      at(await ask(GRAPHQL, { query, variables }, times), "data"),
+    graphql,
+    async nodes(list, fields, of, most) {
+      const [owner, name] = repository.split("/");
+      const order = of === undefined ? ", orderBy: { field: CREATED_AT, direction: ASC }" : "";
+      const nodes = `${list}(last: 100, before: $before${order}) { pageInfo { hasPreviousPage startCursor } nodes { ${fields} } }`;
+      const holders = {
+        repository: nodes,
+        pullRequest: `pullRequest(number: $number) { ${nodes} }`,
+        issueOrPullRequest: `issueOrPullRequest(number: $number) { ... on Issue { ${nodes} } ... on PullRequest { ${nodes} } }`,
+      };
+      const variables = `$owner: String!, $name: String!, $before: String${of === undefined ? "" : ", $number: Int!"}`;
+      const query = `query(${variables}) { repository(owner: $owner, name: $name) { ${holders[of?.kind ?? "repository"]} } }`;
+      const values = { owner, name, ...(of !== undefined && { number: of.number }) };
+      const whose = of === undefined ? repository : `#${of.number}`;
+      const path = of === undefined ? ["repository"] : ["repository", of.kind];
+      const found: unknown[] = [];
+      let before: unknown = null;
+      for (let page = 1; page <= MAX_PAGES; page += 1) {
+        const connected = at(await graphql(query, { ...values, before }), ...path, list);
+        const some = at(connected, "nodes");
+        if (!isList(some)) throw new GithubFailure(`GitHub shows no ${list} of ${whose}`, 404);
+        found.push(...some.toReversed());
+        if (at(connected, "pageInfo", "hasPreviousPage") !== true) return found;
+        before = at(connected, "pageInfo", "startCursor");
+      }
+      if (most !== "whole") return found;
+      throw new GithubFailure(`${whose} has more than ${found.length} ${list}`, 422);
+    },
     async permissionOf(username) {
-      const data = await ask("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
-        username,
-      });
-      const permission = textAt(data, "permission");
+      const route = "GET /repos/{owner}/{repo}/collaborators/{username}/permission";
+      const permission = textAt(await ask(route, { username }), "permission");
       if (permission === undefined) throw new Error("GitHub's response has no permission");
       return permission;
     },
-    async isForkPullRequest(number) {
-      const data = await ask("GET /repos/{owner}/{repo}/pulls/{pull_number}", {
-        pull_number: String(number),
-      });
+    async isForkPullRequest(pull_number) {
+      const data = await ask("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
       return !sameRepository(at(data, "head", "repo"), at(data, "base", "repo"));
     },
-    async readFile(path, ref, repository) {
+    async readFile(path, ref, other) {
       const names = path.split("/");
       // They would lead to another part of the API.
       if (names.includes("..") || names.includes("."))
         throw new Error("it is outside of the repository");
       const encoded = names.map(encodeURIComponent).join("/");
-      const [owner, repo] = repository?.split("/") ?? [];
-      const values = repository === undefined ? { ref } : { ref, owner, repo };
+      const [owner, repo] = other?.split("/") ?? [];
+      const values = other === undefined ? { ref } : { ref, owner, repo };
       const data = await ask(`GET /repos/{owner}/{repo}/contents/${encoded}`, values);
       if (at(data, "type") !== "file") throw new Error("it is not a regular file");
       const content = textAt(data, "content");
@@ -156,17 +199,41 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
 const PER_PAGE = 100;
 const MAX_LISTED = 3_000;
 
-export async function* pagesOf(
+/** All that a route of the REST API lists, up to a number. */
+export async function allOf(
   get: GithubApi["get"],
   route: string,
   values: Values,
-): AsyncGenerator<readonly unknown[]> {
+): Promise<readonly unknown[]> {
+  const all: unknown[] = [];
   for (let page = 1; page <= MAX_LISTED / PER_PAGE; page += 1) {
     const asked = { ...values, per_page: String(PER_PAGE), page: String(page) };
     const some = listAt(await get(route, asked));
-    yield some;
-    if (some.length < PER_PAGE) return;
+    all.push(...some);
+    if (some.length < PER_PAGE) break;
   }
+  return all;
+}
+
+interface ApiResponse {
+  readonly data: unknown;
+  readonly headers?: Values;
+}
+
+type Request = (route: string, values: Values) => Promise<ApiResponse>;
+
+async function createClient({ token, repository, apiUrl }: GithubApiOptions): Promise<Request> {
+  const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(repository ?? "") ?? [];
+  if (owner === undefined) {
+    throw new GithubFailure("GITHUB_REPOSITORY does not name a repository", 400);
+  }
+  if (token === undefined) throw new GithubFailure("there is no GitHub token", 401);
+  const { getOctokit } = await import("@actions/github");
+  const octokit = getOctokit(token, apiUrl ? { baseUrl: apiUrl } : {});
+  // On a server of one's own, GraphQL isn't below the path of the REST API.
+  const graphql = apiUrl?.endsWith("/api/v3") === true ? { baseUrl: apiUrl.slice(0, -3) } : {};
+  return (route, values) =>
+    octokit.request(route, { owner, repo, ...(route === GRAPHQL && graphql), ...values });
 }
 
 const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
@@ -176,94 +243,47 @@ const graphqlStatus: ReadonlyMap<unknown, number> = new Map([
   ["STALE_DATA", 409],
 ]);
 
-/** If a connection ends within an answer, Octokit passes on the text that it has. */
-function brokenOff({ data, headers }: ApiResponse): Failure | undefined {
-  const isJson = /\bjson\b/.test(String(headers?.["content-type"]));
-  if (!isJson || typeof data !== "string") return undefined;
-  return { message: "GitHub's answer broke off", attempts: ATTEMPTS };
-}
-
-/** GraphQL answers 200, also to what it refuses, and to its own faults. */
-function graphqlFailure({ data, headers }: ApiResponse, now: number): Failure | undefined {
-  const [error] = listAt(data, "errors");
-  if (error === undefined) return undefined;
-  const message = at(error, "message");
-  const isFault = /something went wrong|timed? ?out/i.test(String(message));
+function checkAnswer(route: string, { data, headers = {} }: ApiResponse, now: number): void {
+  // If a connection ends within an answer, Octokit passes on the text that it has.
+  if (typeof data === "string" && /\bjson\b/.test(String(headers["content-type"])))
+    throw new GithubFailure("GitHub's answer broke off", undefined, ATTEMPTS);
+  // GraphQL answers 200, also to what it refuses, and to its own faults.
+  const [error] = route === GRAPHQL ? listAt(data, "errors") : [];
+  if (error === undefined) return;
+  const message = String(at(error, "message"));
+  const isFault = /something went wrong|timed? ?out/i.test(message);
   const status = graphqlStatus.get(at(error, "type")) ?? (isFault ? 502 : 422);
-  const retryAfter =
-    status === 429 ? (waitOf(headers ?? {}, now) ?? SECONDARY_LIMIT_MS) : undefined;
-  return {
-    message: `GitHub answered ${status} (${String(message)})`,
-    attempts: attemptsFor(status, false),
+  throw new GithubFailure(
+    `GitHub answered ${status} (${message})`,
     status,
-    retryAfter,
-  };
+    attemptsFor(status),
+    status === 429 ? (waitOf(headers, now) ?? SECONDARY_LIMIT_MS) : 0,
+  );
 }
 
-interface ApiResponse {
-  readonly data: unknown;
-  readonly headers?: Values;
-}
-
-interface Client {
-  readonly owner: string;
-  readonly repo: string;
-  readonly request: (route: string, values: Values) => Promise<ApiResponse>;
-}
-
-async function createClient({ token, repository, apiUrl }: GithubApiOptions): Promise<Client> {
-  const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(repository ?? "") ?? [];
-  if (owner === undefined || repo === undefined) {
-    throw new GithubFailure("GITHUB_REPOSITORY does not name a repository", 400);
-  }
-  if (token === undefined) throw new GithubFailure("there is no GitHub token", 401);
-  const { getOctokit } = await import("@actions/github");
-  const octokit = getOctokit(token, apiUrl ? { baseUrl: apiUrl } : {});
-  // On a server of one's own, GraphQL isn't below the path of the REST API.
-  const graphql = apiUrl?.endsWith("/api/v3") === true ? { baseUrl: apiUrl.slice(0, -3) } : {};
-  return {
-    owner,
-    repo,
-    request: (route, values) =>
-      octokit.request(route, { ...(route === GRAPHQL && graphql), ...values }),
-  };
-}
-
-interface Failure {
-  readonly message: string;
-  /** How often such a request is sent, at most. */
-  readonly attempts: number;
-  readonly status?: number;
-  readonly retryAfter?: number;
-}
-
-function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
-  if (timedOut) {
-    return { message: `GitHub did not answer within ${seconds(LIMIT_MS)}`, attempts: 2 };
-  }
+function failureOf(error: unknown, now: number): GithubFailure {
   const text = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
   // Octokit also reports 500 for a request without a response. Only a response has headers.
-  const status = at(error, "response", "status");
-  if (typeof status !== "number") {
-    return { message: `GitHub is unreachable (${text})`, attempts: ATTEMPTS };
-  }
+  const answered = at(error, "response", "status");
+  if (typeof answered !== "number")
+    return new GithubFailure(`GitHub is unreachable (${text})`, undefined, ATTEMPTS);
   const headers = at(error, "response", "headers");
   const named = waitOf(isRecord(headers) ? headers : {}, now);
-  const limited = named !== undefined || /rate limit|abuse|submitted too quickly/i.test(text);
-  const isUnnamed = status === 429 || /secondary|abuse|submitted too quickly/i.test(text);
-  const retryAfter = named ?? (isUnnamed ? SECONDARY_LIMIT_MS : undefined);
-  return {
-    message: `GitHub answered ${status} (${text})`,
-    attempts: attemptsFor(status, limited),
-    // A limit may come as 403 or 422, which otherwise are a missing permission and a wrong value.
-    status: limited && (status === 403 || status === 422) ? 429 : status,
-    retryAfter,
-  };
+  const isLimit = named !== undefined || /rate limit|abuse|submitted too quickly/i.test(text);
+  const isUnnamed = answered === 429 || /secondary|abuse|submitted too quickly/i.test(text);
+  // A limit may come as 403 or 422, which otherwise are a missing permission and a wrong value.
+  const status = isLimit && (answered === 403 || answered === 422) ? 429 : answered;
+  return new GithubFailure(
+    `GitHub answered ${answered} (${text})`,
+    status,
+    isLimit ? ATTEMPTS : attemptsFor(status),
+    named ?? (isUnnamed ? SECONDARY_LIMIT_MS : 0),
+  );
 }
 
 /** A new token is sometimes not known yet, so a refused request is sent once more. */
-function attemptsFor(status: number, limited: boolean): number {
-  if (limited || status === 408 || status === 429 || status >= 500) return ATTEMPTS;
+function attemptsFor(status: number): number {
+  if (status === 408 || status === 429 || status >= 500) return ATTEMPTS;
   return status === 401 || status === 403 ? 2 : 1;
 }
 

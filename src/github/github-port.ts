@@ -1,13 +1,15 @@
 /** Reads and writes for deliveries over GitHub's API. Every method rejects with an Error whose message can be shown to users. */
-import type { Origin, ProposedFile } from "../events/output-shapes.ts";
-import { GithubFailure, pagesOf, type GithubApi } from "./github-api.ts";
+import type { ProposedFile } from "../events/output-shapes.ts";
+import { isList, isRecord } from "../text/guards.ts";
 import { createCheckCalls } from "./check-port.ts";
-import { createGraphql, type Calls, type Made } from "./graphql.ts";
-import { createPushCalls } from "./push-port.ts";
-import { createDecisionCalls } from "./decision-port.ts";
-import { createThreadCalls } from "./review-threads.ts";
-import { createThreadFacts, type ThreadFacts } from "./review-threads.ts";
-import { at, sameRepository, sha, textAt } from "./webhook-event.ts";
+import { allOf, GithubFailure, type GithubApi } from "./github-api.ts";
+import { createThreadFacts, threadsOf, type ThreadFacts } from "./review-threads.ts";
+import { at, isBot, sameRepository, sha, textAt } from "./webhook-event.ts";
+
+/** What a request has made. */
+export interface Made {
+  readonly url?: string | undefined;
+}
 
 export interface OwnComment {
   readonly id: number;
@@ -17,9 +19,17 @@ export interface OwnComment {
 }
 
 export interface OwnItem {
-  readonly number: number;
   readonly body: string;
   readonly url: string;
+}
+
+/** A review of the token's user. */
+export interface OwnReview {
+  readonly id: number;
+  readonly body: string;
+  readonly head: string;
+  /** As GraphQL names it, such as `APPROVED`. */
+  readonly state: string;
 }
 
 export interface DiffFile {
@@ -30,9 +40,10 @@ export interface DiffFile {
 
 export interface NewReview {
   readonly head: string;
+  readonly event: "COMMENT" | "APPROVE" | "REQUEST_CHANGES";
   /** May be empty if there are comments. */
   readonly body: string;
-  readonly comments: readonly {
+  readonly comments?: readonly {
     readonly path: string;
     /** The last one, in the head of the pull request. */
     readonly line: number;
@@ -48,14 +59,13 @@ interface NewCommit {
   readonly files: readonly ProposedFile[];
 }
 
-interface Titled {
-  readonly title: string;
-  readonly body: string;
-}
-
-interface NewPullRequest extends Titled {
+interface CommitOnBranch {
   readonly branch: string;
-  readonly isDraft: boolean;
+  /** The commit that the branch must be at. */
+  readonly head: string;
+  readonly headline: string;
+  readonly body: string;
+  readonly files: readonly ProposedFile[];
 }
 
 /** A pull request as it is now. */
@@ -71,67 +81,54 @@ export interface Pull {
 
 export type GithubPort = ReturnType<typeof createGithubPort>;
 
+const pulls = "/repos/{owner}/{repo}/pulls/{pull_number}";
+const issues = "/repos/{owner}/{repo}/issues/{issue_number}";
+const git = "/repos/{owner}/{repo}/git";
+
 /** `redact`: a text of an agent may spell a secret in a way that only shows when it has been parsed. */
-export function createGithubPort(
-  api: GithubApi,
-  repository: string,
-  redact: (text: string) => string,
-) {
-  api.beginDelivery();
-  const write: Calls["write"] = async (route, values, times) => ({
-    url: textAt(await api.write(route, { ...values }, times), "html_url"),
+export function createGithubPort(api: GithubApi, redact: (text: string) => string) {
+  const redacted = (value: unknown): unknown => {
+    if (typeof value === "string") return sha(value) ?? redact(value);
+    if (isList(value)) return value.map(redacted);
+    return isRecord(value) ? redactedFields(value) : value;
+  };
+  const redactedFields = (fields: object): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, redacted(value)]));
+  const write = async (route: string, values: object, times?: "once"): Promise<Made> => ({
+    url: textAt(await api.write(route, redactedFields(values), times), "html_url"),
   });
-  const graphql = createGraphql(api, repository);
-  const calls: Calls = { api, graphql, write, redact };
+  /** Creations are not repeated if they may have been done: see `GithubFailure.isUncertain`. */
+  const create = (route: string, values: object): Promise<Made> => write(route, values, "once");
+  /** GitHub may answer without an error although it has done nothing: `field` of `object` tells. */
+  const mutate = async (
+    id: string,
+    mutation: string,
+    input: string,
+    [object, field, expected]: readonly [object: string, field: string, expected: boolean],
+  ): Promise<Made> => {
+    const query = `mutation($id: ID!) { ${mutation}(input: { ${input} }) { ${object} { ${field} } } }`;
+    if (at(await api.graphql(query, { id }), mutation, object, field) === expected) return {};
+    throw new GithubFailure(`GitHub accepted ${mutation}, but didn't apply it`, 403);
+  };
+  const own = async (...asked: Parameters<GithubApi["nodes"]>): Promise<readonly unknown[]> => {
+    const [list, fields, ...of] = asked;
+    const all = await api.nodes(list, `body viewerDidAuthor ${fields}`, ...of);
+    return all.filter((one) => at(one, "viewerDidAuthor") === true);
+  };
+  const bodyOf = (value: unknown): string => textAt(value, "body") ?? "";
+  const defaultBranch = async (): Promise<string | undefined> =>
+    textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
   let facts: ThreadFacts | undefined;
 
-  const own = (all: readonly unknown[]): unknown[] =>
-    all.filter((one) => at(one, "viewerDidAuthor") === true);
-
-  /** Commits to a branch that is made (`isNew`), or that is set to it. */
-  async function commit({ base, branch, message, files }: NewCommit) {
-    const tree = [];
-    for (const { path, mode, content, encoding } of files) {
-      if (content === null) {
-        tree.push({ path, mode, type: "blob", sha: null });
-        continue;
-      }
-      const blob = await api.write("POST /repos/{owner}/{repo}/git/blobs", { content, encoding });
-      tree.push({ path, mode, type: "blob", sha: shaOf(blob) });
-    }
-    const parent = await api.get("GET /repos/{owner}/{repo}/git/commits/{commit_sha}", {
-      commit_sha: base,
-    });
-    const made = await api.write("POST /repos/{owner}/{repo}/git/trees", {
-      base_tree: shaOf(at(parent, "tree")),
-      tree,
-    });
-    const commit = shaOf(
-      await api.write("POST /repos/{owner}/{repo}/git/commits", {
-        message: redact(message),
-        tree: shaOf(made),
-        parents: [base],
-      }),
-    );
-    const ref = `heads/${branch}`;
-    try {
-      await write("POST /repos/{owner}/{repo}/git/refs", { ref: `refs/${ref}`, sha: commit });
-      return { isNew: true };
-    } catch (error) {
-      if (!(error instanceof GithubFailure) || !/already exists/i.test(error.message)) throw error;
-      // An earlier attempt of this run has made it: the name is of this run alone.
-      await write(`PATCH /repos/{owner}/{repo}/git/refs/${ref}`, { sha: commit, force: true });
-      return { isNew: false };
-    }
-  }
-
   return {
-    ...createThreadCalls(calls),
-    ...createCheckCalls(calls),
-    ...createDecisionCalls(calls),
-    ...createPushCalls(calls, repository),
+    beginDelivery: api.beginDelivery,
+    ...createCheckCalls(api, redact),
+    /** Anybody may begin any number of threads, in which ours would not be found, as if they were closed. */
+    threads: (number: number) => threadsOf(api, number, "whole"),
+    /** Facts about threads. Each is requested once. */
+    facts: (head: string) => (facts ??= createThreadFacts(api, head)),
     async pullOf(pull_number: number): Promise<Pull> {
-      const pull = await api.get("GET /repos/{owner}/{repo}/pulls/{pull_number}", { pull_number });
+      const pull = await api.get(`GET ${pulls}`, { pull_number });
       const [head, base] = [at(pull, "head"), at(pull, "base", "repo")];
       const branch = textAt(head, "ref") ?? "";
       return {
@@ -142,37 +139,51 @@ export function createGithubPort(
         isDefault: branch === (textAt(base, "default_branch") ?? branch),
       };
     },
-    /** Facts about threads. Each is requested once. */
-    facts: (head: string) => (facts ??= createThreadFacts(api, head)),
     /** Comments of the owner of the token, the newest first. */
     async ownComments(number: number): Promise<readonly OwnComment[]> {
-      const fields = "id databaseId body isMinimized viewerDidAuthor";
-      const all = await graphql.nodes({ kind: "issueOrPullRequest", number }, "comments", fields);
-      return own(all).map((one): OwnComment => ({
+      const of = { kind: "issueOrPullRequest", number } as const;
+      return (await own("comments", "id databaseId isMinimized", of)).map((one) => ({
         id: Number(at(one, "databaseId")),
         nodeId: textAt(one, "id") ?? "",
-        body: textAt(one, "body") ?? "",
+        body: bodyOf(one),
         isMinimized: at(one, "isMinimized") === true,
       }));
     },
-    async ownReviews(number: number): Promise<readonly string[]> {
-      const fields = "body viewerDidAuthor";
-      const all = await graphql.nodes({ kind: "pullRequest", number }, "reviews", fields);
-      return own(all).map((one) => textAt(one, "body") ?? "");
-    },
-    /** The latest ones, open or closed. */
-    async ownItems(kind: "issue" | "pull_request"): Promise<readonly OwnItem[]> {
-      const list = kind === "issue" ? "issues" : "pullRequests";
-      const all = await graphql.nodes("all", list, "number url body viewerDidAuthor");
-      return own(all).map((one): OwnItem => ({
-        number: Number(at(one, "number")),
-        body: textAt(one, "body") ?? "",
-        url: textAt(one, "url") ?? "",
+    /** The newest first. */
+    async ownReviews(number: number): Promise<readonly OwnReview[]> {
+      const of = { kind: "pullRequest", number } as const;
+      return (await own("reviews", "databaseId state commit { oid }", of, "whole")).map((one) => ({
+        id: Number(at(one, "databaseId")),
+        body: bodyOf(one),
+        head: textAt(at(one, "commit"), "oid") ?? "",
+        state: textAt(one, "state") ?? "",
       }));
     },
+    /** The latest ones, open or closed. */
+    async ownItems(list: "issues" | "pullRequests"): Promise<readonly OwnItem[]> {
+      const all = await own(list, "url");
+      return all.map((one) => ({ body: bodyOf(one), url: textAt(one, "url") ?? "" }));
+    },
+    /** The account that opened a pull request, and its commits. */
+    async authorsOf(pull_number: number) {
+      const pull = await api.get(`GET ${pulls}`, { pull_number });
+      const commits = await allOf(api.get, `GET ${pulls}/commits`, { pull_number });
+      return {
+        bot: loginOfBot(at(pull, "user")),
+        body: bodyOf(pull),
+        commitCount: Number(at(pull, "commits") ?? 0),
+        commits: commits.map((one) => ({
+          bot: loginOfBot(at(one, "author")),
+          message: textAt(at(one, "commit"), "message") ?? "",
+        })),
+      };
+    },
+    async messageOf(commit_sha: string): Promise<string> {
+      const commit = await api.get(`GET ${git}/commits/{commit_sha}`, { commit_sha });
+      return textAt(commit, "message") ?? "";
+    },
     async isOnDefaultBranch(commit: string): Promise<boolean> {
-      const branch = textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
-      const basehead = `${commit}...${branch}`;
+      const basehead = `${commit}...${await defaultBranch()}`;
       try {
         const route = "GET /repos/{owner}/{repo}/compare/{basehead}";
         const compared = textAt(await api.get(route, { basehead, per_page: "1" }), "status");
@@ -183,76 +194,129 @@ export function createGithubPort(
       }
     },
     async diffOf(pull_number: number): Promise<readonly DiffFile[]> {
-      const all: DiffFile[] = [];
-      const listed = "GET /repos/{owner}/{repo}/pulls/{pull_number}/files";
-      for await (const some of pagesOf(api.get, listed, { pull_number }))
-        for (const one of some)
-          all.push({ path: textAt(one, "filename") ?? "", patch: textAt(one, "patch") });
-      return all;
+      const all = await allOf(api.get, `GET ${pulls}/files`, { pull_number });
+      return all.map((one) => ({
+        path: textAt(one, "filename") ?? "",
+        patch: textAt(one, "patch"),
+      }));
     },
-    /** Creations are not repeated if they may have been done: see `GithubFailure.isUncertain`. */
+
     createComment: (issue_number: number, body: string) =>
-      write(
-        "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
-        { issue_number, body: redact(body) },
-        "once",
-      ),
-    createReview: (pull_number: number, { head, body, comments }: NewReview) =>
-      write(
-        "POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
-        {
-          pull_number,
-          commit_id: head,
-          event: "COMMENT",
-          ...(body !== "" && { body: redact(body) }),
-          comments: comments.map(({ path, line, startLine, body: text }) => ({
-            path,
-            line,
-            side: "RIGHT",
-            body: redact(text),
-            ...(startLine !== undefined && { start_line: startLine, start_side: "RIGHT" }),
-          })),
-        },
-        "once",
-      ),
-    createIssue: ({ title, body }: Titled) =>
-      write(
-        "POST /repos/{owner}/{repo}/issues",
-        { title: redact(title), body: redact(body) },
-        "once",
-      ),
-    async createPullRequest({ title, body, branch, isDraft }: NewPullRequest): Promise<Made> {
-      const base = textAt(await api.get("GET /repos/{owner}/{repo}", {}), "default_branch");
-      const texts = { title: redact(title), body: redact(body) };
-      const values = { ...texts, head: branch, base, draft: isDraft };
-      return write("POST /repos/{owner}/{repo}/pulls", values, "once");
-    },
-    /** The result is equal if it is done twice, here and below. */
-    updateComment: (comment_id: number, body: string) =>
-      write("PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", {
-        comment_id,
-        body: redact(body),
+      create(`POST ${issues}/comments`, { issue_number, body }),
+    createReview: (pull_number: number, { head, event, body, comments = [] }: NewReview) =>
+      create(`POST ${pulls}/reviews`, {
+        pull_number,
+        commit_id: head,
+        event,
+        ...(body !== "" && { body }),
+        comments: comments.map(({ path, line, startLine, body: text }) => ({
+          path,
+          line,
+          side: "RIGHT",
+          body: text,
+          ...(startLine !== undefined && { start_line: startLine, start_side: "RIGHT" }),
+        })),
       }),
+    /** GitHub refuses to dismiss a review twice. */
+    dismissReview: (pull_number: number, review_id: number, message: string) =>
+      create(`PUT ${pulls}/reviews/{review_id}/dismissals`, {
+        pull_number,
+        review_id,
+        message,
+        event: "DISMISS",
+      }),
+    reply: (pull_number: number, comment_id: number, body: string) =>
+      create(`POST ${pulls}/comments/{comment_id}/replies`, { pull_number, comment_id, body }),
+    createIssue: (values: { readonly title: string; readonly body: string }) =>
+      create("POST /repos/{owner}/{repo}/issues", values),
+    createPullRequest: async (values: {
+      readonly title: string;
+      readonly body: string;
+      /** The branch. */
+      readonly head: string;
+      readonly draft: boolean;
+    }) => create("POST /repos/{owner}/{repo}/pulls", { ...values, base: await defaultBranch() }),
+    /** GitHub signs it, and refuses it unless `head` is the head of the branch. */
+    async commitOnBranch({ branch, head, headline, body, files }: CommitOnBranch): Promise<Made> {
+      const additions = files.flatMap(({ path, content, encoding }) =>
+        content === null
+          ? []
+          : [{ path, contents: Buffer.from(content, encoding).toString("base64") }],
+      );
+      const deletions = files.flatMap(({ path, content }) => (content === null ? [{ path }] : []));
+      const input = {
+        branch: { repositoryNameWithOwner: api.repository, branchName: branch },
+        expectedHeadOid: head,
+        message: { headline: redact(headline), body: redact(body) },
+        fileChanges: { additions, deletions },
+      };
+      const mutation =
+        "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid url } } }";
+      const made = await api.graphql(mutation, { input }, "once");
+      const commit = at(made, "createCommitOnBranch", "commit");
+      if (sha(at(commit, "oid")) === undefined)
+        throw new GithubFailure("GitHub's answer names no commit");
+      return { url: textAt(commit, "url") };
+    },
+    /** Commits to a branch that is made (`isNew`), or that is set to it. */
+    async commit({ base, branch, message, files }: NewCommit): Promise<{ isNew: boolean }> {
+      const tree = [];
+      for (const { path, mode, content, encoding } of files) {
+        const entry = { path, mode, type: "blob" };
+        if (content === null) tree.push({ ...entry, sha: null });
+        else {
+          const blob = await api.write(`POST ${git}/blobs`, { content, encoding });
+          tree.push({ ...entry, sha: shaOf(blob) });
+        }
+      }
+      const parent = await api.get(`GET ${git}/commits/{commit_sha}`, { commit_sha: base });
+      const made = await api.write(`POST ${git}/trees`, {
+        base_tree: shaOf(at(parent, "tree")),
+        tree,
+      });
+      const commit = await api.write(`POST ${git}/commits`, {
+        message: redact(message),
+        tree: shaOf(made),
+        parents: [base],
+      });
+      const ref = `heads/${branch}`;
+      try {
+        await write(`POST ${git}/refs`, { ref: `refs/${ref}`, sha: shaOf(commit) });
+        return { isNew: true };
+      } catch (error) {
+        if (!(error instanceof GithubFailure) || !/already exists/i.test(error.message))
+          throw error;
+        // An earlier attempt of this run has made it: the name is of this run alone.
+        await write(`PATCH ${git}/refs/${ref}`, { sha: shaOf(commit), force: true });
+        return { isNew: false };
+      }
+    },
+
+    /** The result of each of the following is equal if it is done twice. */
+    updateComment: (comment_id: number, body: string) =>
+      write("PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", { comment_id, body }),
+    updateReviewComment: (comment_id: number, body: string) =>
+      write("PATCH /repos/{owner}/{repo}/pulls/comments/{comment_id}", { comment_id, body }),
     minimize: (id: string) =>
-      graphql.mutate(
-        "minimizeComment",
-        "subjectId: $id, classifier: OUTDATED",
-        ["minimizedComment", "isMinimized", true],
-        id,
-      ),
+      mutate(id, "minimizeComment", "subjectId: $id, classifier: OUTDATED", [
+        "minimizedComment",
+        "isMinimized",
+        true,
+      ]),
+    resolveThread: (id: string) =>
+      mutate(id, "resolveReviewThread", "threadId: $id", ["thread", "isResolved", true]),
+    reopenThread: (id: string) =>
+      mutate(id, "unresolveReviewThread", "threadId: $id", ["thread", "isResolved", false]),
     addLabels: (issue_number: number, labels: readonly string[]) =>
-      write("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", { issue_number, labels }),
+      write(`POST ${issues}/labels`, { issue_number, labels }),
     requestReviewers: (pull_number: number, all: readonly string[]) =>
-      write("POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", {
+      write(`POST ${pulls}/requested_reviewers`, {
         pull_number,
         reviewers: all.filter((one) => !one.includes("/")),
         team_reviewers: all.flatMap((one) => (one.includes("/") ? [one.split("/")[1]] : [])),
       }),
-    close: (issue_number: number) =>
-      write("PATCH /repos/{owner}/{repo}/issues/{issue_number}", { issue_number, state: "closed" }),
-    commit,
-    deleteBranch: (branch: string) =>
-      write(`DELETE /repos/{owner}/{repo}/git/refs/heads/${branch}`, {}),
+    close: (issue_number: number) => write(`PATCH ${issues}`, { issue_number, state: "closed" }),
+    deleteBranch: (branch: string) => write(`DELETE ${git}/refs/heads/${branch}`, {}),
   };
 }
 
@@ -262,25 +326,28 @@ function shaOf(value: unknown): string {
   throw new GithubFailure("GitHub's answer names no commit", 422);
 }
 
+function loginOfBot(account: unknown): string | undefined {
+  return isBot(account) ? textAt(account, "login") : undefined;
+}
+
 /** A repository without any comments, for a rehearsal, which asks nobody and writes nothing. */
-export function offlinePort({ repository }: Pick<Origin, "repository">): GithubPort {
-  const none = (): Promise<readonly never[]> => Promise.resolve([]);
+export function offlinePort(): GithubPort {
   const never = (): Promise<never> =>
     Promise.reject(new GithubFailure("a rehearsal writes nothing"));
-  const calls = { get: never, write: never, graphql: never };
-  const asked = { permissionOf: never, isForkPullRequest: never, readFile: never };
+  const api: GithubApi = {
+    repository: "",
+    beginDelivery() {},
+    get: () => Promise.resolve({ status: "identical" }),
+    nodes: () => Promise.resolve([]),
+    write: never,
+    graphql: never,
+    permissionOf: never,
+    isForkPullRequest: never,
+    readFile: never,
+  };
   const pull = { head: undefined, repositoryId: undefined, branch: "" };
   return {
-    ...createGithubPort({ beginDelivery() {}, ...calls, ...asked }, repository, (text) => text),
-    threads: none,
-    ownChecks: none,
-    ownDecisions: none,
-    ownComments: none,
-    ownReviews: none,
-    ownItems: none,
-    diffOf: none,
+    ...createGithubPort(api, (text) => text),
     pullOf: () => Promise.resolve({ ...pull, isFork: false, isDefault: false }),
-    messageOf: () => Promise.resolve(""),
-    isOnDefaultBranch: () => Promise.resolve(true),
   };
 }

@@ -12,15 +12,9 @@ import { startTimer, within, type Release } from "../platform/waiting.ts";
 import type { Clock } from "../platform/clock.ts";
 import { code, inline, sentence } from "../text/harmless-text.ts";
 import { plural, durationText } from "../text/numbers.ts";
-import {
-  checkNeeds,
-  newCheck,
-  type CheckText,
-  type Conclusion,
-  type NewCheck,
-} from "./check-port.ts";
+import type { CheckText, Conclusion, NewCheck } from "./check-port.ts";
 import { bodyOf, maxBody, runLink, type Publisher } from "./comments.ts";
-import { titleText } from "./deliver-check.ts";
+import { checkNeeds, newCheck, titleText } from "./deliver-check.ts";
 import { reasonOf } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { GithubPort, OwnComment } from "./github-port.ts";

@@ -7,12 +7,7 @@ import type { Finding } from "../events/output-shapes.ts";
 import type { CollectedOutputs } from "../outputs/collect.ts";
 import type { Delivering } from "./delivery.ts";
 import type { Marker } from "./markers.ts";
-import type { ReviewThread, ThreadComment } from "./review-threads.ts";
-
-export interface OwnThread extends ReviewThread {
-  readonly key: string;
-  readonly marker: Marker;
-}
+import { ownThreads, type OwnThread, type ThreadComment } from "./review-threads.ts";
 
 /** A finding of the run, and what it needs. */
 export type Standing =
@@ -26,69 +21,105 @@ export type Standing =
   /** It is below the severity that new findings need in this round. */
   | { readonly kind: "held-back"; readonly finding: Finding };
 
-export interface ReviewState {
+interface Read {
+  readonly pull: number;
+  readonly head: string;
   readonly threads: ReadonlyMap<string, OwnThread>;
   readonly standings: readonly Standing[];
   /** The number of heads that were reviewed before this one. */
   readonly earlierHeads: number;
 }
 
-interface Seen {
-  /** The pull request. Undefined: the job makes no reviews. */
-  readonly number: number | undefined;
-  /** The marker of the report comment. */
-  readonly report: Marker | undefined;
-  /** The fingerprints of the findings that a text lists. */
-  readonly listed: ReadonlySet<string>;
+/** What was found on GitHub, and what the delivery makes of it. Findings are named by their fingerprints. */
+export type ReviewState = ReturnType<typeof stateOf>;
+
+function stateOf(read: Read) {
+  const { head, threads, standings } = read;
+  const of = (...kinds: readonly Standing["kind"][]): readonly Finding[] =>
+    standings.flatMap(({ kind, finding }) => (kinds.includes(kind) ? [finding] : []));
+  const posted = new Set<string>();
+  const closed = new Map<string, "fixed" | "known">();
+  return {
+    ...read,
+    fresh: of("new"),
+    /** The findings that are neither dismissed nor held back. */
+    shown: of("new", "listed", "open", "reopened"),
+    /** New findings that are on GitHub now. */
+    posted,
+    /** Those that get no thread later either: they have no line, or GitHub refuses it. */
+    placeless: new Set(of("listed").map(({ fingerprint }) => fingerprint)),
+    /** Those whose threads are closed now, or may not be closed; `known`: at an earlier head already. */
+    closed,
+    /** All new findings are on GitHub, or will be in the report comment. */
+    isWhole: true,
+    /** The findings without a thread, which the report comment lists. */
+    unplaced: (): readonly Finding[] =>
+      of("new", "listed").filter(({ fingerprint }) => !posted.has(fingerprint)),
+    /** After the delivery: `2 new, 1 still open`. Empty if there is nothing to count. */
+    countsText(): string {
+      const all = [...threads.values()];
+      const open = all.filter(({ isResolved, key }) => !isResolved && !closed.has(key));
+      // Threads of this head were begun or closed by an earlier attempt.
+      const begun = open.filter(({ marker }) => marker.head === head).length;
+      const fixed = all.filter(({ isResolved, marker, key }) =>
+        closed.has(key) ? closed.get(key) === "fixed" : isResolved && marker.closed === head,
+      );
+      const counts: readonly (readonly [count: number, word: string])[] = [
+        [of("new").length + begun, "new"],
+        [of("listed", "reopened").length + open.length - begun, "still open"],
+        [fixed.length, "fixed"],
+        [of("dismissed").length, "dismissed"],
+        [of("held-back").length, "held back"],
+      ];
+      return counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : [])).join(", ");
+    },
+  };
 }
 
+/** `report`: the marker of the report comment. */
 export async function readReviewState(
   delivering: Delivering,
   { findings, dismissed }: CollectedOutputs,
-  { number, report, listed }: Seen,
+  pull: number,
+  report: Marker | undefined,
 ): Promise<ReviewState> {
   const { about, github } = delivering;
-  const facts = github.facts(about.origin.head);
-  const threads =
-    number === undefined ? new Map<string, OwnThread>() : await ownThreads(delivering, number);
-  const earlierHeads = headsBefore(about.origin.head, report, [...threads.values()]);
-  const { rounds = Infinity, severity = "error" } = about.outputs.findings?.quietAfter ?? {};
-  const isQuiet = earlierHeads >= rounds;
+  const { findings: wanted, report: reporting } = about.outputs;
+  const { head } = about.origin;
+  const isReviewing = wanted?.review !== undefined;
+  const threads = isReviewing ? await threadsOnPull(delivering, pull) : new Map<string, never>();
+  const listed =
+    isReviewing && reporting?.comment === undefined
+      ? await listedInReviews(delivering, pull)
+      : new Set(report?.fingerprints);
+  const earlierHeads = headsBefore(head, report, [...threads.values()]);
+  const { rounds = Infinity, severity = "error" } = wanted?.quietAfter ?? {};
   const standingOf = async (finding: Finding): Promise<Standing> => {
     const thread = threads.get(finding.fingerprint);
     if (thread !== undefined) {
       if (!thread.isResolved) return { kind: "open", finding, thread };
-      const isDismissed = await facts.isClosedByPerson(thread);
+      const isDismissed = await github.facts(head).isClosedByPerson(thread);
       return isDismissed ? { kind: "dismissed", finding } : { kind: "reopened", finding, thread };
     }
     if (listed.has(finding.fingerprint)) return { kind: "listed", finding };
     const isLow = severities.indexOf(finding.severity) < severities.indexOf(severity);
-    return { kind: isQuiet && isLow ? "held-back" : "new", finding };
+    return { kind: earlierHeads >= rounds && isLow ? "held-back" : "new", finding };
   };
   const standings: Standing[] = [];
   for (const finding of findings) standings.push(await standingOf(finding));
   // The person who closed a thread may have opened it again since the run began.
   for (const finding of dismissed)
-    standings.push(
-      number === undefined ? { kind: "dismissed", finding } : await standingOf(finding),
-    );
-  return { threads, standings, earlierHeads };
+    standings.push(isReviewing ? await standingOf(finding) : { kind: "dismissed", finding });
+  return stateOf({ pull, head, threads, standings, earlierHeads });
 }
 
-/** Threads by the fingerprint of their finding. If several have the same, an open one counts, or else the newest. */
-export async function ownThreads(
-  { github, ours }: Delivering,
-  number: number,
-): Promise<Map<string, OwnThread>> {
-  const found = new Map<string, OwnThread>();
-  for (const thread of await github.threads(number)) {
-    const marker = thread.first.isOurs ? ours(thread.first.body, "finding") : undefined;
-    const key = marker?.key;
-    if (marker === undefined || key === undefined) continue;
-    if (found.get(key)?.isResolved !== false && (!found.has(key) || !thread.isResolved))
-      found.set(key, { ...thread, key, marker });
-  }
-  return found;
+export async function threadsOnPull(
+  delivering: Delivering,
+  pull: number,
+): Promise<ReadonlyMap<string, OwnThread>> {
+  return ownThreads(await delivering.github.threads(pull), ({ isOurs, body }) =>
+    isOurs ? delivering.ours(body, "finding") : undefined,
+  );
 }
 
 export function isPerson({ isOurs, isBot }: ThreadComment): boolean {
@@ -107,57 +138,13 @@ function headsBefore(
   return Math.max(heads.size, counted || 0);
 }
 
+/** The fingerprints of the findings that the bodies of reviews list. */
 export async function listedInReviews(
-  { github, ours }: Delivering,
-  number: number,
+  delivering: Delivering,
+  pull: number,
 ): Promise<ReadonlySet<string>> {
-  const bodies = await github.ownReviews(number);
-  return new Set(bodies.flatMap((body) => ours(body, "review")?.fingerprints ?? []));
-}
-
-export interface ReviewCounts {
-  readonly fresh: number;
-  readonly open: number;
-  readonly fixed: number;
-  readonly dismissed: number;
-  readonly heldBack: number;
-}
-
-/** Threads that are closed now, or may not be closed, by the key of their finding; `known`: at an earlier head already. */
-type ClosedThreads = ReadonlyMap<string, "fixed" | "known">;
-
-/** Counts after a delivery. `closed`: the threads that it has closed. */
-export function countsOf(
-  { threads, standings }: ReviewState,
-  head: string,
-  closed: ClosedThreads = new Map(),
-): ReviewCounts {
-  const count = (...kinds: readonly Standing["kind"][]): number =>
-    standings.filter(({ kind }) => kinds.includes(kind)).length;
-  const all = [...threads.values()];
-  const isOpen = ({ isResolved, key }: OwnThread): boolean => !isResolved && !closed.has(key);
-  // Threads of this head were begun or closed by an earlier attempt.
-  const begun = all.filter((one) => isOpen(one) && one.marker.head === head).length;
-  const fixed = all.filter(({ isResolved, marker, key }) =>
-    closed.has(key) ? closed.get(key) === "fixed" : isResolved && marker.closed === head,
-  ).length;
-  return {
-    fresh: count("new") + begun,
-    open: count("listed", "reopened") + all.filter(isOpen).length - begun,
-    fixed,
-    dismissed: count("dismissed"),
-    heldBack: count("held-back"),
-  };
-}
-
-/** `2 new, 1 still open`; empty if there is nothing to count. */
-export function countsText({ fresh, open, fixed, dismissed, heldBack }: ReviewCounts): string {
-  const parts: readonly (readonly [number, string])[] = [
-    [fresh, "new"],
-    [open, "still open"],
-    [fixed, "fixed"],
-    [dismissed, "dismissed"],
-    [heldBack, "held back"],
-  ];
-  return parts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : [])).join(", ");
+  const reviews = await delivering.github.ownReviews(pull);
+  return new Set(
+    reviews.flatMap(({ body }) => delivering.ours(body, "review")?.fingerprints ?? []),
+  );
 }

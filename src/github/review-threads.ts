@@ -1,7 +1,7 @@
-/** Threads of reviews: their state, further facts about them, and what is written to them. Whether a thread is ours is for the caller to judge. */
+/** Threads of reviews, and further facts about them. Whether a thread is ours is for the caller to judge. */
 import { hasLine } from "../outputs/check-finding.ts";
 import { NotFoundError, type GithubApi } from "./github-api.ts";
-import type { Calls, Graphql } from "./graphql.ts";
+import type { Marker } from "./markers.ts";
 import { mayWrite } from "./trust.ts";
 import { at, listAt, textAt } from "./webhook-event.ts";
 
@@ -30,6 +30,12 @@ export interface ReviewThread {
   readonly replies: readonly ThreadComment[];
 }
 
+export interface OwnThread extends ReviewThread {
+  /** The fingerprint of its finding. */
+  readonly key: string;
+  readonly marker: Marker;
+}
+
 interface Resolver {
   /** Has no `[bot]`. */
   readonly login: string;
@@ -42,48 +48,41 @@ const replies = 50;
 
 const commentFields = "databaseId body viewerDidAuthor author { login __typename }";
 
+type Nodes = Pick<GithubApi, "nodes">;
+
 /** The threads of a pull request, the newest first. `whole`: rejects if there are too many to be looked through. */
 export async function threadsOf(
-  graphql: Graphql,
+  api: Nodes,
   number: number,
   most?: "whole",
 ): Promise<readonly ReviewThread[]> {
   const fields = `id path line isOutdated isResolved resolvedBy { login isViewer } comments(first: 1) { nodes { ${commentFields} } } latest: comments(last: ${replies}) { nodes { ${commentFields} } }`;
-  const all = await graphql.nodes({ kind: "pullRequest", number }, "reviewThreads", fields, most);
+  const all = await api.nodes("reviewThreads", fields, { kind: "pullRequest", number }, most);
   return all.flatMap((thread) => threadOf(thread) ?? []);
 }
 
 /** The comments below a pull request, the newest first. */
-export async function commentsOf(
-  graphql: Graphql,
-  number: number,
-): Promise<readonly ThreadComment[]> {
+export async function commentsOf(api: Nodes, number: number): Promise<readonly ThreadComment[]> {
   return commentsIn(
-    await graphql.nodes({ kind: "issueOrPullRequest", number }, "comments", commentFields),
+    await api.nodes("comments", commentFields, { kind: "issueOrPullRequest", number }),
   );
 }
 
-export function createThreadCalls({ write, graphql, redact }: Calls) {
-  return {
-    /** Anybody may begin any number of threads, in which ours would not be found, as if they were closed. */
-    threads: (number: number) => threadsOf(graphql, number, "whole"),
-    resolveThread: (id: string) =>
-      graphql.mutate("resolveReviewThread", "threadId: $id", ["thread", "isResolved", true], id),
-    reopenThread: (id: string) =>
-      graphql.mutate("unresolveReviewThread", "threadId: $id", ["thread", "isResolved", false], id),
-    /** Is not repeated if it may have been done: see `GithubFailure.isUncertain`. */
-    reply: (pull_number: number, comment_id: number, body: string) =>
-      write(
-        "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
-        { pull_number, comment_id, body: redact(body) },
-        "once",
-      ),
-    updateReviewComment: (comment_id: number, body: string) =>
-      write("PATCH /repos/{owner}/{repo}/pulls/comments/{comment_id}", {
-        comment_id,
-        body: redact(body),
-      }),
-  };
+/** `threads`: the newest first. `markerOf`: of a comment, if it is ours. If several have the same key, an open one counts, or else the newest. */
+export function ownThreads(
+  threads: readonly ReviewThread[],
+  markerOf: (comment: ThreadComment) => Marker | undefined,
+): ReadonlyMap<string, OwnThread> {
+  const found = new Map<string, OwnThread>();
+  for (const thread of threads) {
+    const marker = markerOf(thread.first);
+    const key = marker?.key;
+    if (marker === undefined || key === undefined) continue;
+    const other = found.get(key);
+    if (other === undefined || (other.isResolved && !thread.isResolved))
+      found.set(key, { ...thread, key, marker });
+  }
+  return found;
 }
 
 function threadOf(thread: unknown): ReviewThread | undefined {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runtimeHashes } from "../../src/generated/runtime-hashes.ts";
 import { platformName } from "../../src/runtime/find-runtime.ts";
-import { useActionBundle } from "../rig/bundle.ts";
+import { useActionBundle } from "../rig/dist.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runPost, runBundledStep } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { GithubRepository } from "../rig/github-repository.ts";
-import { asReal } from "../rig/journal.ts";
+import { asReal } from "../journal/rig.ts";
 import type { Mode } from "../../src/action/actions.ts";
 import { cliExits, runCli } from "../rig/cli.ts";
 import { readFixture, runStep } from "../rig/runner.ts";

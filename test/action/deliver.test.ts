@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { RepositoryOptions } from "../rig/github-repository.ts";
-import { asReal } from "../rig/journal.ts";
+import { asReal } from "../journal/rig.ts";
 import type { StepOptions, StepResult } from "../rig/runner.ts";
 import { head, repositoryWith, type World } from "./repository-rig.ts";
 

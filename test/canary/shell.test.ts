@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { useActionBundle } from "../rig/bundle.ts";
+import { useActionBundle } from "../rig/dist.ts";
 import { bash, type RecordedRequest, type Reply } from "../rig/model-server.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import {

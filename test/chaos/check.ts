@@ -148,7 +148,7 @@ function tooLong(one: Case, seen: Observation): string[] {
     problems.push(`it took ${seen.milliseconds} ms, at most ${bound} are right`);
   if (effectOf(one).kind === "cancel" && (seen.sinceFailure ?? 0) > CANCEL_MS)
     problems.push(`canceling took ${seen.sinceFailure} ms`);
-  const blocked = Math.round(seen.loop?.ownMilliseconds ?? 0);
+  const blocked = Math.round(seen.blockedMs ?? 0);
   if (blocked > (one.failure.blocks ?? LOOP_MS))
     problems.push(`the event loop was blocked for ${blocked} ms`);
   if (seen.journal !== undefined) problems.push(...lateSiblings(seen.journal.events));

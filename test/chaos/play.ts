@@ -20,7 +20,7 @@ import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { unconfined } from "../rig/sandbox.ts";
-import { JUMP_SIGNAL, type LoopDelay, type ProbeNote, type ProbePlan } from "./probe.ts";
+import { JUMP_SIGNAL, type ProbeNote, type ProbePlan } from "./probe.ts";
 import { expectationOf, type Case } from "./rules.ts";
 import { prompts, scriptOf, tellCommand } from "./script.ts";
 
@@ -38,8 +38,8 @@ export interface Observation {
   readonly processesLeft: readonly string[];
   readonly filesLeft: readonly string[];
   readonly notes: readonly ProbeNote[];
-  /** Undefined: its process was killed. */
-  readonly loop: LoopDelay | undefined;
+  /** How long the event loop was blocked at most. Undefined: its process was killed. */
+  readonly blockedMs: number | undefined;
   /** Output of the next start, for failures that kill our own process. */
   readonly nextStart: string;
 }
@@ -184,7 +184,7 @@ export async function play(one: Case, patience = 1): Promise<Observation> {
       processesLeft,
       filesLeft: (await filesUnder(root)).filter((name) => !mayBe.has(name)),
       notes,
-      loop: notes.find((note) => note.kind === "exit")?.loop,
+      blockedMs: notes.find((note) => note.kind === "exit")?.blockedMs,
       nextStart,
     };
   } finally {

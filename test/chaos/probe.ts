@@ -7,7 +7,6 @@
 import childProcess, { execFileSync, type ChildProcess } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { programIn } from "../../src/platform/processes.ts";
 
 /** A failure that the probe makes happen; the environment variable `CHAOS_PROBE` holds it as JSON. */
@@ -33,21 +32,13 @@ export type ProbeNote =
   | { readonly kind: "fired"; readonly at: number }
   /** Nothing held the process open any more: it ended by itself. */
   | { readonly kind: "quiet"; readonly resources: readonly string[] }
-  | { readonly kind: "exit"; readonly resources: readonly string[]; readonly loop: LoopDelay };
-
-/** The longest time in which the event loop did not come round, from the first start of a runtime on. */
-export interface LoopDelay {
-  /** The delay of `monitorEventLoopDelay`. On a busy machine, other processes may cause it. */
-  readonly milliseconds: number;
-  /** The longest for which this process itself used the processor. */
-  readonly ownMilliseconds: number;
-}
+  | { readonly kind: "exit"; readonly resources: readonly string[]; readonly blockedMs: number };
 
 const everyMs = 10;
 
+/** The longest time for which this process itself kept its event loop busy, from the first start of a runtime on. */
 class LoopWatch {
-  readonly #delay = monitorEventLoopDelay({ resolution: everyMs });
-  #own = 0;
+  longest = 0;
   #timer: NodeJS.Timeout | undefined;
 
   start(): void {
@@ -57,22 +48,15 @@ class LoopWatch {
     this.#timer = setInterval(() => {
       const used = process.cpuUsage(cpu);
       const late = performance.now() - wall - everyMs;
-      this.#own = Math.max(this.#own, Math.min(late, (used.user + used.system) / 1000));
+      this.longest = Math.max(this.longest, Math.min(late, (used.user + used.system) / 1000));
       wall = performance.now();
       cpu = process.cpuUsage();
     }, everyMs).unref();
-    this.#delay.enable();
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#delay.disable();
-  }
-
-  get longest(): LoopDelay {
-    const milliseconds = Math.max(0, this.#delay.max / 1e6 - everyMs);
-    return { milliseconds, ownMilliseconds: this.#own };
   }
 }
 
@@ -137,7 +121,9 @@ function watch(plan: ProbePlan): void {
   });
   syncBuiltinESMExports();
   process.once("beforeExit", () => note({ kind: "quiet", resources: resources() }));
-  process.once("exit", () => note({ kind: "exit", resources: resources(), loop: loop.longest }));
+  process.once("exit", () =>
+    note({ kind: "exit", resources: resources(), blockedMs: loop.longest }),
+  );
 }
 
 /** Timers that hold nothing open are not among them: the watch over the event loop is one. */

@@ -4,9 +4,8 @@ import type { Entry, Task, Work } from "../../src/entry/model.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { RunView } from "../../src/events/view.ts";
 import { collectOutputs } from "../../src/outputs/collect.ts";
-import { outputChecks } from "../rig/output-checks.ts";
 import { sessionCrash } from "../rig/crashes.ts";
-import { emptyData, play, ref, type Played, type Setup } from "../rig/engine.ts";
+import { emptyData, outputChecks, play, ref, type Played, type Setup } from "../rig/engine.ts";
 import { viewOf } from "../rig/tell.ts";
 
 const outputs: Outputs = { proposals: { comment: {} } };

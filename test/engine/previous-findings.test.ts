@@ -5,7 +5,7 @@ import type { Task } from "../../src/entry/model.ts";
 import type { PreviousFinding } from "../../src/events/output-shapes.ts";
 import type { ToolAnswer } from "../../src/engine/ports.ts";
 import { previousFinding } from "../rig/conversation.ts";
-import { outputChecks } from "../rig/output-checks.ts";
+import { outputChecks } from "../rig/engine.ts";
 import { play, type Played } from "../rig/engine.ts";
 
 const review: Task = {

@@ -4,9 +4,15 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Proposal } from "../../src/events/output-shapes.ts";
 import { createRunView } from "../../src/events/view.ts";
-import { reportComment, type ReportComment } from "../../src/github/comments.ts";
+import {
+  closedBody,
+  replyBody,
+  reportComment,
+  reviewOf,
+  type ReportComment,
+  type Review,
+} from "../../src/github/comments.ts";
 import { proposalBody } from "../../src/github/deliver-proposal.ts";
-import { closedBody, replyBody, reviewOf, type Review } from "../../src/github/review-body.ts";
 import { readMarker } from "../../src/github/markers.ts";
 import { safeTitle } from "../../src/text/harmless-text.ts";
 import { nightly, rounds } from "../rig/nightly.ts";
@@ -148,19 +154,26 @@ test("a thousand findings outside of the diff fit into a body", () => {
   assert.match(body, /and \d+ more/);
 });
 
-const plain: ReportComment = {
-  ...publisher,
-  outcome: { kind: "succeeded" },
-  findings: [],
-  fingerprints: ["f1", "f2"],
-  totals: Object.assign(createRunView().totals, {
-    modelCalls: 3,
-    inputTokens: 12_345,
-    outputTokens: 678,
-    cost: 0.99,
-  }),
-  durationMs: 65_000,
-};
+const totals = Object.assign(createRunView().totals, {
+  modelCalls: 3,
+  inputTokens: 12_345,
+  outputTokens: 678,
+  cost: 0.99,
+});
+
+type Changed = Partial<ReportComment & ReportComment["collected"]>;
+
+function reported({ findings = [], omitted = 0, verdict, ...changed }: Changed = {}): string {
+  return reportComment({
+    ...publisher,
+    view: { totals, startedAt: 0, endedAt: 65_000 },
+    outcome: { kind: "succeeded" },
+    collected: { findings, omitted, verdict },
+    fingerprints: ["f1", "f2"],
+    ...changed,
+  });
+}
+
 const findings = [
   finding({
     severity: "error",
@@ -173,9 +186,8 @@ const findings = [
   finding({ path: "docs/a b.md", rule: "docs", message: "`x | y` is gone", fingerprint: "f2" }),
 ];
 
-function hostileComment(text: string): ReportComment {
+function hostileComment(text: string): Changed {
   return {
-    ...plain,
     job: text,
     entry: text,
     outcome: { kind: "failed", reason: text },
@@ -186,8 +198,7 @@ function hostileComment(text: string): ReportComment {
 }
 
 test("the comment has the verdict, the report, the findings with links to their lines, the cost and the run", () => {
-  const body = reportComment({
-    ...plain,
+  const body = reported({
     verdict: { verdict: "needs-work", reason: "The error of `parse` is lost." },
     report: "Read **2** files.\n\n- one",
     findings,
@@ -220,8 +231,8 @@ test("the comment has the verdict, the report, the findings with links to their 
 });
 
 test("without a verdict the result stands first, and of a job that failed both do", () => {
-  const heading = (changed: Partial<ReportComment>): string[] =>
-    reportComment({ ...plain, ...changed })
+  const heading = (changed: Changed): string[] =>
+    reported(changed)
       .split("\n")
       .filter((line) => line.startsWith("#"));
   const verdict = { verdict: "pass", reason: "" } as const;
@@ -234,8 +245,8 @@ test("without a verdict the result stands first, and of a job that failed both d
 });
 
 test("the comment counts all findings, and lists those that stand nowhere else", () => {
-  const linesOf = (changed: Partial<ReportComment>): string[] =>
-    reportComment({ ...plain, ...changed })
+  const linesOf = (changed: Changed): string[] =>
+    reported(changed)
       .split("\n")
       .filter((line) => line !== "" && !line.startsWith("<"))
       .slice(1);
@@ -269,8 +280,7 @@ test("the comment of a closed thread ends with the reason, which replaces an ear
 test("a finding is linked only if its lines and its path are in the commit", () => {
   const links = (one: Parameters<typeof finding>[0], isPullRequest?: true): string[] =>
     [
-      ...reportComment({
-        ...plain,
+      ...reported({
         origin: { ...origin, ...(isPullRequest === undefined ? {} : { isPullRequest }) },
         findings: [finding(one)],
       }).matchAll(/\((https:[^)]*\/blob\/[^)]*)\)/g),
@@ -282,15 +292,13 @@ test("a finding is linked only if its lines and its path are in the commit", () 
   assert.deepEqual(links({ path: "a/%2e%2e/b?c#d" }), [
     `https://github.com/o/r/blob/${origin.head}/a/%252e%252e/b%3Fc%23d#L3`,
   ]);
-  const body = (from: typeof push): string =>
-    reportComment({ ...plain, origin: from, findings: [unmapped] });
+  const body = (from: typeof push): string => reported({ origin: from, findings: [unmapped] });
   assert.doesNotMatch(body(origin), /\/blob\//);
   assert.match(body(push), /src\/a\.ts#L3\)/);
 });
 
 test("a body is never longer than GitHub allows; the rest is in the job summary", () => {
-  const long = reportComment({
-    ...plain,
+  const long = reported({
     report: "word ".repeat(1_000_000),
     findings: Array.from({ length: 1000 }, (_, index) =>
       finding({ fingerprint: `${index}`.padStart(64, "0"), message: "m ".repeat(500) }),
@@ -308,7 +316,7 @@ function bodiesWith(text: string): readonly string[] {
     comments.length > 0 ? comments.map((one) => one.body) : [body],
   );
   return [
-    reportComment(hostileComment(text)),
+    reported(hostileComment(text)),
     ...texts,
     ...texts.map((body) => closedBody(body, text, publisher)),
     replyBody(text, "f0", publisher),
@@ -336,10 +344,10 @@ test("no text of an agent changes the marker of a report, or leaves the table of
   fc.assert(
     fc.property(hostile, (text) => {
       const comment = hostileComment(text);
-      const plainly = reportComment({ ...plain, job: text });
-      assert.equal(readMarker(reportComment(comment))?.job, readMarker(plainly)?.job);
+      const plainly = reported({ job: text });
+      assert.equal(readMarker(reported(comment))?.job, readMarker(plainly)?.job);
       const blank = { ...comment, report: undefined, verdict: undefined };
-      const table = reportComment({ ...blank, outcome: { kind: "succeeded" } });
+      const table = reported({ ...blank, outcome: { kind: "succeeded" } });
       assert.match(structure(table), /table_close paragraph_open inline paragraph_close$/, table);
     }),
     rounds(200),

@@ -1,7 +1,7 @@
 /** The check run of a job on the fake API, which has GitHub's limits. */
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import { newCheck } from "../../src/github/check-port.ts";
+import { newCheck } from "../../src/github/deliver-check.ts";
 import { delivered, finding, head, origin, shown, start, written, type Run } from "./rig.ts";
 
 const outputs = { check: true } as const;

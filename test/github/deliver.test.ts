@@ -71,8 +71,8 @@ describe("the report and the review", () => {
     repository.comment(markerOf({ kind: "report", job: "other", entry: ".github/review.yml" }));
     const deliveries = await delivered(repository);
     assert.deepEqual(written(repository), [
-      "minimizeComment",
       "PATCH /repos/octo/shop/issues/comments/102",
+      "minimizeComment",
       // No review: there are no findings.
     ]);
     assert.equal(deliveries[2]?.what, "an older report comment on #7, minimized");

@@ -99,9 +99,7 @@ function liveOn(
         },
         ...(signal && { signal }),
       });
-      return createGithubPort({ ...api, beginDelivery() {} }, "octo/shop", (text) =>
-        text.replaceAll("hunter2", "***"),
-      );
+      return createGithubPort(api, (text) => text.replaceAll("hunter2", "***"));
     },
   });
 }

@@ -126,7 +126,7 @@ export async function delivered(
       job: "review",
       report: run.report ?? "# Done",
     },
-    createGithubPort(api, "octo/shop", (text) => text.replaceAll("hunter2", "***")),
+    createGithubPort(api, (text) => text.replaceAll("hunter2", "***")),
     {
       staged,
       checkId: run.checkId,

@@ -3,7 +3,7 @@
  * where its comparison depends on its machine: characters that are not seen never hide a marker.
  */
 
-import { knownCommands } from "../rig/runner-commands.ts";
+import { knownCommands } from "../rig/runner.ts";
 
 export interface RunnerCommand {
   readonly name: string;

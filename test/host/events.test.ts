@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { named, type Answer } from "../rig/answer.ts";
 import { startServer } from "../rig/server.ts";
-import type { ServerEvent } from "../rig/server-events.ts";
+import type { ServerEvent } from "../rig/answer.ts";
 import { entryOf, loop, par, ref, reports, seq, sessions } from "../rig/server-fixtures.ts";
 
 const ok = ref("ok");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { startModelServer, type Reply } from "../rig/model-server.ts";
 import { startServer } from "../rig/server.ts";
-import type { ServerEvent } from "../rig/server-events.ts";
+import type { ServerEvent } from "../rig/answer.ts";
 import { entryOf, models, ref } from "../rig/server-fixtures.ts";
 
 /** Who waits for an answer, by the prompt. */

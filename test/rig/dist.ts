@@ -4,10 +4,12 @@
  * after `npm run build` alone, the compiled files.
  */
 import { existsSync } from "node:fs";
-import { cp, mkdir, symlink } from "node:fs/promises";
+import { cp, mkdir, symlink, mkdtemp, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Mode } from "../../src/action/actions.ts";
+import { tmpdir } from "node:os";
+import { after, before } from "node:test";
 
 const build = fileURLToPath(new URL("../../", import.meta.url));
 const made = join(build, "dist");
@@ -31,4 +33,31 @@ export async function installPackage(folder: string): Promise<string> {
   await symlink(build, join(installed, "build"));
   await symlink(dist, join(installed, "dist"));
   return installed;
+}
+
+/** The bundle of the action for the tests of a file, in an empty folder far from any `node_modules`. */
+export function useActionBundle(): {
+  /** A folder of its own, that has `dist/action` in it. */
+  readonly folder: string;
+  readonly dist: string;
+} {
+  let folder = "";
+  before(async () => {
+    if (dist === undefined)
+      throw new Error("Run node scripts/bundle.mjs action --out build first.");
+    folder = await realpath(await mkdtemp(join(tmpdir(), "test-agent-jobs-bundle-test-")));
+    await cp(join(dist, "action"), join(folder, "dist", "action"), { recursive: true });
+    const pages = [join(dist, "web"), join(dist, "..", "web")].find((at) => existsSync(at)) ?? "";
+    for (const name of ["page.js", "page.css"])
+      await cp(join(pages, name), join(folder, "dist", "web", name));
+  });
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return {
+    get folder() {
+      return folder;
+    },
+    get dist() {
+      return join(folder, "dist", "action");
+    },
+  };
 }

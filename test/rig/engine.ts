@@ -2,7 +2,13 @@ import { defined } from "../../src/text/guards.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/platform/clock.ts";
-import type { Budget, EnginePorts, RateLimit, TurnGate } from "../../src/engine/ports.ts";
+import type {
+  Budget,
+  EnginePorts,
+  OutputChecks,
+  RateLimit,
+  TurnGate,
+} from "../../src/engine/ports.ts";
 import type { RunSpec, TaskSpec } from "../../src/engine/plan.ts";
 import { JobData } from "../../src/engine/job-data.ts";
 import { LocalRateLimit } from "../../src/engine/rate-limit.ts";
@@ -147,3 +153,28 @@ export function told(events: readonly RunEventBody[]): Pick<Played, "decisions" 
 }
 
 export const ref = (taskId: string): Work => ({ kind: "Ref", taskId });
+
+const messageIn = (value: unknown): string => String(Object(value).message);
+
+/** Takes whatever comes, but for messages that begin with "no"; the message says which it was. */
+export const outputChecks: OutputChecks = {
+  finding: (value, task) =>
+    Promise.resolve(
+      messageIn(value).startsWith("no")
+        ? { kind: "refused", reason: "No." }
+        : {
+            kind: "accepted",
+            value: {
+              path: "a.ts",
+              line: 1,
+              severity: "warning",
+              rule: task,
+              message: messageIn(value),
+              task,
+              fingerprint: messageIn(value),
+            },
+          },
+    ),
+  proposal: (value) =>
+    Promise.resolve({ kind: "accepted", value: { kind: "comment", body: String(value) } }),
+};

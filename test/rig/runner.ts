@@ -17,7 +17,6 @@ import { cancelOnSignals } from "../../src/run/cancellation.ts";
 import { actionMain, actionPost } from "./dist.ts";
 import { tolerateAsTheProductDoes } from "./broken-pipes.ts";
 import { outputOf, type Output } from "./output.ts";
-import { knownCommands } from "./runner-commands.ts";
 import { inThisProcess } from "./this-process.ts";
 
 const fixtures = fileURLToPath(new URL("../../../test/fixtures/events/", import.meta.url));
@@ -352,3 +351,24 @@ export function parseFileCommand(text: string): Record<string, string> {
   }
   return values;
 }
+
+/* The commands that the runner knows, and those that it once knew. */
+
+export const knownCommands: ReadonlySet<string> = new Set([
+  "add-mask",
+  "add-matcher",
+  "add-path",
+  "debug",
+  "echo",
+  "endgroup",
+  "error",
+  "group",
+  "internal-set-repo-path",
+  "notice",
+  "remove-matcher",
+  "save-state",
+  "set-env",
+  "set-output",
+  "stop-commands",
+  "warning",
+]);

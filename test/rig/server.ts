@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { recordOf, type Answer } from "./answer.ts";
 import { startCli, type CliChild } from "./cli.ts";
-import { eventsOf, type ServerEvent } from "./server-events.ts";
+import { eventsOf, type ServerEvent } from "./answer.ts";
 
 export interface ServerSetup {
   /** Written to a file and installed. */

@@ -4,7 +4,7 @@ import { executeRun, type RunReport } from "../../src/run/execute.ts";
 import { runJson } from "../../src/reports/run-json.ts";
 import { UsageError } from "../../src/run/options.ts";
 import { prepareRun, type RunOptions } from "../../src/run/prepare.ts";
-import { asReal } from "../rig/journal.ts";
+import { asReal } from "../journal/rig.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { workflowText } from "../workflow/rig.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";

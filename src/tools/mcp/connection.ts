@@ -127,7 +127,7 @@ export class Connection {
 
   async tools(): Promise<ServerList> {
     const tools = (this.#tools ??= this.#allTools());
-    // At an address, nobody says when the list has changed.
+    // Many servers at an address never say that the list has changed.
     if (this.#address.kind === "url") this.#tools = undefined;
     const { startMs } = this.#options;
     try {
@@ -224,7 +224,7 @@ export class Connection {
     }
     const transport = new this.#package.StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers },
-      fetch: boundedFetch,
+      fetch: boundedFetch(() => this.#client.getServerCapabilities()?.tools?.listChanged === true),
       reconnectionOptions: {
         initialReconnectionDelay: 500,
         maxReconnectionDelay: 2_000,
@@ -250,12 +250,10 @@ export class Connection {
       { name: "agent-jobs", version: this.#options.version },
       {
         versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
-        // At an address, it only comes with the answer of a call.
-        ...(this.#address.kind === "program" && {
-          listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
-        }),
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
     );
+    // It also comes with the answer of a call, from servers that don't announce it.
     client.setNotificationHandler("notifications/tools/list_changed", onChanged);
     return Object.assign(client, {
       onclose: () => {

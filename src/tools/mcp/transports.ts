@@ -3,7 +3,11 @@
  * program nor limits its environment. After `close` no process of the group is left, and none with the mark. Messages are
  * read leniently: null means absent, and whatever has the id of a request answers it.
  */
+import http from "node:http";
+import https from "node:https";
+import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { isList, isRecord, isText, parsedJson } from "../../text/guards.ts";
 import { truncateStartUnredacted } from "../../text/truncate.ts";
@@ -154,19 +158,54 @@ function textOf(end: ProgramEnd): string {
   }
 }
 
-/** Has no stream for notifications between calls: the list of tools is read again for each session. */
-export const boundedFetch: FetchLike = async (url, init = {}) => {
-  if (init.method === "GET" && !new Headers(init.headers).has("last-event-id"))
-    return new Response(null, { status: 405 });
-  const response = await fetch(url, init);
-  if (response.body === null) return response;
-  const sent = typeof init.body === "string" ? parsedJson(init.body) : undefined;
-  const requestId = isRecord(sent) ? sent["id"] : undefined;
-  const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-  const { status, statusText, headers } = response;
-  const body = response.body.pipeThrough(repairedBody(isEvents, requestId));
-  return new Response(body, { status, statusText, headers });
-};
+/** `sendsNotifications`: whether the server reports changes of its tools. Other servers get no stream. */
+export function boundedFetch(sendsNotifications: () => boolean): FetchLike {
+  let streams = 0;
+  return async (url, init = {}) => {
+    const sent = typeof init.body === "string" ? parsedJson(init.body) : undefined;
+    const request = isRecord(sent) ? sent : {};
+    const isNews = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
+    if (isNews && !sendsNotifications()) return new Response(null, { status: 405 });
+    if (isNews && (streams += 1) > 1) await pauseBeforeStream(streams, init.signal);
+    const waits = init.method === "GET" || request["method"] === "subscriptions/listen";
+    const response = await (waits ? unreferencedFetch(url, init) : fetch(url, init));
+    if (response.body === null) return response;
+    const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+    const { status, statusText, headers } = response;
+    const repairing = repairedBody(isEvents, request["id"]);
+    return new Response(response.body.pipeThrough(repairing), { status, statusText, headers });
+  };
+}
+
+async function pauseBeforeStream(streams: number, signal?: AbortSignal | null): Promise<void> {
+  const pause = Math.min(60_000, 500 * 2 ** Math.min(streams, 10));
+  await sleep(pause, undefined, { ref: false, signal: signal ?? undefined });
+}
+
+/** For a stream that waits for notifications, which would keep this process running with `fetch`. */
+function unreferencedFetch(url: string | URL, init: RequestInit): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const to = new URL(url);
+    const { request } = to.protocol === "https:" ? https : http;
+    const { method = "GET", body, signal } = init;
+    const headers = Object.fromEntries(new Headers(init.headers));
+    request(to, { agent: false, method, headers, signal: signal ?? undefined })
+      .on("socket", (socket) => socket.unref())
+      .on("error", reject)
+      .on("response", (response) => {
+        const { statusCode: status = 0, statusMessage = "" } = response;
+        const type = response.headers["content-type"] ?? "";
+        resolve(
+          new Response(Readable.toWeb(response), {
+            status,
+            statusText: statusMessage,
+            headers: { "content-type": type },
+          }),
+        );
+      })
+      .end(typeof body === "string" ? body : undefined);
+  });
+}
 
 /** Answers with an error if a stream breaks, because the client would wait forever. */
 export function failBrokenStreams(transport: Transport): void {

@@ -1,11 +1,16 @@
 /** Servers at an address that are not there, refuse, lead elsewhere or say too much. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { ToolProgress } from "../../../src/tools/tool.ts";
+import { startCli } from "../../rig/cli.ts";
 import { listen } from "../../rig/listen.ts";
+import { makeWorkspace } from "../../rig/workspace.ts";
 import {
   call,
   failure,
@@ -91,9 +96,11 @@ function json(response: ServerResponse, body: object, status = 200): void {
 /** A proper server with one tool, as far as `call` answers it. */
 function proper(
   onCall: (received: Received, response: ServerResponse) => void,
+  onStream?: (response: ServerResponse) => void,
 ): (received: Received, response: ServerResponse) => void {
   return (received, response) => {
     const { id, method } = received.message;
+    if (received.method === "GET" && onStream !== undefined) return onStream(response);
     if (id === undefined) return void response.writeHead(202).end();
     switch (method) {
       case "initialize":
@@ -101,7 +108,7 @@ function proper(
           id,
           result: {
             protocolVersion: "2025-06-18",
-            capabilities: { tools: { listChanged: true } },
+            capabilities: { tools: { listChanged: onStream !== undefined } },
             serverInfo: { name: "fixture", version: "1" },
           },
         });
@@ -135,7 +142,7 @@ test("headers are sent with every request, with the values of variables", async 
   for (const { headers: sent, method } of received) {
     assert.equal(sent["authorization"], "Bearer hunter2hunter2");
     assert.equal(sent["x-team"], "docs");
-    // There is no stream for news.
+    // It doesn't say that it has news.
     assert.notEqual(method, "GET");
   }
 });
@@ -250,6 +257,49 @@ test("a change of tools is heard while a call is answered", async (t) => {
   const { version } = run;
   value(await call(tool));
   assert.notEqual(run.version, version);
+});
+
+test("a change of tools is heard between calls, by a stream that a server may end", async (t) => {
+  const changed = `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n`;
+  const streams: ServerResponse[] = [];
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const { url, received } = await serve(
+    t,
+    proper(
+      () => {},
+      (response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+        streams.push(response);
+        open();
+      },
+    ),
+  );
+  const run = (await makeMcpRig(t)).run();
+  ready(await run.toolsOf("docs", { url, headers: { "x-team": "docs" } }, never));
+  await opened;
+  const { version } = run;
+  streams[0]?.end(changed);
+  while (run.version === version) await setImmediate();
+  const stream = received.find(({ method }) => method === "GET");
+  assert.equal(stream?.headers["x-team"], "docs");
+  // A process that has nothing else to do doesn't wait for news.
+  const { path: cwd } = await makeWorkspace(t);
+  const main = join(cwd, "waits.mjs");
+  const room = new URL("../../../src/tools/mcp/servers.js", import.meta.url).href;
+  const before = streams.length;
+  await writeFile(
+    main,
+    `const { McpServers } = await import(${JSON.stringify(room)});
+    const given = { environment: {}, redactor: { text: (text) => text }, version: "1" };
+    const run = new McpServers(given).forRun({ variables: {} });
+    await run.toolsOf("docs", { url: process.argv[2] }, new AbortController().signal);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    console.log("over");`,
+  );
+  const { code, stdout, stderr } = await startCli([url], { cwd, main }).ended;
+  assert.deepEqual([code, stdout], [0, "over\n"], stderr);
+  assert.ok(streams.length > before);
 });
 
 const answered = proper(({ message: { id } }, response) =>
