@@ -21,8 +21,6 @@ export function damageOf({ problems }: JournalCondition): JournalProblem | undef
 export const KEPT_PROBLEMS = 100;
 /** Bytes of a line, unless the reader wants less. */
 const MAX_LINE = 128 * 1024 * 1024;
-/** A file of another kind is read no further than this. */
-const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
 /** Small, because a merge reads hundreds of journals at the same time. */
 const SMALL_PART_BYTES = 16 * 1024;
@@ -110,18 +108,14 @@ export function readJournalIn(
     const yielder = new EventLoopYielder();
     const taken = (): readonly RunEvent[] => reader.events.splice(0);
     for await (const part of parts) {
-      let goesOn = true;
       for (const line of lines.endedBy(bytesOf(part))) {
-        goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
-        goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
-        if (!goesOn) break;
+        if (!reader.read(line)) return;
         // One batch never has events of two processes.
         if ((byLine || reader.writer !== writer) && reader.events.length > 0) yield taken();
         ({ writer } = reader);
         await yielder.yieldIfDue();
       }
       if (reader.events.length > 0) yield taken();
-      if (!goesOn) break;
     }
     reader.finish(lines.rest);
   }
