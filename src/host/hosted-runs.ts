@@ -11,7 +11,7 @@ import {
   type PreparedEntry,
   type Work,
 } from "../entry/model.ts";
-import { subjectOfJob } from "../run/job-change.ts";
+import { subjectOfJob } from "../run/job-subject.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter } from "../events/sink.ts";
 import {
@@ -45,7 +45,7 @@ import { openJournalIn, openRunJournal, withJournal, type RunJournal } from "./r
 import { asOption, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
 import { warnIncomplete } from "./job-callbacks.ts";
-import type { WorkFolder } from "../run/workspace.ts";
+import type { WorkFolder } from "../run/working-copy.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { checkGiven, NotStarted, refuseParams } from "./refusals.ts";
 import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
