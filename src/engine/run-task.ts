@@ -45,7 +45,10 @@ export async function runTask(job: JobContext, input: TaskInput): Promise<TaskEn
   const context = await contextOf(job, input);
   const { data, deadline, given, work, startDialogue } = context;
   const prompts = new TaskPrompts(context);
-  const outcome = settle(context, await runPhases(context, prompts));
+  const result = checkAvailability(context, prompts)
+    .then((unavailable) => unavailable ?? runRounds(context, prompts))
+    .catch(internalCrash);
+  const outcome = settle(context, await result);
   deadline.end();
   if (outcome.kind === "succeeded") decide(context, { kind: "task-succeeded" });
   if (outcome.kind === "skipped") decide(context, { kind: "task-skipped", reason: outcome.reason });
@@ -150,6 +153,13 @@ async function delegate(
 
 type Result = WorkOutcome | Unserved;
 
+/** A bug in agent-jobs, or a session that breaks its contract: converted once, here. */
+function internalCrash(error: unknown): Result {
+  const message = error instanceof Error ? error.message : String(error);
+  const crash = { cause: "internal", message, detail: errorToDetailedString(error) } as const;
+  return { kind: "crashed", crash };
+}
+
 /** A stop wins over the failure that it may have caused; a limit of the task's own is a failure. */
 function settle(context: TaskContext, result: Result): WorkOutcome {
   const { scope, lastErrors } = context;
@@ -161,18 +171,6 @@ function settle(context: TaskContext, result: Result): WorkOutcome {
   const of = { kind: "task", taskId: context.work.taskId } as const;
   decide(context, { ...stopped, kind: "limit-exceeded", scope: of });
   return failedAs(stopText(stopped), false);
-}
-
-async function runPhases(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
-  try {
-    const unavailable = await checkAvailability(context, prompts);
-    return unavailable ?? (await runRounds(context, prompts));
-  } catch (error) {
-    // A bug in agent-jobs, or a session that breaks its contract: converted once, here.
-    const message = error instanceof Error ? error.message : String(error);
-    const crash = { cause: "internal", message, detail: errorToDetailedString(error) } as const;
-    return { kind: "crashed", crash };
-  }
 }
 
 /** Statement 10. Undefined when the task may run. */

@@ -80,14 +80,8 @@ export type Acquired = Opened | typeof canceled;
 export const canceled = { kind: "canceled", toolCalls: [] } as const;
 
 /** `crashed`: no attempt is left, or a further one would not help. */
-export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
-  const limited = new RateLimitWait(sender);
-  const sending = new Sending(sender, prompt, limited);
-  try {
-    return await sending.run();
-  } finally {
-    limited.lifted();
-  }
+export function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
+  return new Sending(sender, prompt).run();
 }
 
 export const CONTINUE_PROMPT =
@@ -128,13 +122,17 @@ class Sending {
   readonly #prompt: Prompt;
   readonly #limited: RateLimitWait;
 
-  constructor(sender: Sender, prompt: Prompt, limited: RateLimitWait) {
+  constructor(sender: Sender, prompt: Prompt) {
     this.#sender = sender;
     this.#prompt = prompt;
-    this.#limited = limited;
+    this.#limited = new RateLimitWait(sender);
   }
 
-  async run(): Promise<TurnOutcome> {
+  run(): Promise<TurnOutcome> {
+    return this.#attempts().finally(() => this.#limited.lifted());
+  }
+
+  async #attempts(): Promise<TurnOutcome> {
     const sender = this.#sender;
     const { scope } = sender;
     const { purpose, lent = false, sessions, onTurn } = this.#prompt;

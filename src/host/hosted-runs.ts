@@ -33,7 +33,7 @@ import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, type ICopilotSession, modelOfSession } from "../sessions/callbacks.ts";
-import { enter } from "../sessions/session-use.ts";
+import { enter } from "../sessions/callbacks.ts";
 import { serverModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { type CheckedEntry, checkEntry, flowsOf, readEntry } from "../run/entry-files.ts";

@@ -24,7 +24,7 @@ import {
   refused,
   type Refused,
 } from "./refusals.ts";
-import { BUSY } from "../sessions/session-use.ts";
+import { BUSY } from "../sessions/callbacks.ts";
 import {
   failTask,
   JobFeeds,

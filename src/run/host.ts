@@ -33,7 +33,7 @@ import {
   type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import type { SharedRuntimes } from "../sessions/request-handler.ts";
+import type { Runtimes } from "../sessions/request-handler.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
@@ -54,7 +54,7 @@ export interface HostOptions extends ModelAccess {
   /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string | undefined;
   readonly reporters?: readonly Reporter[] | undefined;
-  readonly runtimes?: SharedRuntimes | undefined;
+  readonly runtimes?: Runtimes | undefined;
   /** Shared with other hosts. */
   readonly turnGate?: TurnGate | undefined;
   readonly rateLimit?: RateLimit | undefined;

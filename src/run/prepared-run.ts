@@ -7,7 +7,7 @@ import type { Origin } from "../events/output-shapes.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
-import type { SharedRuntimes } from "../sessions/request-handler.ts";
+import type { Runtimes } from "../sessions/request-handler.ts";
 import type { Asker } from "../workflow/kinds/ask.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
@@ -57,7 +57,7 @@ export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions,
   readonly reporters?: readonly Reporter[];
   readonly telemetry?: TelemetryTarget | undefined;
   readonly onTransition?: ((transition: Transition) => void) | undefined;
-  readonly runtimes?: SharedRuntimes | undefined;
+  readonly runtimes?: Runtimes | undefined;
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
 }

@@ -15,7 +15,7 @@ import { ReachedPoints, type CoverageOfJobs } from "../rehearsal/coverage.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { RehearsalReport } from "../reports/rehearsals.ts";
 import { oneLine } from "../text/harmless-text.ts";
-import { SharedRuntimes } from "../sessions/request-handler.ts";
+import { Runtimes } from "../sessions/request-handler.ts";
 import { readRehearsal } from "./entry-files.ts";
 import { executeRun, type RunSignals } from "./execute.ts";
 import { UsageError } from "./options.ts";
@@ -188,10 +188,8 @@ function workflowsOf({ loaded }: PreparedRun): string[] {
 }
 
 /** For several calls of `rehearseFiles`. Their owner must stop them. */
-export function shareRuntimes(
-  options: Pick<RunOptions, "environment" | "runtimePath">,
-): SharedRuntimes {
-  return new SharedRuntimes({ ...options, clock: systemClock });
+export function shareRuntimes(options: Pick<RunOptions, "environment" | "runtimePath">): Runtimes {
+  return new Runtimes({ ...options, clock: systemClock });
 }
 
 export function shardOf(

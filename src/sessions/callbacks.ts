@@ -7,14 +7,12 @@ import { availableTools } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
-import { bestEffort, within } from "../platform/waiting.ts";
-import type { UsableSession } from "./copilot-session.ts";
-import type { RuntimeLife } from "../runtime/runtime-process.ts";
+import { bestEffort, within, yieldToEventLoop } from "../platform/waiting.ts";
+import type { OpenSession } from "./copilot-session.ts";
 import { sessionConfig } from "./session-config.ts";
-import { enter } from "./session-use.ts";
-import { OwnCalls } from "./session-tools.ts";
+import { OwnCalls, ToolNames } from "./session-tools.ts";
 import { Translator } from "./translate.ts";
-import { runTurn } from "./turn.ts";
+import { runTurn, SessionStop } from "./turn.ts";
 
 /** A conversation with a model. Made by `helperSessionStart` or `startSession`. */
 export interface ICopilotSession {
@@ -107,14 +105,14 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
 const longMs = 24 * 60 * 60_000;
 
 interface CallbackSessionOptions {
-  readonly open: UsableSession;
+  readonly open: OpenSession;
   readonly clock: Clock;
   readonly callback?: ICopilotSessionCallbacks;
   readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
 }
 
 export class CallbackSession implements ICopilotSession {
-  readonly open: UsableSession;
+  readonly open: OpenSession;
   readonly #options: CallbackSessionOptions;
   readonly #translator = new Translator();
   #stopping: Promise<void> | undefined;
@@ -143,7 +141,7 @@ export class CallbackSession implements ICopilotSession {
     const use = await enter(session, clock);
     const forget = session.on("session.idle", () => (use.isEnding = true));
     const turn = { signal: stopped.signal, turnMs, idleMs: turnMs, onActivity: () => {} };
-    const running = runTurn(session, message, turn, { ...this.open, clock });
+    const running = runTurn(this.open, message, turn, { clock });
     const outcome = await running.finally(() => {
       forget();
       use.leave();
@@ -163,7 +161,7 @@ export class CallbackSession implements ICopilotSession {
 
   async #stop(): Promise<void> {
     const { session, life, end, stopped } = this.open;
-    stopped.abort();
+    stopped.stop();
     if (!life.gone) await bestEffort(() => session.abort(), 1_500, this.#options.clock);
     await end();
     this.#tell(this.#translator.close());
@@ -207,28 +205,33 @@ export async function startSession(
       clock,
     }),
   );
-  const open: UsableSession = {
-    session,
-    life: foreignLife,
-    model: { modelId, baseUrl: undefined },
-    stopped: new AbortController(),
-    calls,
-    async end() {
-      await bestEffort(() => session.disconnect(), 2_000, clock);
-      await bestEffort(() => client.deleteSession(id), 2_000, clock);
-      await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", id).catch(() => undefined);
-    },
+  const end = async (): Promise<void> => {
+    await bestEffort(() => session.disconnect(), 2_000, clock);
+    await bestEffort(() => client.deleteSession(id), 2_000, clock);
+    await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", id).catch(() => undefined);
   };
+  const open = { ...foreign(session, modelId), calls, end };
   return new CallbackSession({ open, clock, callback });
 }
 
-/** The runtime of a foreign client: we can't see its process. */
-const foreignLife: RuntimeLife = {
-  gone: false,
-  ended: false,
-  onDeath: () => () => {},
-  answer: (call, milliseconds, signal) => within(call, milliseconds, systemClock, signal),
-};
+/** A session that others have opened. We can't see the process of its runtime. */
+function foreign(session: CopilotSession, modelId: string): OpenSession {
+  return {
+    session,
+    life: {
+      gone: false,
+      ended: false,
+      onDeath: () => () => {},
+      answer: (call, milliseconds, signal) => within(call, milliseconds, systemClock, signal),
+    },
+    model: { modelId, baseUrl: undefined },
+    calls: new OwnCalls(),
+    names: new ToolNames([]),
+    stopped: new SessionStop(),
+    refresh: () => Promise.resolve(),
+    end: () => Promise.resolve(),
+  };
+}
 
 /** Adapts a session of the caller to the port of the engine. `close()` leaves it open. */
 export function adoptSession(
@@ -236,14 +239,11 @@ export function adoptSession(
   { modelId, clock }: { readonly modelId: string; readonly clock: Clock },
 ): Session {
   const { rawSection } = session;
-  const context =
-    session instanceof CallbackSession
-      ? session.open
-      : { life: foreignLife, model: { modelId, baseUrl: undefined } };
+  const open = session instanceof CallbackSession ? session.open : foreign(rawSection, modelId);
   return {
     id: rawSection.sessionId,
     modelId,
-    runTurn: (prompt, turn) => runTurn(rawSection, prompt, turn, { ...context, clock }),
+    runTurn: (prompt, turn) => runTurn(open, prompt, turn, { clock }),
     close: () => Promise.resolve(),
   };
 }
@@ -258,4 +258,46 @@ export async function modelOfSession(
   } catch {
     return undefined;
   }
+}
+
+/* One user of a session at a time: a prompt of its owner, a task that borrows it, or the task that opened it. */
+
+export const BUSY =
+  "The session is busy: it is still working on a prompt, or a task is running in it.";
+
+/** A use that has reported its end may take a moment longer to be over. */
+const MOMENT_MS = 1_000;
+
+interface Use {
+  readonly over: Promise<void>;
+  isEnding: boolean;
+  readonly leave: () => void;
+}
+
+/** Keyed by the SDK's session, because several of our objects may wrap the same one. */
+const uses = new WeakMap<CopilotSession, Use>();
+
+export function occupy(session: CopilotSession): Use {
+  let end = (): void => {};
+  const over = new Promise<void>((resolve) => (end = resolve));
+  const use: Use = {
+    over,
+    isEnding: false,
+    leave: () => {
+      if (uses.get(session) === use) uses.delete(session);
+      end();
+    },
+  };
+  uses.set(session, use);
+  return use;
+}
+
+/** Like `occupy`, but rejects if the session is in use, except by what ends within a moment. */
+export async function enter(session: CopilotSession, clock: Clock): Promise<Use> {
+  // Called by a listener of the end, it may come before the one that notes it here.
+  if (uses.has(session)) await yieldToEventLoop();
+  const current = uses.get(session);
+  if (current?.isEnding === true) await within(current.over, MOMENT_MS, clock);
+  if (uses.has(session)) throw new Error(BUSY);
+  return occupy(session);
 }

@@ -28,7 +28,6 @@ import {
 import type { SandboxChoice, SandboxOptions, SandboxProfile } from "../sandbox/mounts.ts";
 import { isRecord } from "../text/guards.ts";
 import { realFiles } from "./permission-handler.ts";
-import type { TurnOutcome } from "../engine/ports.ts";
 
 export interface ConfinementOptions {
   readonly environment: Environment;
@@ -262,10 +261,11 @@ export async function confine(session: CopilotSession): Promise<void> {
 }
 
 /** The proof is what the runtime reports of each command, in an event that the SDK passes on but doesn't declare. */
-export function watchConfinement(
-  session: CopilotSession,
-  onBroken: (reason: string) => void,
-): void {
+export function watchConfinement(session: CopilotSession, onBroken: (crash: Crash) => void): void {
+  const broken = (reason: string): void => {
+    const message = `The sandbox of a command was not engaged: ${reason}. The session was ended.`;
+    onBroken({ cause: "configuration", message });
+  };
   const commands = new Set<unknown>();
   const engaged = new Set<unknown>();
   session.on((event) => {
@@ -276,28 +276,12 @@ export function watchConfinement(
     if (type === "tool.execution_start" && data["toolName"] === "bash") commands.add(toolCallId);
     if (type === "sandbox.decision" && data["kind"] === "enforcement_state") {
       if (data["outcome"] === "engaged") engaged.add(toolCallId);
-      else onBroken(`the runtime reports it as ${String(data["outcome"])}`);
+      else broken(`the runtime reports it as ${String(data["outcome"])}`);
     }
     if (type !== "tool.execution_complete" || !commands.has(toolCallId)) return;
-    if (data["success"] === true && !engaged.has(toolCallId)) {
-      onBroken("the runtime doesn't report it for a command that has run");
-    }
+    if (data["success"] === true && !engaged.has(toolCallId))
+      broken("the runtime doesn't report it for a command that has run");
   });
-}
-
-export interface Unconfined {
-  readonly reason?: string;
-}
-
-/** Applies to a turn that ended well, too, because the report may arrive after the last answer. */
-export function unlessUnconfined(
-  unconfined: Unconfined | undefined,
-  outcome: TurnOutcome,
-): TurnOutcome {
-  if (unconfined?.reason === undefined) return outcome;
-  const message = `The sandbox of a command was not engaged: ${unconfined.reason}. The session was ended.`;
-  const { toolCalls } = outcome;
-  return { kind: "crashed", toolCalls, crash: { cause: "configuration", message } };
 }
 
 function isOpen(path: string, bits: number): boolean {

@@ -10,7 +10,7 @@ import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
 import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
-import { openingCrash, type ModelAddress } from "./model-error.ts";
+import { openingCrash } from "./model-error.ts";
 import { promptTokensOf } from "./offered-models.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import {
@@ -24,9 +24,11 @@ import {
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { wholeCharacters } from "../text/truncate.ts";
-import type { RuntimeLife, RuntimeProcess } from "../runtime/runtime-process.ts";
-import { confine, watchConfinement, type Confinement, type Unconfined } from "./confinement.ts";
+import type { RuntimeProcess } from "../runtime/runtime-process.ts";
+import { confine, watchConfinement, type Confinement } from "./confinement.ts";
+import type { Runtimes } from "./request-handler.ts";
 import { sessionConfig } from "./session-config.ts";
+import { SessionStop, type UsableSession } from "./turn.ts";
 import { LiveTools, OwnCalls, type OwnTool, sdkTools, ToolNames } from "./session-tools.ts";
 
 const createMs = 15_000;
@@ -35,10 +37,7 @@ const closeMs = 1_500;
 
 export interface SessionContext {
   readonly clock: Clock;
-  readonly pool: {
-    readonly pids: readonly number[];
-    acquire(kind: RuntimeKind): Promise<RuntimeLease>;
-  };
+  readonly runtimes: Runtimes;
   readonly handlesRequests: boolean;
   readonly limitsOf: (
     request: Pick<SessionRequest, "modelId" | "modelLimits">,
@@ -53,22 +52,12 @@ export interface SessionContext {
   readonly kept: readonly string[];
 }
 
-export interface UsableSession {
+export interface OpenSession extends UsableSession {
   readonly session: CopilotSession;
-  readonly life: RuntimeLife;
-  readonly model: ModelAddress;
-  readonly calls?: OwnCalls;
-  readonly names?: ToolNames;
-  /** Aborted when the session is ended from outside. */
-  readonly stopped: AbortController;
-  readonly unconfined?: Unconfined;
+  /** Asks for the tools that have changed since. */
+  readonly refresh: () => Promise<void>;
   /** Ends it and every process it started, once. Bounded, never throws. */
   readonly end: () => Promise<void>;
-}
-
-export interface OpenSession extends UsableSession {
-  readonly names: ToolNames;
-  readonly refresh: () => Promise<void>;
 }
 
 type NotOpened = Extract<Opened, { kind: "crashed" }>;
@@ -83,10 +72,10 @@ export async function openCopilotSession(
   asked: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | NotOpened> {
-  const { clock, pool, probe } = context;
+  const { clock, runtimes, probe } = context;
   const { startSeconds = context.provider?.startSeconds, headers } = asked.modelServer ?? {};
   if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
-  if (pool.pids.length === 0) probe?.watch();
+  if (runtimes.pool.pids.length === 0) probe?.watch();
   const provider = context.provider && withHeaders(context.provider, headers);
   const takesFormats = provider === undefined || providerTypeOf[provider.type].formatsAnswers;
   const formatted = asked.answersFormatted === true && takesFormats;
@@ -116,7 +105,7 @@ export async function openCopilotSession(
   };
   let lease: RuntimeLease;
   try {
-    const acquiring = pool.acquire(kind);
+    const acquiring = runtimes.acquire(kind);
     const acquired = await unlessAborted(acquiring, signal);
     if (acquired === undefined) {
       void acquiring.then(
@@ -183,17 +172,11 @@ export async function openCopilotSession(
     const { session } = created;
     const { release } = lease;
     const startsProcesses = canStartProcesses(request.permissions);
-    const stopped = new AbortController();
-    const unconfined: { reason?: string } = {};
+    const stopped = new SessionStop();
     let ending: Promise<void> | undefined;
     const end = (): Promise<void> =>
       (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock));
-    if (sandbox !== undefined) {
-      watchConfinement(session, (reason) => {
-        unconfined.reason ??= reason;
-        stopped.abort();
-      });
-    }
+    if (sandbox !== undefined) watchConfinement(session, (crash) => stopped.stop(crash));
     if (hasCommands) {
       // Commands would have no sandbox otherwise.
       const answer = await runtime
@@ -209,8 +192,7 @@ export async function openCopilotSession(
     }
     live.attach(session);
     const refresh = (): Promise<void> => live.refresh();
-    const life = runtime;
-    return { session, life, model, calls, names, refresh, stopped, unconfined, end };
+    return { session, life: runtime, model, calls, names, stopped, refresh, end };
   } catch (error) {
     lease.release();
     // The runtime may be dead: then the next attempt must not use it again.

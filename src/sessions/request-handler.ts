@@ -183,36 +183,61 @@ export interface RuntimesOptions extends Omit<RuntimePoolOptions, "configure"> {
   readonly runtimePath?: string | undefined;
 }
 
-export function makeRuntimes(
-  options: RuntimesOptions & {
-    readonly authentication: Authentication;
-    readonly transport: ModelTransport | undefined;
-    readonly provider?: Provider | undefined;
-    readonly conversations: ReadonlyMap<string, Conversation>;
-  },
-): RuntimePool {
-  const { environment, transport, provider, conversations } = options;
-  const withoutFormats = new Set<string>();
-  const handler = (killRuntime: () => void): RequestHandler =>
-    new RequestHandler({
-      transport,
-      provider,
-      environment,
-      conversation: (sessionId) => conversations.get(sessionId),
-      killRuntime,
-      withoutFormats,
+/** Runtimes with the conversations that they carry. The owner must stop them. */
+export class Runtimes {
+  readonly conversations: Map<string, Conversation>;
+  readonly pool: RuntimePool;
+  readonly #shared: Runtimes | undefined;
+
+  constructor(
+    options: RuntimesOptions & {
+      readonly authentication?: Authentication;
+      readonly provider?: Provider | undefined;
+      readonly transport?: ModelTransport | undefined;
+      /** Runtimes of their owner, for the sessions whose requests pass through this process. */
+      readonly runtimes?: Runtimes | undefined;
+    },
+  ) {
+    const { environment, transport, provider, runtimes } = options;
+    this.#shared = runtimes;
+    const conversations = runtimes?.conversations ?? new Map<string, Conversation>();
+    this.conversations = conversations;
+    const withoutFormats = new Set<string>();
+    const handler = (killRuntime: () => void): RequestHandler =>
+      new RequestHandler({
+        transport,
+        provider,
+        environment,
+        conversation: (sessionId) => conversations.get(sessionId),
+        killRuntime,
+        withoutFormats,
+      });
+    this.pool = new RuntimePool({
+      ...options,
+      configure: ({ searches, requests, sandbox }) => ({
+        path: findRuntime(options),
+        sandbox,
+        searchConfiguration: searches === "guarded" ? searchConfiguration(environment) : undefined,
+        environment: runtimeEnvironment(environment),
+        authentication: options.authentication ?? authentication({ hasProvider: true }),
+        requestHandler: requests === "direct" ? undefined : handler,
+      }),
     });
-  return new RuntimePool({
-    ...options,
-    configure: ({ searches, requests, sandbox }) => ({
-      path: findRuntime(options),
-      sandbox,
-      searchConfiguration: searches === "guarded" ? searchConfiguration(environment) : undefined,
-      environment: runtimeEnvironment(environment),
-      authentication: options.authentication,
-      requestHandler: requests === "direct" ? undefined : handler,
-    }),
-  });
+  }
+
+  /** Sessions share a runtime in a sandbox only with the same folder and permissions. */
+  acquire(kind: RuntimeKind): Promise<RuntimeLease> {
+    const isShared = kind.requests === "handled" && this.#shared !== undefined;
+    return isShared ? this.#shared.acquire(kind) : this.pool.acquire(kind);
+  }
+
+  stop(): Promise<void> {
+    return this.pool.stop();
+  }
+
+  kill(): void {
+    this.pool.kill();
+  }
 }
 
 /**
@@ -228,31 +253,4 @@ export function searchConfiguration(environment: Environment): string {
     `--glob=!${privateNamesGlob}`,
   ];
   return lines.map((line) => `${line}\n`).join("");
-}
-
-/** Sessions share a runtime in a sandbox only with the same folder and permissions. The owner must stop it. */
-export class SharedRuntimes {
-  readonly conversations = new Map<string, Conversation>();
-  readonly #pool: RuntimePool;
-
-  constructor(options: RuntimesOptions) {
-    this.#pool = makeRuntimes({
-      ...options,
-      authentication: authentication({ hasProvider: true }),
-      transport: undefined,
-      conversations: this.conversations,
-    });
-  }
-
-  acquire(kind: RuntimeKind): Promise<RuntimeLease> | undefined {
-    return kind.requests === "handled" ? this.#pool.acquire(kind) : undefined;
-  }
-
-  stop(): Promise<void> {
-    return this.#pool.stop();
-  }
-
-  kill(): void {
-    this.#pool.kill();
-  }
 }

@@ -9,10 +9,10 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import {
   CallbackSession,
+  occupy,
   type ICopilotSession,
   type ICopilotSessionCallbacks,
 } from "./callbacks.ts";
-import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { authentication } from "../runtime/find-runtime.ts";
 import {
   ContextLengths,
@@ -25,19 +25,13 @@ import {
 import { copilotService, ModelProbe } from "./model-probe.ts";
 import { serverName } from "./model-error.ts";
 import { rehearsalProvider, transportProvider, withHeaders, type Provider } from "./provider.ts";
-import {
-  type Conversation,
-  makeRuntimes,
-  type RuntimesOptions,
-  type SharedRuntimes,
-} from "./request-handler.ts";
+import { type Conversation, Runtimes, type RuntimesOptions } from "./request-handler.ts";
 import {
   canceled,
   openCopilotSession,
   type OpenSession,
   type SessionContext,
 } from "./copilot-session.ts";
-import { occupy } from "./session-use.ts";
 import type { CallQueue } from "./call-queue.ts";
 import { runTurn } from "./turn.ts";
 import { linkSignals, unlessAborted } from "../platform/waiting.ts";
@@ -54,7 +48,7 @@ export interface SessionsOptions extends RuntimesOptions {
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   /** With `transport`: runtimes of their owner, for the sessions that may share them. */
-  readonly runtimes?: Pick<SharedRuntimes, "conversations" | "acquire"> | undefined;
+  readonly runtimes?: Runtimes | undefined;
   /** Runtimes that the caller owns and stops. Default: the sessions own theirs. */
   readonly own?: Runtimes | undefined;
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
@@ -67,19 +61,18 @@ export interface SessionsOptions extends RuntimesOptions {
   readonly confinement?: Confinement | undefined;
 }
 
-export interface Runtimes {
-  readonly pool: RuntimePool;
-  readonly conversations: Map<string, Conversation>;
-}
-
 /** Nothing is started yet. */
 export function runtimesOf(options: SessionsOptions): Runtimes {
-  const { transport, runtimes, gitHubToken } = options;
-  const provider = options.provider ?? placeholderProvider(transport);
-  const access = authentication({ gitHubToken, hasProvider: provider !== undefined });
-  const conversations = runtimes?.conversations ?? new Map<string, Conversation>();
-  const more = { provider, authentication: access, conversations, transport };
-  return { pool: makeRuntimes({ ...options, ...more }), conversations };
+  return new Runtimes({ ...options, ...accessOf(options) });
+}
+
+/** How its sessions reach a model. */
+function accessOf({ provider: given, transport, gitHubToken }: SessionsOptions) {
+  const { scripted = false } = transport ?? {};
+  const placeholder = transport && (scripted ? rehearsalProvider : transportProvider);
+  const provider: Provider | undefined = given ?? placeholder;
+  const hasProvider = provider !== undefined;
+  return { provider, authentication: authentication({ gitHubToken, hasProvider }) };
 }
 
 export interface RawSessionRequest {
@@ -105,13 +98,10 @@ export interface Sessions {
 }
 
 export function createSessions(options: SessionsOptions): Sessions {
-  const { clock, environment, transport, runtimes } = options;
-  const provider = options.provider ?? placeholderProvider(transport);
-  const access = authentication({
-    gitHubToken: options.gitHubToken,
-    hasProvider: provider !== undefined,
-  });
-  const { pool, conversations } = options.own ?? runtimesOf(options);
+  const { clock, environment, transport } = options;
+  const { provider, authentication: access } = accessOf(options);
+  const runtimes = options.own ?? runtimesOf(options);
+  const { pool, conversations } = runtimes;
   const open = new Map<string, OpenSession>();
   const scripted = transport?.scripted === true;
   const confinement =
@@ -126,12 +116,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const contexts = new ContextLengths(options);
   const context: SessionContext = {
     clock,
-    pool: {
-      get pids() {
-        return pool.pids;
-      },
-      acquire: (kind) => runtimes?.acquire(kind) ?? pool.acquire(kind),
-    },
+    runtimes,
     handlesRequests: transport !== undefined || provider?.wireApi === "responses",
     async limitsOf({ modelId, modelLimits: named = {} }, provider, signal) {
       // A script writes what it likes.
@@ -235,7 +220,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     async stop() {
       probe?.stop();
-      if (options.own === undefined) await pool.stop();
+      if (options.own === undefined) await runtimes.stop();
       // A given one is its owner's.
       if (options.confinement === undefined) await confinement.close();
     },
@@ -291,7 +276,7 @@ function jobSession(
       const turn = { ...options, onActivity, signal: stop.signal };
       const ended = open
         .refresh()
-        .then(() => runTurn(open.session, prompt, turn, { ...open, clock, queue, onStop }));
+        .then(() => runTurn(open, prompt, turn, { clock, queue, onStop }));
       running = ended;
       try {
         const outcome = await ended;
@@ -357,11 +342,6 @@ export function noModel(serverOption: string, scriptOption: string, token = ""):
     `${reason} (COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or use your own model server ` +
     `(${serverOption}), or let a script answer (${scriptOption}).`
   );
-}
-
-function placeholderProvider(transport: ModelTransport | undefined): Provider | undefined {
-  if (transport === undefined) return undefined;
-  return transport.scripted === true ? rehearsalProvider : transportProvider;
 }
 
 /** For a host, which doesn't know whether its caller is an application or `serve`. */

@@ -68,12 +68,45 @@ export class TurnState {
     return wasCut || this.#phase.at === "faulty" ? [] : this.#translator.translate(event);
   }
 
+  /** Faults of sub-agents count, because their answers fill the same memory. */
   #follow(event: SessionEvent): void {
-    this.#watch(event);
-    const fault = this.#faultIn(event);
-    if (fault !== undefined) this.#fail("faulty", fault);
-    if (event.type === "assistant.streaming_delta") this.#measure(event);
-    if (event.agentId !== undefined) return;
+    const { agentId } = event;
+    switch (event.type) {
+      case "tool.execution_start":
+        this.#open.add(toolKey(event));
+        return;
+      case "tool.execution_complete":
+        this.#open.delete(toolKey(event));
+        return;
+      case "permission.requested":
+        this.#open.add(`permission ${event.data.requestId}`);
+        return;
+      case "permission.completed":
+        this.#open.delete(`permission ${event.data.requestId}`);
+        return;
+      case "assistant.turn_start":
+        this.#earlier.set(agentId, this.#bytes);
+        break;
+      case "assistant.streaming_delta":
+        this.#bytes = event.data.totalResponseSizeBytes;
+        this.#measure(agentId);
+        return;
+      case "assistant.message":
+        this.#bound(event.data.content.length + (event.data.reasoningText?.length ?? 0));
+        break;
+      case "model.call_failure": {
+        const { errorMessage = "", statusCode } = event.data;
+        const crash = hopeless(errorMessage, statusOf(statusCode), this.#asked);
+        if (crash !== undefined) this.#fail("faulty", crash);
+        break;
+      }
+      default:
+        break;
+    }
+    if (agentId === undefined) this.#followRoot(event);
+  }
+
+  #followRoot(event: SessionEvent): void {
     switch (event.type) {
       case "assistant.turn_start":
         this.#parts = 0;
@@ -84,16 +117,16 @@ export class TurnState {
       case "model.call_failure":
         this.#failure = { status: statusOf(event.data.statusCode), words: event.data.errorMessage };
         break;
-      case "assistant.usage":
+      case "assistant.usage": {
+        const reason = event.data.finishReason?.toLowerCase() ?? "";
         this.#failure = undefined;
         this.#finish = finishOf(event);
         // Anthropic's API has no filter, but the runtime calls its refusals so.
-        this.#refused =
-          event.data.finishReason?.toLowerCase() === "refusal" ||
-          (this.#finish === "content_filter" &&
-            this.#asked.request?.endsWith("/messages") === true);
-        this.#endsInCall = callReasons.includes(event.data.finishReason?.toLowerCase() ?? "");
+        const isAnthropic = this.#asked.request?.endsWith("/messages") === true;
+        this.#refused = reason === "refusal" || (this.#finish === "content_filter" && isAnthropic);
+        this.#endsInCall = callReasons.includes(reason);
         break;
+      }
       case "assistant.message": {
         const { content, toolRequests = [] } = event.data;
         const empty = !visible.test(content) && toolRequests.length === 0;
@@ -166,12 +199,19 @@ export class TurnState {
     return this.#translator.calls;
   }
 
-  #measure({ agentId, data }: SdkEvent<"assistant.streaming_delta">): void {
+  #measure(agentId: string | undefined): void {
     const { outputTokens = Infinity } = this.#asked;
     if (agentId === undefined) this.#parts += 1;
-    const bytes = data.totalResponseSizeBytes - (this.#earlier.get(agentId) ?? 0);
+    const bytes = this.#bytes - (this.#earlier.get(agentId) ?? 0);
+    this.#bound(bytes);
     const tokens = Math.max(this.#parts, bytes / BYTES_PER_TOKEN);
     if (tokens > outputTokens && this.#phase.at === "working") this.#phase = { at: "cut" };
+  }
+
+  #bound(bytes: number): void {
+    if (bytes <= MAX_ANSWER_BYTES) return;
+    const message = `The model's answer was cut off: it was longer than ${MAX_ANSWER_BYTES / 1e6} MB.`;
+    this.#fail("faulty", { cause: "answer-too-long", message });
   }
 
   /** The first crash counts; of an idle session it changes nothing else. */
@@ -188,45 +228,6 @@ export class TurnState {
       ? { ...this.noAnswer(), detail: JSON.stringify(error) }
       : modelCrash(error, this.#failure?.words, this.#asked);
   }
-
-  /** Checks sub-agents, too, because their answers fill the same memory. */
-  #faultIn(event: SessionEvent): Crash | undefined {
-    switch (event.type) {
-      case "assistant.turn_start":
-        this.#earlier.set(event.agentId, this.#bytes);
-        return undefined;
-      case "assistant.streaming_delta":
-        this.#bytes = event.data.totalResponseSizeBytes;
-        return tooLong(this.#bytes - (this.#earlier.get(event.agentId) ?? 0));
-      case "assistant.message":
-        return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
-      case "model.call_failure": {
-        const { errorMessage = "", statusCode } = event.data;
-        return hopeless(errorMessage, statusOf(statusCode), this.#asked);
-      }
-      default:
-        return undefined;
-    }
-  }
-
-  #watch(event: SessionEvent): void {
-    switch (event.type) {
-      case "tool.execution_start":
-        this.#open.add(toolKey(event));
-        break;
-      case "tool.execution_complete":
-        this.#open.delete(toolKey(event));
-        break;
-      case "permission.requested":
-        this.#open.add(`permission ${event.data.requestId}`);
-        break;
-      case "permission.completed":
-        this.#open.delete(`permission ${event.data.requestId}`);
-        break;
-      default:
-        break;
-    }
-  }
 }
 
 const noAnswers = {
@@ -236,12 +237,6 @@ const noAnswers = {
   lost_call: ["session-error", "The model server announced a tool call and sent none"],
   nothing: ["empty-answer", "The model answered with nothing: neither text nor a tool call"],
 } as const;
-
-function tooLong(bytes: number): Crash | undefined {
-  if (bytes <= MAX_ANSWER_BYTES) return undefined;
-  const message = `The model's answer was cut off: it was longer than ${MAX_ANSWER_BYTES / 1e6} MB.`;
-  return { cause: "answer-too-long", message };
-}
 
 /** Sub-agents may use the ids of each other. */
 function toolKey(event: SdkEvent<"tool.execution_start" | "tool.execution_complete">): string {

@@ -3,23 +3,21 @@
  * (docs/internals/runtime-notes.md#end-of-a-turn), so events are ignored until the `user.message` of the prompt, and
  * `session.idle` is awaited. A turn always ends; a cancel wins over a crash that it caused.
  */
-import { defined } from "../text/guards.ts";
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
-import type { Clock } from "../platform/clock.ts";
 import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash, Refusal } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
+import type { Clock } from "../platform/clock.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { bestEffort, onAbort, startTimer, unless, within } from "../platform/waiting.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
-import { errorMessage } from "../platform/system-error.ts";
-import { Deltas } from "./deltas.ts";
-import { unlessUnconfined } from "./confinement.ts";
-import type { UsableSession } from "./copilot-session.ts";
-import { OwnCalls, ToolNames } from "./session-tools.ts";
-import { TurnState } from "./turn-state.ts";
-import { type CallQueue, LifeSigns } from "./call-queue.ts";
+import { defined } from "../text/guards.ts";
 import { wholeCharacters } from "../text/truncate.ts";
+import { type CallQueue, LifeSigns } from "./call-queue.ts";
+import { Deltas } from "./deltas.ts";
+import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
+import type { OwnCalls, ToolNames } from "./session-tools.ts";
+import { TurnState } from "./turn-state.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */
@@ -33,26 +31,55 @@ export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
   readonly rpc: { readonly tasks: Pick<CopilotSession["rpc"]["tasks"], "list" | "cancel"> };
 };
 
-interface TurnContext extends Pick<UsableSession, "life" | "model" | "calls" | "names"> {
+/** A session that is up, as its turns need it. */
+export interface UsableSession {
+  readonly session: TurnSession;
+  readonly life: RuntimeLife;
+  readonly model: ModelAddress;
+  readonly calls: OwnCalls;
+  readonly names: ToolNames;
+  readonly stopped: SessionStop;
+}
+
+/** Ends a session from outside of its turns. The first crash is that of its turn. */
+export class SessionStop {
+  readonly #controller = new AbortController();
+  #crash: Crash | undefined;
+
+  stop(crash: Crash = { cause: "aborted", message: "The session was stopped." }): void {
+    this.#crash ??= crash;
+    this.#controller.abort();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get crash(): Crash | undefined {
+    return this.#crash;
+  }
+}
+
+export interface TurnContext {
   readonly clock: Clock;
-  /** Aborts when the session is ended from outside the turn: a crash. */
-  readonly stopped?: { readonly signal: AbortSignal };
-  readonly unconfined?: UsableSession["unconfined"];
   readonly queue?: CallQueue | undefined;
   /** Called before the session is aborted: from then on the turn asks no model. */
   readonly onStop?: (() => void) | undefined;
 }
 
 export async function runTurn(
-  session: TurnSession,
+  open: UsableSession,
   prompt: string,
   options: TurnOptions,
   context: TurnContext,
 ): Promise<TurnOutcome> {
   if (options.signal.aborted) return { kind: "canceled", toolCalls: [] };
-  const turn = new Turn(session, options, context);
+  const turn = new Turn(open, options, context);
   try {
-    return unlessUnconfined(context.unconfined, await turn.run(prompt));
+    const outcome = await turn.run(prompt);
+    // The report that a command had no sandbox may arrive after the last answer.
+    const { crash } = open.stopped;
+    return crash?.cause === "configuration" ? turn.crashed(crash) : outcome;
   } catch (error) {
     return turn.crashed({ cause: "internal", message: errorMessage(error) });
   } finally {
@@ -61,9 +88,7 @@ export async function runTurn(
 }
 
 type Ending =
-  | { readonly kind: "idle" }
-  | { readonly kind: "cut" }
-  | { readonly kind: "canceled" }
+  | { readonly kind: "idle" | "cut" | "canceled" }
   | { readonly kind: "crashed"; readonly crash: Crash };
 
 type Stage =
@@ -74,42 +99,32 @@ type Stage =
   | { readonly at: "running" };
 
 class Turn {
-  readonly #model: ModelAddress;
+  readonly #open: UsableSession;
+  readonly #options: TurnOptions;
+  readonly #clock: Clock;
+  readonly #onStop: (() => void) | undefined;
   readonly #state: TurnState;
   readonly #deltas: Deltas;
+  readonly #signs: LifeSigns;
+  readonly #unsubscribe: readonly (() => void)[];
   #stage: Stage = { at: "sending", early: [] };
   #wake: () => void = () => {};
   #sending: Promise<unknown> | undefined;
-  #isOver = false;
-  readonly #unsubscribe: readonly (() => void)[];
   #death: string | undefined;
-  readonly #session: TurnSession;
-  readonly #options: TurnOptions;
-  readonly #clock: Clock;
-  readonly #life: RuntimeLife;
-  readonly #stopped: AbortSignal | undefined;
-  readonly #calls: OwnCalls;
-  readonly #names: ToolNames;
-  readonly #signs: LifeSigns;
-  readonly #onStop: () => void;
+  #isOver = false;
 
-  constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
-    const { clock, life, stopped, model, onStop = () => {} } = context;
-    this.#onStop = onStop;
-    this.#calls = context.calls ?? new OwnCalls();
-    this.#names = context.names ?? new ToolNames([]);
-    this.#signs = new LifeSigns(clock, context.queue);
-    this.#session = session;
-    this.#model = model;
-    this.#state = new TurnState(model);
+  constructor(open: UsableSession, options: TurnOptions, { clock, queue, onStop }: TurnContext) {
+    const { session, life, calls, stopped } = open;
+    this.#open = open;
     this.#options = options;
     this.#clock = clock;
-    this.#life = life;
+    this.#onStop = onStop;
+    this.#state = new TurnState(open.model);
     this.#deltas = new Deltas(clock, (activity) => this.#tell(activity));
-    this.#stopped = stopped?.signal;
+    this.#signs = new LifeSigns(clock, queue);
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
-      this.#calls.follow((activity) => {
+      calls.follow((activity) => {
         const isLate = activity.kind === "tool.delta" && !this.#state.isOpen(activity.toolCallId);
         if (!isLate) this.#deltas.pass(activity);
       }),
@@ -118,7 +133,7 @@ class Turn {
         this.#wake();
       }),
       onAbort(options.signal, () => this.#wake()),
-      onAbort(stopped?.signal, () => this.#wake()),
+      onAbort(stopped.signal, () => this.#wake()),
     ];
   }
 
@@ -150,13 +165,13 @@ class Turn {
   end(): void {
     this.#isOver = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#calls.abort();
+    this.#open.calls.abort();
     for (const activity of this.#state.close()) this.#deltas.pass(activity);
     this.#deltas.flush();
   }
 
   async #send(prompt: string, end: number): Promise<Ending | undefined> {
-    const sending = this.#session.send({ prompt: wholeCharacters(prompt) }).then(
+    const sending = this.#open.session.send({ prompt: wholeCharacters(prompt) }).then(
       (messageId) => {
         this.#accepted(messageId);
         return {};
@@ -165,15 +180,15 @@ class Turn {
     );
     this.#sending = sending;
     const answer = await unless(
-      this.#life.answer(sending, sendMs, this.#options.signal),
+      this.#open.life.answer(sending, sendMs, this.#options.signal),
       (giveUp) => startTimer(this.#clock, end - this.#clock.now(), giveUp),
       (giveUp) => onAbort(this.#options.signal, giveUp),
-      (giveUp) => onAbort(this.#stopped, giveUp),
-      (giveUp) => this.#life.onDeath(giveUp),
+      (giveUp) => onAbort(this.#open.stopped.signal, giveUp),
+      (giveUp) => this.#open.life.onDeath(giveUp),
     );
     const interrupted = this.#interruption();
     if (interrupted !== undefined) return interrupted;
-    if (answer === undefined) return turnDeadline(this.#options.turnMs, this.#model);
+    if (answer === undefined) return turnDeadline(this.#options.turnMs, this.#open.model);
     const result = answer.value?.value;
     if (result === undefined)
       return crash("session-error", "The runtime did not accept the prompt in time.");
@@ -203,14 +218,14 @@ class Turn {
       const now = this.#clock.now();
       const { idleMs, turnMs } = this.#options;
       const until = end + this.#signs.queuedMs;
-      if (now >= until) return turnDeadline(turnMs, this.#model);
+      if (now >= until) return turnDeadline(turnMs, this.#open.model);
       const queuedCheck = this.#signs.tellIfQueued(idleMs);
       const silentUntil = this.#signs.last + idleMs;
       if (!busy && now >= silentUntil) {
-        if (!answered) return idleDeadline(idleMs, this.#model, this.#state.refusal);
+        if (!answered) return idleDeadline(idleMs, this.#open.model, this.#state.refusal);
         // The answer is complete; only something in the background is not. Closing the session ends what is left.
         for (const { id } of await this.#tasks()) {
-          await bestEffort(() => this.#session.rpc.tasks.cancel({ id }), askMs, this.#clock);
+          await bestEffort(() => this.#open.session.rpc.tasks.cancel({ id }), askMs, this.#clock);
         }
         return { kind: "idle" };
       }
@@ -226,12 +241,11 @@ class Turn {
   #interruption(): Ending | undefined {
     if (this.#options.signal.aborted) return { kind: "canceled" };
     if (this.#death !== undefined) {
-      const ended = this.#life.ended ? { ended: true as const } : {};
+      const ended = this.#open.life.ended ? { ended: true as const } : {};
       return { kind: "crashed", crash: { cause: "runtime-died", message: this.#death, ...ended } };
     }
-    return this.#stopped?.aborted === true
-      ? crash("aborted", "The session was stopped.")
-      : undefined;
+    const { crash } = this.#open.stopped;
+    return crash && { kind: "crashed", crash };
   }
 
   async #pause(milliseconds: number): Promise<boolean> {
@@ -256,7 +270,7 @@ class Turn {
   #process(event: SessionEvent): void {
     this.#signs.see(event);
     const { phase, busy } = this.#state;
-    for (const activity of this.#state.accept(this.#names.event(event)))
+    for (const activity of this.#state.accept(this.#open.names.event(event)))
       this.#deltas.pass(activity);
     // Most events are deltas, which only postpone the deadline.
     const isSame = this.#state.phase === phase && this.#state.busy === busy;
@@ -311,25 +325,25 @@ class Turn {
   }
 
   async #quieten(abort: boolean): Promise<void> {
-    if (this.#life.gone || this.#sending === undefined) return;
+    if (this.#open.life.gone || this.#sending === undefined) return;
     // The runtime may have taken up a prompt before it says so. After a deadline nobody waits for that again.
     if (this.#stage.at === "sending" && this.#options.signal.aborted) {
       await unless(
         this.#sending,
         (giveUp) => startTimer(this.#clock, abortMs, giveUp),
-        (giveUp) => this.#life.onDeath(giveUp),
+        (giveUp) => this.#open.life.onDeath(giveUp),
       );
     }
     if (this.#stage.at === "sending") return;
     if (abort) {
-      this.#onStop();
-      const aborting = bestEffort(() => this.#session.abort(), abortMs, this.#clock);
+      this.#onStop?.();
+      const aborting = bestEffort(() => this.#open.session.abort(), abortMs, this.#clock);
       // Calls are aborted after the session, because the model would get their results otherwise.
-      this.#calls.abort();
+      this.#open.calls.abort();
       if ((await aborting) === "late") return;
     }
     const end = this.#clock.now() + drainMs;
-    while (this.#state.phase.at !== "idle" && !this.#life.gone) {
+    while (this.#state.phase.at !== "idle" && !this.#open.life.gone) {
       const rest = end - this.#clock.now();
       if (rest <= 0) return;
       await this.#pause(rest);
@@ -338,15 +352,12 @@ class Turn {
 
   /** In the background. None if the session doesn't say. */
   async #tasks(): Promise<readonly { readonly id: string; readonly status: string }[]> {
-    const asked = within(this.#session.rpc.tasks.list(), askMs, this.#clock);
+    const asked = within(this.#open.session.rpc.tasks.list(), askMs, this.#clock);
     return (await asked.catch(() => undefined))?.value.tasks ?? [];
   }
 }
 
-function crash(
-  cause: "session-error" | "auth" | "unreachable" | "aborted",
-  message: string,
-): Ending {
+function crash(cause: "session-error" | "auth" | "unreachable", message: string): Ending {
   return { kind: "crashed", crash: { cause, message } };
 }
 

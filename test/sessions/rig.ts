@@ -16,9 +16,7 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
-import type { RuntimePool } from "../../src/runtime/runtime-pool.ts";
-import { authentication } from "../../src/runtime/find-runtime.ts";
-import { type Conversation, makeRuntimes } from "../../src/sessions/request-handler.ts";
+import { Runtimes } from "../../src/sessions/request-handler.ts";
 import {
   createSessions,
   type Sessions,
@@ -83,7 +81,7 @@ export async function makeRig(
     ...options,
   });
   test.after(async () => {
-    const pids = [...sessions.runtimePids];
+    const pids = options.own === undefined ? [...sessions.runtimePids] : [];
     await sessions.stop();
     await server.close();
     assert.deepEqual(
@@ -143,12 +141,11 @@ export function scriptedTransport(
   };
 }
 
-let shared: { readonly workspace: Workspace; readonly pool: RuntimePool } | undefined;
-const conversations = new Map<string, Conversation>();
+let shared: { readonly workspace: Workspace; readonly own: Runtimes } | undefined;
 const removals: (() => Promise<void>)[] = [];
 
 after(async () => {
-  await shared?.pool.stop();
+  await shared?.own.stop();
   for (const remove of removals) await remove();
 });
 
@@ -160,17 +157,9 @@ export async function sharedRig(
 ): Promise<Rig> {
   shared ??= {
     workspace: await makeWorkspace({ after: (remove) => removals.push(remove) }),
-    pool: makeRuntimes({
-      clock: systemClock,
-      environment: process.env,
-      authentication: authentication({ hasProvider: true }),
-      transport: undefined,
-      conversations,
-    }),
+    own: new Runtimes({ clock: systemClock, environment: process.env }),
   };
-  const { workspace, pool } = shared;
-  const runtimes = { conversations, acquire: pool.acquire.bind(pool) };
-  return makeRig(test, script, { workspace, runtimes, ...options });
+  return makeRig(test, script, { ...shared, ...options });
 }
 
 export interface Run {

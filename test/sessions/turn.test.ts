@@ -7,7 +7,8 @@ import type { Crash } from "../../src/events/crash.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { within } from "../../src/platform/waiting.ts";
 import type { RuntimeLife } from "../../src/runtime/runtime-process.ts";
-import { runTurn } from "../../src/sessions/turn.ts";
+import { OwnCalls, ToolNames } from "../../src/sessions/session-tools.ts";
+import { runTurn, SessionStop, type UsableSession } from "../../src/sessions/turn.ts";
 import type { CallQueue } from "../../src/sessions/call-queue.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { event, idle, message, PlayedSession, toolEnd, toolStart, userMessage } from "./events.ts";
@@ -28,6 +29,15 @@ const livingIn = (clock: Clock): RuntimeLife & { gone: boolean } => ({
   ended: false,
   onDeath: () => () => undefined,
   answer: (call, milliseconds, signal) => within(call, milliseconds, clock, signal),
+});
+
+const usable = (session: PlayedSession, life: RuntimeLife): UsableSession => ({
+  session,
+  life,
+  model: { modelId: "m", baseUrl: "http://localhost/v1" },
+  calls: new OwnCalls(),
+  names: new ToolNames([]),
+  stopped: new SessionStop(),
 });
 
 /** Everything that is ready has happened. */
@@ -53,7 +63,7 @@ async function stage(
     },
   };
   const outcome = runTurn(
-    session,
+    usable(session, life),
     "prompt",
     {
       signal: cancel.signal,
@@ -62,7 +72,7 @@ async function stage(
       onActivity: (activity) => activities.push(activity),
       ...options,
     },
-    { clock, life, model: { modelId: "m", baseUrl: "http://localhost/v1" }, queue },
+    { clock, queue },
   );
   void outcome.then(() => {
     assert.equal(exitListeners.size, 0, "unsubscribed from the runtime");
@@ -289,7 +299,6 @@ describe("crashes", () => {
     const session = new PlayedSession();
     const clock = new FakeClock();
     const options = { signal: new AbortController().signal, turnMs: 1, idleMs: 1, onActivity() {} };
-    const model = { modelId: "m", baseUrl: undefined };
     const alive = livingIn(clock);
     const dead: RuntimeLife = {
       ...alive,
@@ -299,14 +308,13 @@ describe("crashes", () => {
         return () => undefined;
       },
     };
-    for (const [context, message] of [
-      [{ clock, life: dead, model }, "It died."],
-      [
-        { clock, life: alive, model, stopped: { signal: AbortSignal.abort() } },
-        "The session was stopped.",
-      ],
+    const ended = usable(session, alive);
+    ended.stopped.stop();
+    for (const [open, message] of [
+      [usable(session, dead), "It died."],
+      [ended, "The session was stopped."],
     ] as const) {
-      const outcome = await clock.runUntil(runTurn(session, "prompt", options, context));
+      const outcome = await clock.runUntil(runTurn(open, "prompt", options, { clock }));
       assert.equal(outcome.kind === "crashed" && outcome.crash.message, message);
     }
     assert.deepEqual(session.calls, []);
