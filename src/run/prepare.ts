@@ -11,7 +11,6 @@ import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from
 import {
   checkNames,
   chooseJob,
-  overrideModels,
   readEntry,
   readRehearsal,
   readText,
@@ -39,7 +38,7 @@ import {
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { PreparedRun, RunOptions, SettledEntry } from "./prepared-run.ts";
-import { withPrices } from "./prices.ts";
+import { overrideModels, withPrices } from "./entry-models.ts";
 import { checkRecords, recordFiles, recordPaths } from "./records.ts";
 import type { Continued, continueJob, ResumedJob } from "./resume-job.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
