@@ -62,8 +62,10 @@ function textOf(file: string, workingDirectory: string): string {
       throw new Error(`it is no regular file, or has more than ${LONGEST_FILE} bytes`);
     return new TextDecoder().decode(bytes);
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return "";
-    throw new UsageError(`Can't read the memory ${file}: ${errorMessage(error)}.`);
+    const code = errorCode(error);
+    if (code === "ENOENT") return "";
+    const why = code === "ELOOP" ? "it is a symbolic link" : errorMessage(error);
+    throw new UsageError(`Can't read the memory ${file}: ${why}.`);
   }
 }
 
