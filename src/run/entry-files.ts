@@ -38,7 +38,8 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   }
   if (isPromptFile(file))
     return (await import("./prompt-job.ts")).promptEntry({ prompt: text, file });
-  const loaded = loadEntry(text, file);
+  const readPrompt = promptsAround(file, reading.seen);
+  const loaded = loadFrom(text, file, { checks: warningChecks, readPrompt });
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { flows, warnings } = await flowsOf(loaded, dirname(file), reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
