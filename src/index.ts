@@ -8,13 +8,17 @@ export { loadWorkflow } from "./run/workflow-run.ts";
 export type { Budget, RateLimit, Spent, TurnGate } from "./engine/ports.ts";
 export { errorToDetailedString } from "./events/error-detail.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
-export { decisionOf, type DecisionOfWork } from "./events/decision-of.ts";
-export type { RunEvent, RunOutcome, WorkOutcome } from "./events/event.ts";
+export {
+  decisionOf,
+  type DecisionOfWork,
+  type RunEvent,
+  type RunOutcome,
+  type WorkOutcome,
+} from "./events/event.ts";
 export type { SessionActivity } from "./events/session-activity.ts";
 export type { Reporter } from "./events/sink.ts";
 export { applyEvent, createRunView, type RunView, type WorkView } from "./events/view.ts";
-export type { JournalProblem } from "./journal/read.ts";
-export { parseJournal, type ParsedJournal } from "./journal/read.ts";
+export { type JournalProblem, parseJournal, type ParsedJournal } from "./journal/read.ts";
 export type { JournalStore } from "./journal/store.ts";
 export { createJournal, type JournalOptions } from "./journal/write.ts";
 export {
@@ -30,6 +34,8 @@ export type {
   ICopilotJobCallback,
   ICopilotTask,
   ICopilotTaskCallback,
+  JobResult,
+  RunJobOptions,
 } from "./host/job-callbacks.ts";
 export type { Feed, FeedItem, LiveResponse, Taken } from "./host/feed.ts";
 export type { JobHostOptions, Rehearsal } from "./host/host-options.ts";
@@ -38,7 +44,6 @@ export type { FeedKind, LiveRuns } from "./host/live-runs.ts";
 export type { Refused, RefusalReason } from "./host/refusals.ts";
 export type { JobState, OpenQuestion, WorkState } from "./host/live-job.ts";
 export type { ProviderOptions } from "./run/options-provider.ts";
-export type { JobResult, RunJobOptions } from "./host/job-callbacks.ts";
 export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./host/run-workflow.ts";
 export {
   actionDocumentSchema,
@@ -49,18 +54,23 @@ export type {
   ActionExecutor,
   RunEnd as ActionRunEnd,
   Turn as ActionTurn,
+  ExecuteOptions as ActionExecuteOptions,
 } from "./protocol/executor.ts";
-export type { ExecuteOptions as ActionExecuteOptions } from "./protocol/executor.ts";
 export type { CardOutput, Standing as ActionStanding } from "./protocol/standing.ts";
-export type { Delegation, Monument, Standard as StandardFunction } from "./protocol/catalogue.ts";
 export type {
-  DeliveredResult,
-  Delivery as ActionDelivery,
-  Handle as ActionHandle,
+  Delegation,
+  Monument,
+  Standard as StandardFunction,
+  ExecutorLimits as ActionLimits,
+} from "./protocol/catalogue.ts";
+export {
+  type DeliveredResult,
+  type Delivery as ActionDelivery,
+  type Handle as ActionHandle,
+  newsText,
+  problemsText,
 } from "./protocol/delivery.ts";
-export type { ExecutorLimits as ActionLimits } from "./protocol/catalogue.ts";
 export type { ProblemCode, ProtocolProblem } from "./protocol/read-message.ts";
-export { newsText, problemsText } from "./protocol/delivery.ts";
 export { teachingText, type TeachingOptions } from "./protocol/teaching.ts";
 export type { TaskView as ActionView } from "./protocol/task.ts";
 export type {

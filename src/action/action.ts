@@ -297,7 +297,7 @@ class Step {
     const place = { entryFile: this.#entryFile, rehearsal: this.#rehearsal };
     if (isInvalid) reportDiagnostics(this.#core, problems, place);
     else if (result !== "cancelled")
-      reportReasons(this.#core, result === "skipped" ? "notice" : "error", reasons);
+      reportReasons(this.#core, result === "skipped" ? "notice" : "error", reasons, "Not started");
     const outputs = outputsWithoutRun(result, reasons.join("\n"));
     const written = this.#setOutputs(outputs);
     await this.#live?.end(liveEnd(outputs));

@@ -1,11 +1,11 @@
 /** A command in a comment, such as `/review`, that starts the job. Every other comment is skipped. */
-import { annotate, reasonAnnotations } from "../github/annotations.ts";
+import { reportReasons } from "../github/annotations.ts";
 import type { GithubApi } from "../github/github-api.ts";
 import { at, isBot, payloadOf, textAt } from "../github/webhook-event.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { within } from "../platform/waiting.ts";
-import { cleanEventText } from "../text/event-text.ts";
+import { cleanEventText } from "../text/harmless-text.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { Stop, type CommentCommand, type Setting } from "./setting.ts";
 
@@ -57,5 +57,5 @@ export async function showTaken(
   );
   if (why === undefined) return;
   const text = `The comment got no 👀: ${why}. The token needs \`issues: write\`, or \`pull-requests: write\` for a comment on a pull request.`;
-  for (const one of reasonAnnotations("notice", [text])) annotate(core, one);
+  reportReasons(core, "notice", [text]);
 }

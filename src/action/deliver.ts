@@ -12,7 +12,7 @@ import { skipped, type Delivery, type DeliveryOptions } from "../github/delivery
 import { createGithubPort, offlinePort } from "../github/github-port.ts";
 import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { annotate, reasonAnnotations } from "../github/annotations.ts";
+import { reportReasons } from "../github/annotations.ts";
 import { deliveryLine, refusedOf } from "../github/deliveries.ts";
 import { jobReport } from "../reports/run-json.ts";
 import type { RunReport } from "../run/execute.ts";
@@ -118,7 +118,7 @@ export function tellDeliveries(
 ): string {
   for (const delivery of deliveries) say(`Delivery: ${deliveryLine(delivery)}`);
   const refused = refusedOf(deliveries);
-  for (const annotation of reasonAnnotations("warning", refused)) annotate(core, annotation);
+  reportReasons(core, "warning", refused);
   if (refused.length === 0 || inputs.failOn !== "refused") return "";
   const counts = `${refused.length} of ${deliveries.length}`;
   const reason = `Refused deliveries: ${counts} (\`fail-on: refused\`).\n${refused.join("\n")}`;

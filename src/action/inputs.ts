@@ -112,13 +112,7 @@ function rawInputs(
 const MAX_QUOTED = 100;
 
 /** The values that `getBooleanInput` of the toolkit takes. */
-const booleans: ReadonlyMap<string, boolean> = new Map(
-  [true, false].flatMap((value) =>
-    [String(value), value ? "True" : "False", String(value).toUpperCase()].map(
-      (word) => [word, value] as const,
-    ),
-  ),
-);
+const booleans = { true: /^(?:true|True|TRUE)$/, false: /^(?:false|False|FALSE)$/ };
 
 function readInput(
   kind: Kind<unknown>,
@@ -135,10 +129,9 @@ function readInput(
     return { value, wrong };
   }
   if (kind.isFlag === true) {
-    const value = booleans.get(given ?? "false");
-    return value === undefined
-      ? { value: false, wrong: [` must be true or false, not ${JSON.stringify(given)}`] }
-      : { value, wrong };
+    const isKnown = given === undefined || booleans.false.test(given) || booleans.true.test(given);
+    if (!isKnown) wrong.push(` must be true or false, not ${quote(given)}`);
+    return { value: booleans.true.test(given ?? ""), wrong };
   }
   const read = given === undefined ? undefined : kind.parse(given);
   if (read?.kind === "wrong") wrong.push(` ${read.problem}`);

@@ -7,7 +7,7 @@ import { readUserInputFile } from "../run/options-paths.ts";
 import { withKeysTold } from "../run/options-provider.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import { telemetryTarget } from "../run/telemetry.ts";
-import { cleanEventText } from "../text/event-text.ts";
+import { cleanEventText } from "../text/harmless-text.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import { legOf, partOf } from "./journals.ts";
 import { isInside, type Paths } from "./paths.ts";

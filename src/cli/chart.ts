@@ -12,10 +12,10 @@ import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function chart(
+  io: Io,
   given: string | undefined,
   job: string | undefined,
   flags: OptionsOf<"chart">,
-  io: Io,
 ): Promise<ExitCode> {
   if (flags.journal !== undefined) {
     if (given !== undefined)

@@ -9,9 +9,9 @@ import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function deliver(
+  { output }: Io,
   journal: string,
   { entry, job, digest, staged }: OptionsOf<"deliver">,
-  { output }: Io,
 ): Promise<ExitCode> {
   if (entry === undefined)
     throw new UsageError("--entry is missing: it names the entry that says what may be done.");

@@ -25,8 +25,8 @@ import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 export async function doctor(
-  { json, format, model, ...server }: OptionsOf<"doctor">,
   { output }: Io,
+  { json, format, model, ...server }: OptionsOf<"doctor">,
 ): Promise<ExitCode> {
   const checks = await checkMachine(readAccess(server), model);
   if (json === true || format === "json") output.printJson({ checks });

@@ -19,9 +19,9 @@ const MOST_RUNS = 100;
 const ID = 8;
 
 export async function history(
+  { output }: Io,
   paths: readonly string[],
   given: OptionsOf<"history">,
-  { output }: Io,
 ): Promise<ExitCode> {
   const { workflow } = given;
   if ((workflow === undefined) === (paths.length === 0))

@@ -13,7 +13,7 @@ import { rehearse } from "./rehearse.ts";
 import { isRecord, isText, parsedJson } from "../text/guards.ts";
 import { runGit } from "../git/git.ts";
 
-export async function init(template: string, given: OptionsOf<"init">, io: Io): Promise<ExitCode> {
+export async function init(io: Io, template: string, given: OptionsOf<"init">): Promise<ExitCode> {
   const { output } = io;
   const { workflow = false, providerBaseUrl: server } = given;
   if (server !== undefined) checkServer(server, workflow);
@@ -47,7 +47,7 @@ export async function init(template: string, given: OptionsOf<"init">, io: Io): 
     );
   const rehearsals = files.filter(({ path }) => path.includes(".rehearsal."));
   const shown = rehearsals.map(({ place }) => relative(process.cwd(), place));
-  const code = await rehearse(shown, { workingDirectory: root }, io);
+  const code = await rehearse(io, shown, { workingDirectory: root });
   if (code !== exitCode.success) return code;
   const where = root === process.cwd() ? "" : `, in ${root}`;
   const run = files.flatMap(({ text }) => /^# +(npx agent-jobs run .*)$/m.exec(text)?.[1] ?? []);

@@ -2,6 +2,7 @@ import { readEntry, readWorkflow } from "../run/entry-files.ts";
 import { isWorkflowFile } from "../run/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { entriesOfRepository, findEntry, noneFound } from "./found.ts";
+import type { OptionsOf } from "./options.ts";
 import { exitCode, type ExitCode, type Io, table } from "./process.ts";
 import { truncate } from "../text/truncate.ts";
 import { idOf, type PreparedEntry } from "../entry/model.ts";
@@ -13,22 +14,23 @@ import type { Flows } from "../run/flows.ts";
 import { callerOfFlow, callerOfTask } from "../run/callers.ts";
 
 export async function list(
-  given: string | undefined,
-  json: boolean,
   { output }: Io,
+  given: string | undefined,
+  { json, format }: OptionsOf<"list">,
 ): Promise<ExitCode> {
   const files = given === undefined ? await entriesOfRepository() : [(await findEntry(given)).file];
   if (files.length === 0) throw noneFound("an entry");
+  const isJson = json === true || format === "json";
   const isAlone = given !== undefined;
   const descriptions = [];
   for (const [index, file] of files.entries()) {
     const { lines, ...description } = await describe(file);
     descriptions.push(description);
-    if (json) continue;
+    if (isJson) continue;
     if (!isAlone) output.print(`${index === 0 ? "" : "\n"}${file}`);
     for (const line of lines) output.print(line);
   }
-  if (json) output.printJson(isAlone ? descriptions[0] : descriptions);
+  if (isJson) output.printJson(isAlone ? descriptions[0] : descriptions);
   return exitCode.success;
 }
 

@@ -8,8 +8,8 @@ import { exitCode, type ExitCode, type Io, table } from "./process.ts";
 import { priceText } from "../text/numbers.ts";
 
 export async function models(
-  { json, format, ...server }: OptionsOf<"models">,
   { output }: Io,
+  { json, format, ...server }: OptionsOf<"models">,
 ): Promise<ExitCode> {
   const { offered, reason = "" } = await offeredModels(server);
   if (json === true || format === "json") output.printJson({ models: offered });

@@ -22,16 +22,15 @@ import { optionsOn, optionTable, type Option, type Value } from "../run/option-t
 
 export type Row<T = unknown> = Option<T> & { readonly flag: string; readonly default?: T };
 
-const row = <T>(flag: string, help: string, kind: Kind<T>, more: Partial<Row<T>> = {}): Row<T> => ({
-  flag,
-  help,
-  kind,
-  ...more,
-});
-const withDefault = <T>(described: Row<T>, value: T): Row<T> & { readonly default: T } => ({
-  ...described,
-  default: value,
-});
+function row<T, const More extends Partial<Row<T>>>(
+  flag: string,
+  help: string,
+  kind: Kind<T>,
+  more?: More,
+): Row<T> & More;
+function row(flag: string, help: string, kind: Kind<unknown>, more: Partial<Row> = {}): Row {
+  return { flag, help, kind, ...more };
+}
 
 const reporterNames = [
   "list",
@@ -63,7 +62,7 @@ const reporters = several<readonly ChosenReporter[]>(
 
 const formats = choice(["text", "json"]);
 const json = "The output format. `json` prints run.json to stdout, and the log to stderr.";
-const format = withDefault(row("--format <format>", "The output format.", formats), "text");
+const format = row("--format <format>", "The output format.", formats, { default: "text" });
 const forPrograms = { format, json: row("--json", "The same as `--format json`.", flag) };
 const access = optionsOn("access");
 const { prompt, promptFile, outputs, ...ofRun } = optionsOn("run");
@@ -94,7 +93,7 @@ export const options = {
   },
   plan: {
     ...run,
-    shards: withDefault(row("--shards <n>", "The number of parts of the job.", count), 2),
+    shards: row("--shards <n>", "The number of parts of the job.", count, { default: 2 }),
   },
   merge: {
     ...run,
@@ -105,10 +104,9 @@ export const options = {
   },
   validate: {
     ...access,
-    format: withDefault(
-      row("--format <format>", "The output format.", choice(["text", "json", "github"])),
-      "text",
-    ),
+    format: row("--format <format>", "The output format.", choice(["text", "json", "github"]), {
+      default: "text",
+    }),
     strict: row("--strict", "Treats warnings as errors.", flag),
     checkModels,
   },
@@ -140,10 +138,9 @@ export const options = {
     }),
   },
   report: {
-    output: withDefault(
-      row("-o, --output <file>", "The file to write (`-` for stdout).", text),
-      "report.html",
-    ),
+    output: row("-o, --output <file>", "The file to write (`-` for stdout).", text, {
+      default: "report.html",
+    }),
   },
   history: {
     workflow: row(
@@ -244,14 +241,12 @@ export const options = {
     entry: row("--entry <file>", "The same as the argument.", text, {
       without: { cli: "the entry of the rehearsal, or an example" },
     }),
-    port: withDefault(row("--port <port>", "The port; 0 selects a free one.", port), 8888),
-    host: withDefault(
-      row(
-        "--host <host>",
-        "The address to listen on. `--token` is required unless it is loopback.",
-        text,
-      ),
-      "127.0.0.1",
+    port: row("--port <port>", "The port; 0 selects a free one.", port, { default: 8888 }),
+    host: row(
+      "--host <host>",
+      "The address to listen on. `--token` is required unless it is loopback.",
+      text,
+      { default: "127.0.0.1" },
     ),
     allowedHost: row(
       "--allowed-host <name>",

@@ -30,9 +30,9 @@ import { cancelFromTerminal, exitCode, type ExitCode, type Io, type Output } fro
 import { unlessAborted } from "../platform/waiting.ts";
 
 export async function rehearse(
+  { output }: Io,
   named: readonly string[],
   asked: OptionsOf<"rehearse">,
-  { output }: Io,
 ): Promise<ExitCode> {
   const place = named.length === 0 ? placeOfEntries() : undefined;
   const isThere = place !== undefined && (await isDirectory(place.folder));

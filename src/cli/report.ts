@@ -6,9 +6,9 @@ import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 /** Shows the readable part of damaged journals. The exit code is then 1. */
 export async function report(
+  { output }: Io,
   paths: readonly string[],
   { output: target }: OptionsOf<"report">,
-  { output }: Io,
 ): Promise<ExitCode> {
   if (target === "") throw new UsageError("-o needs a file name.");
   if (paths.includes("")) throw new UsageError("The name of a journal is empty.");

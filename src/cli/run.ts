@@ -21,10 +21,10 @@ import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.
 type Given = Omit<OptionsOf<"run">, "shard">;
 
 export function run(
+  io: Io,
   entryFile: string | undefined,
   jobName: string | undefined,
   { shard, ...given }: OptionsOf<"run">,
-  io: Io,
 ): Promise<ExitCode> {
   return runPart(entryFile, jobName, given, io, { shard });
 }
@@ -160,10 +160,10 @@ async function userInputOf(
 
 /** Prints the matrix on stdout, and the log of what runs before the fan-out on stderr. */
 export async function plan(
+  io: Io,
   entryFile: string,
   jobName: string | undefined,
   { shards, ...given }: OptionsOf<"plan">,
-  io: Io,
 ): Promise<ExitCode> {
   const { journal } = recordPaths(given, false);
   const { checkShards, matrixOf, missingJournal } = await import("../run/shards.ts");
@@ -179,9 +179,9 @@ export async function plan(
 }
 
 export async function merge(
+  io: Io,
   journals: readonly string[],
   { entry, onMissing, ...given }: OptionsOf<"merge">,
-  io: Io,
 ): Promise<ExitCode> {
   const [first = ""] = journals;
   const { readEarlierJob } = await import("../run/past-run.ts");

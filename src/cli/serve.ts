@@ -31,7 +31,10 @@ type Given = OptionsOf<"serve">;
 /** Jobs, sessions and the runtime end within fifteen seconds. */
 const PATIENCE_MS = 20_000;
 
-export async function serve(given: Given, io: Io): Promise<ExitCode> {
+export async function serve(io: Io, named: string | undefined, asked: Given): Promise<ExitCode> {
+  if (named !== undefined && asked.entry !== undefined)
+    throw new UsageError("The entry is given twice. Omit --entry.");
+  const given = { ...asked, entry: asked.entry ?? named };
   checkAccess(given);
   const signals = cancelFromTerminal(PATIENCE_MS);
   try {

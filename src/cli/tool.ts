@@ -13,7 +13,6 @@ import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import type { Environment } from "../platform/environment.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
 import { readEntry } from "../run/entry-files.ts";
@@ -29,123 +28,137 @@ import { findEntry, onlyEntry, placeOfEntries } from "./found.ts";
 import type { OptionsOf } from "./options.ts";
 import { cancelFromTerminal, exitCode, type ExitCode, type Io } from "./process.ts";
 
-interface TryOptions extends OptionsOf<"call"> {
-  readonly environment: Environment;
-  readonly signal: AbortSignal;
-  readonly lastCall: AbortSignal;
-  readonly onProgress: (progress: ToolProgress) => void;
-}
-
 /** Prints the result: a text as it is, anything else as JSON. */
 export function callTool(
+  io: Io,
   name: string,
   params: string | undefined,
   given: OptionsOf<"call">,
-  io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
-  return withSignals(`The call of ${name}`, given, io, async (options) => {
-    const end = await tryTool(name, params, options);
+  return withTools(io, `The call of ${name}`, given, async (opened) => {
+    const end = await call(name, parsedParams(params), opened);
     if (end.kind !== "succeeded") return end;
     if (typeof end.value === "string") output.printData(end.value);
     else output.printJson(end.value);
-    return exitCode.success;
+    return undefined;
   });
 }
 
 export async function buildTool(
+  io: Io,
   name: string,
   { print, plain, ...given }: OptionsOf<"build">,
-  io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
   if (print === true) {
     output.printData(await printedBuild(name, plain === true, given));
     return exitCode.success;
   }
-  return withSignals(`The build of ${name}`, given, io, async (options) => {
-    const end = await runBuild(name, options);
+  return withTools(io, `The build of ${name}`, given, async ({ entry, tools, ...context }) => {
+    declared(entry, name);
+    const end = await tools.build(name, context);
     if (end.kind !== "nothing" && end.kind !== "succeeded") return end;
     output.print(end.kind === "nothing" ? `${name} needs no build.` : `${name} is built.`);
-    return exitCode.success;
+    return undefined;
   });
 }
 
-/** Exit code, or why there is none. `tail`: the end of the log. */
-type Ending =
-  | ExitCode
+interface Opened extends CallContext {
+  readonly entry: PreparedEntry;
+  readonly tools: EntryTools;
+  readonly redact: (text: string) => string;
+}
+
+/** Why a tool has no result. `tail`: the end of the log. */
+type Failure =
   | { readonly kind: "failed"; readonly reason: string; readonly tail?: string | undefined }
   | { readonly kind: "timed_out" | "cancelled" };
 
-async function withSignals(
+/** Opens the tools of the entry until `use` has ended. Shows progress and failures on stderr. */
+async function withTools(
+  { output }: Io,
   what: string,
   given: OptionsOf<"call">,
-  { output }: Io,
-  run: (options: TryOptions) => Promise<Ending>,
+  use: (opened: Opened) => Promise<Failure | undefined>,
 ): Promise<ExitCode> {
+  const { entry, workingDirectory } = await read(given);
+  const { env } = given;
+  const environment = process.env;
   const signals = cancelFromTerminal();
   const { signal, lastCall } = signals;
   const shown = new Set<string>();
-  const onProgress: TryOptions["onProgress"] = ({ percent, message }) => {
+  const onProgress = ({ percent, message }: ToolProgress): void => {
     const share = percent === undefined ? "" : `${Math.round(percent)}%`;
     const text = message ?? "";
     shown.add(text);
     // A line of the log may say itself how far it is.
     output.printError(text.includes("%") ? text : `${share} ${text}`.trim());
   };
-  const environment = process.env;
+  const redactor = createRedactor([
+    ...knownSecrets({ environment }),
+    ...reservedSecrets({ entry, environment, env }),
+  ]);
+  const mark = randomUUID();
+  const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, mark));
+  const servers = new McpServers({ environment, redactor, version, mark });
+  const variables = allowedOf({ environment, env });
+  const tools = new RunTools({
+    entry,
+    workingDirectory,
+    environment,
+    env,
+    mark,
+    redact: redactor.stream,
+    clock: systemClock,
+    servers: async () => servers.forRun({ workingDirectory, variables }),
+  });
   try {
-    const end = await run({ ...given, environment, signal, lastCall, onProgress });
-    if (signal.aborted) return exitCode.canceled;
-    if (typeof end === "number") return end;
-    if (end.kind === "cancelled") return exitCode.canceled;
+    const { toolbox } = await tools.open();
+    const end = await use({ entry, tools: toolbox, redact: redactor.text, signal, onProgress });
+    if (signal.aborted || end?.kind === "cancelled") return exitCode.canceled;
+    if (end === undefined) return exitCode.success;
     const { reason, tail = "" } =
       end.kind === "failed" ? end : { reason: `${what} exceeded its time limit.` };
     const rest = tail.split("\n").filter((line) => !shown.has(line.trimEnd()));
     output.printError([...rest, `agent-jobs: ${reason}`].join("\n"));
     return exitCode.failed;
   } finally {
+    await tools.close();
+    await servers.close();
+    release();
     signals.dispose();
   }
 }
 
 /** Throws `UsageError` for a tool that doesn't exist, and for params that don't fit. */
-async function tryTool(
+async function call(
   name: string,
-  params: string | undefined,
-  options: TryOptions,
+  params: Readonly<Record<string, unknown>>,
+  { entry, tools, redact, signal, onProgress }: Opened,
 ): Promise<CallEnd> {
-  const { entry, workingDirectory } = await read(options);
-  const given = parsedParams(params);
   const [server] = name.includes("/") ? name.split("/") : [];
   if (server === undefined) declared(entry, name);
-  else if (entry.mcpServers?.[server] === undefined) {
+  else if (entry.mcpServers?.[server] === undefined)
     throw new UsageError(`The entry has no MCP server ${JSON.stringify(server)}.`);
+  const pattern = server === undefined ? name : `${server}/*`;
+  const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
+  const tool = allowed.tools.find((one) => one.name === name);
+  if (tool === undefined) {
+    const [failure] = allowed.failures;
+    if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+    const plain = (one: string): string => redact(one.slice(one.indexOf("/") + 1));
+    const names = allowed.tools.map((one) => plain(one.name));
+    throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
   }
-  return withTools(entry, workingDirectory, options, async (tools, redact) => {
-    const { signal, onProgress } = options;
-    const pattern = server === undefined ? name : `${server}/*`;
-    const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
-    const tool = allowed.tools.find((one) => one.name === name);
-    if (tool === undefined) {
-      const [failure] = allowed.failures;
-      if (failure !== undefined) return { kind: "failed", reason: failure.reason };
-      const plain = (one: string): string => redact(one.slice(one.indexOf("/") + 1));
-      const names = allowed.tools.map((one) => plain(one.name));
-      throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
-    }
-    if (tool.checksParams !== true) checkParams(tool, given);
-    const call = startCall(
-      (context) => tool.run({ id: name, tool: name, params: given }, context),
-      {
-        clock: systemClock,
-        seconds: tool.timeoutSeconds ?? toolSeconds,
-        graceSeconds,
-        onProgress,
-      },
-    );
-    return call.ended.finally(onAbort(signal, () => call.cancel("canceled")));
+  if (tool.checksParams !== true) checkParams(tool, params);
+  const started = startCall((context) => tool.run({ id: name, tool: name, params }, context), {
+    clock: systemClock,
+    seconds: tool.timeoutSeconds ?? toolSeconds,
+    graceSeconds,
+    onProgress,
   });
+  return started.ended.finally(onAbort(signal, () => started.cancel("canceled")));
 }
 
 function checkParams({ name, parameters }: Tool, params: Record<string, unknown>): void {
@@ -157,17 +170,6 @@ function checkParams({ name, parameters }: Tool, params: Record<string, unknown>
   }
   const problems = compiled.check(params);
   if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
-}
-
-async function runBuild(
-  name: string,
-  options: TryOptions,
-): Promise<Awaited<ReturnType<EntryTools["build"]>>> {
-  const { entry, workingDirectory } = await read(options);
-  declared(entry, name);
-  const { signal, onProgress } = options;
-  const context: CallContext = { signal, onProgress };
-  return withTools(entry, workingDirectory, options, (tools) => tools.build(name, context));
 }
 
 async function printedBuild(
@@ -239,37 +241,4 @@ function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
   }
   if (isRecord(value)) return value;
   throw new UsageError("The arguments must be a JSON object.");
-}
-
-async function withTools<T>(
-  entry: PreparedEntry,
-  workingDirectory: string,
-  { env, environment, lastCall }: TryOptions,
-  use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
-): Promise<T> {
-  const redactor = createRedactor([
-    ...knownSecrets({ environment }),
-    ...reservedSecrets({ entry, environment, env }),
-  ]);
-  const mark = randomUUID();
-  const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, mark));
-  const servers = new McpServers({ environment, redactor, version, mark });
-  const variables = allowedOf({ environment, env });
-  const tools = new RunTools({
-    entry,
-    workingDirectory,
-    environment,
-    env,
-    mark,
-    redact: redactor.stream,
-    clock: systemClock,
-    servers: async () => servers.forRun({ workingDirectory, variables }),
-  });
-  try {
-    return await use((await tools.open()).toolbox, redactor.text);
-  } finally {
-    await tools.close();
-    await servers.close();
-    release();
-  }
 }

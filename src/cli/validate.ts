@@ -1,3 +1,6 @@
+import { entrySchema } from "../entry/entry-schema.ts";
+import { evalSchema } from "../evals/eval-schema.ts";
+import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
 import { checkFile, checkModels } from "../run/entry-files.ts";
 import type { Offered } from "../run/offered-models.ts";
 import {
@@ -13,9 +16,9 @@ import { exitCode, type ExitCode, type Io } from "./process.ts";
 
 /** Valid files are named in the text format. */
 export async function validate(
+  io: Io,
   given: readonly string[],
   { format, strict, checkModels: asks, ...server }: OptionsOf<"validate">,
-  io: Io,
 ): Promise<ExitCode> {
   const { output } = io;
   const files =
@@ -81,4 +84,14 @@ function workflowCommand(diagnostic: Diagnostic): string {
     line,
     col: column,
   });
+}
+
+export function printSchema({ output }: Io, kind: string): ExitCode {
+  const schemas: Readonly<Record<string, object>> = {
+    entry: entrySchema,
+    rehearsal: rehearsalSchema,
+    eval: evalSchema,
+  };
+  output.printJson(schemas[kind]);
+  return exitCode.success;
 }

@@ -6,7 +6,14 @@ import { defined, emptyObject } from "../text/guards.ts";
 import type { Diagnostic, Locate } from "./diagnostic.ts";
 import { readYaml } from "./yaml.ts";
 import { textPositions, type Limits, type ReadText, type TextFault } from "./text-position.ts";
-import { type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import {
+  findNodeAtLocation,
+  type JSONVisitor,
+  type Node,
+  parseTree,
+  printParseErrorCode,
+  visit,
+} from "jsonc-parser";
 
 /* JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
 
@@ -103,26 +110,11 @@ const faults: { readonly [Name in ErrorName]?: readonly [reason: string, hint?: 
 
 function jsonOffsets(text: string): (path: readonly (string | number)[]) => number {
   let root: Node | undefined;
-  const members = new WeakMap<Node, Map<string, Node>>();
-  const child = (node: Node, key: string | number): Node | undefined => {
-    if (node.type === "array") return typeof key === "number" ? node.children?.[key] : undefined;
-    if (node.type !== "object") return undefined;
-    let known = members.get(node);
-    if (known === undefined) {
-      known = new Map();
-      for (const { children } of node.children ?? []) {
-        const [name, item] = children ?? [];
-        if (name !== undefined && item !== undefined) known.set(String(name.value), item);
-      }
-      members.set(node, known);
-    }
-    return known.get(String(key));
-  };
   return (path) => {
     root ??= parseTree(text);
     let node = root;
     for (const key of path) {
-      const next = node && child(node, key);
+      const next = node && findNodeAtLocation(node, [key]);
       if (next === undefined) break;
       node = next;
     }

@@ -9,7 +9,6 @@ import {
   type Document,
   isAlias,
   isMap,
-  isPair,
   isScalar,
   isSeq,
   Lexer,
@@ -232,15 +231,12 @@ class Converter {
     return [];
   }
 
-  /** Numbers and booleans count as they are written: `404: …` is the key "404". */
   #key(key: unknown): string | undefined {
     const node = isAlias(key) ? this.#targetOf(key) : key;
     if (!isScalar(node)) return undefined;
     this.#size += node.source?.length ?? 0;
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    if (typeof node.value === "string") return node.value;
-    const other = typeof node.value === "number" || typeof node.value === "boolean";
-    return other ? node.source : undefined;
+    return keyText(node);
   }
 
   #alias(alias: Alias, depth: number): unknown {
@@ -287,6 +283,14 @@ class Converter {
   }
 }
 
+/** Numbers and booleans count as they are written: `404: …` is the key "404". */
+function keyText(key: unknown): string | undefined {
+  if (!isScalar(key)) return undefined;
+  const { value, source } = key;
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? source : undefined;
+}
+
 function isMergeKey(key: unknown): boolean {
   return isScalar(key) && key.value === "<<" && key.type === "PLAIN";
 }
@@ -302,24 +306,12 @@ function yamlOffsets(
   targets: ReadonlyMap<Alias, Node>,
 ): (path: Path, isField?: boolean) => number {
   type Member = { readonly key?: unknown; readonly value: unknown };
-  const members = new WeakMap<YAMLMap, Map<string, Member>>();
+  const targetOf = (node: unknown): unknown => (isAlias(node) ? targets.get(node) : node);
   const child = (node: unknown, key: string | number): Member | undefined => {
-    const target = isAlias(node) ? targets.get(node) : node;
+    const target = targetOf(node);
     if (isSeq(target)) return typeof key === "number" ? { value: target.items[key] } : undefined;
     if (!isMap(target)) return undefined;
-    let known = members.get(target);
-    if (known === undefined) {
-      known = new Map();
-      for (const pair of target.items) {
-        if (!isPair(pair)) continue;
-        const keyNode = isAlias(pair.key) ? targets.get(pair.key) : pair.key;
-        if (!isScalar(keyNode)) continue;
-        const text = typeof keyNode.value === "string" ? keyNode.value : keyNode.source;
-        if (text !== undefined) known.set(text, pair);
-      }
-      members.set(target, known);
-    }
-    return known.get(String(key));
+    return target.items.find((pair) => keyText(targetOf(pair.key)) === String(key));
   };
   return (path, isField = false) => {
     let at: Member = { value: root };

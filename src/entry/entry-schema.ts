@@ -5,6 +5,7 @@ import { availableTools, permissionsSchema, type Permissions } from "./permissio
 import {
   choice,
   flag,
+  list,
   listOf,
   map,
   means,
@@ -86,11 +87,7 @@ const availability = object(
         "true: there must be a changed file. Globs: one must match, relative to the root of the repository; a leading ! excludes. Otherwise the task is skipped, which is no failure.",
       oneOf: [{ const: true }, { ...listOf("glob"), minItems: 1 }],
     },
-    previousTasks: {
-      type: "array",
-      items: means("task", text),
-      description: "The task that ran before must be one of these.",
-    },
+    previousTasks: listOf("task", "The task that ran before must be one of these."),
     condition: means(
       "condition",
       ref<Prompt>(
@@ -105,12 +102,10 @@ const availability = object(
 
 const criteria = object(
   {
-    toolExecuted: {
-      type: "array",
-      items: { ...means("tool of a task"), examples: availableTools },
-      description:
-        "Tools that must have been called: job tools, tools of this entry, or `server/tool`. In the last turn; with `protocol`, in any turn since the last retry.",
-    },
+    toolExecuted: list(
+      { ...means("tool of a task"), examples: availableTools },
+      "Tools that must have been called: job tools, tools of this entry, or `server/tool`. In the last turn; with `protocol`, in any turn since the last retry.",
+    ),
     condition: means(
       "condition",
       ref<Prompt>(
@@ -118,20 +113,16 @@ const criteria = object(
         "Sent after the prompt. Must mention job_boolean_true or job_boolean_false.",
       ),
     ),
-    changed: {
-      ...listOf(
-        "glob inside",
-        "At least one of these files must differ from the start of the task. Globs, relative to the working directory; a leading ! excludes.",
-      ),
-      minItems: 1,
-    },
-    commands: {
-      type: "array",
-      items: object(commandFields, ["run"]),
-      minItems: 1,
-      description:
-        "Commands that must exit with 0. Run after toolExecuted and before the condition; a retry is told what they printed.",
-    },
+    changed: listOf(
+      "glob inside",
+      "At least one of these files must differ from the start of the task. Globs, relative to the working directory; a leading ! excludes.",
+      { minItems: 1 },
+    ),
+    commands: list(
+      object(commandFields, ["run"]),
+      "Commands that must exit with 0. Run after toolExecuted and before the condition; a retry is told what they printed.",
+      { minItems: 1 },
+    ),
     result: means("parameters", {
       type: "object",
       description:
@@ -297,18 +288,15 @@ export const entrySchema = {
       outputs: ref("outputs"),
       tasks: map(ref("task"), { description: "Tasks by name." }),
       jobs: map(ref("job"), { description: "Jobs by name." }),
-      grid: {
-        type: "array",
-        items: ref("gridRow"),
-        description: "The layout of the jobs on a page: rows of cells. null is an empty cell.",
-      },
-      drivingSessionRetries: {
-        type: "array",
-        items: ref("drivingSessionRetry"),
-        minItems: 1,
-        description:
-          "Models for driving sessions, in the order in which they are tried. The first is models.driving.",
-      },
+      grid: list(
+        ref("gridRow"),
+        "The layout of the jobs on a page: rows of cells. null is an empty cell.",
+      ),
+      drivingSessionRetries: list(
+        ref("drivingSessionRetry"),
+        "Models for driving sessions, in the order in which they are tried. The first is models.driving.",
+        { minItems: 1 },
+      ),
       system: ref("system", "For every task without one of its own."),
       instructions,
       permissions: ref("permissions"),

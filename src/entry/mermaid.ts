@@ -86,79 +86,75 @@ export function printFlowchart(
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
   const { sideBySide = 6, statusOf } = options;
   const isWide = graph.nodes.some((node) => (node.arrows?.length ?? 0) > sideBySide);
-  const { nodes, arrows } = drawing(graph);
-  const styled = nodes.map(({ name, shape, label, workId }): MermaidNode => {
+  const drawn = graph.nodes.filter(isDrawn);
+  const nameOf = namesIn(graph);
+  const end = `n${drawn.length + 1}`;
+  const nodes = drawn.map((node): MermaidNode => {
+    const workId = workIdOf(node);
     const status = workId === undefined ? undefined : statusOf?.(workId);
-    const text = escapeLabel(textOf(label, workId, options));
-    return { name, shape, text, classes: status === undefined ? [] : [status] };
+    const text = escapeLabel(textOf(node, options));
+    const classes = status === undefined ? [] : [status];
+    return { name: nameOf(node.id), shape: shapeOf(node), text, classes };
   });
-  return printFlowchart(isWide ? "LR" : "TD", [{ nodes: styled }], arrows);
-}
-
-export function mermaidNames(graph: ChartGraph): ReadonlyMap<number, string> {
-  return new Map(
-    drawing(graph).nodes.flatMap(({ name, workId }) =>
-      workId === undefined ? [] : [[workId, name]],
-    ),
+  const arrows = drawn.flatMap(({ id, arrows: own }): readonly MermaidArrow[] =>
+    own === undefined
+      ? [{ from: nameOf(id), to: end }]
+      : own.map(({ to, label }) => ({
+          from: nameOf(id),
+          to: nameOf(to),
+          label: label === undefined ? "" : `"${escapeLabel(label)}"`,
+        })),
+  );
+  const start: MermaidNode = { name: "n0", shape: "terminal", text: "start" };
+  const last: MermaidNode = { name: end, shape: "terminal", text: "end" };
+  return printFlowchart(
+    isWide ? "LR" : "TD",
+    [{ nodes: [start, ...nodes, last] }],
+    [{ from: "n0", to: nameOf(0) }, ...arrows],
   );
 }
 
-interface DrawnNode {
-  readonly name: string;
-  readonly shape: NodeShape;
-  readonly label: string;
-  readonly workId?: number;
+export function mermaidNames(graph: ChartGraph): ReadonlyMap<number, string> {
+  const nameOf = namesIn(graph);
+  return new Map(
+    graph.nodes.flatMap((node) => {
+      const workId = workIdOf(node);
+      return workId === undefined ? [] : [[workId, nameOf(node.id)]];
+    }),
+  );
 }
 
-/** Leaves out the nodes that only mark where a construct begins or ends. */
-function drawing(graph: ChartGraph): {
-  readonly nodes: readonly DrawnNode[];
-  readonly arrows: readonly MermaidArrow[];
-} {
+/** The name of a node, by its id. One that isn't drawn goes by the name of the next one. */
+function namesIn(graph: ChartGraph): (id: number) => string {
   const drawn = graph.nodes.filter(isDrawn);
   const names = new Map(drawn.map(({ id }, index) => [id, `n${index + 1}`]));
-  const end = `n${drawn.length + 1}`;
   const nameOf = (id: number): string => {
     const name = names.get(id);
     if (name !== undefined) return name;
     const next = graph.nodes[id]?.arrows?.[0];
-    return next === undefined ? end : nameOf(next.to);
+    return next === undefined ? `n${drawn.length + 1}` : nameOf(next.to);
   };
-  return {
-    nodes: [
-      { name: "n0", shape: "terminal", label: "start" },
-      ...drawn.map((node) => drawnNode(node, nameOf(node.id))),
-      { name: end, shape: "terminal", label: "end" },
-    ],
-    arrows: [
-      { from: "n0", to: nameOf(0) },
-      ...drawn.flatMap(({ id, arrows }) =>
-        arrows === undefined
-          ? [{ from: nameOf(id), to: end }]
-          : arrows.map(({ to, label }) => ({
-              from: nameOf(id),
-              to: nameOf(to),
-              label: label === undefined ? "" : `"${escapeLabel(label)}"`,
-            })),
-      ),
-    ],
-  };
+  return nameOf;
 }
 
-/** The others have one arrow or none, without a label. */
+/** The others only mark where a construct begins or ends: they have one arrow or none, without a label. */
 function isDrawn({ hint }: ChartNode): boolean {
   return hint !== "CondBegin" && hint !== "LoopEnd" && hint !== "AltEnd";
 }
 
-function drawnNode({ hint, label = "" }: ChartNode, name: string): DrawnNode {
-  if (typeof hint !== "string") {
-    const shape = hint[0] === "CondNode" ? "condition" : "task";
-    return { name, shape, label, workId: hint[1] };
-  }
-  return { name, shape: hint === "CondEnd" ? "decision" : "bar", label };
+function shapeOf({ hint }: ChartNode): NodeShape {
+  if (hint === "CondEnd") return "decision";
+  if (typeof hint === "string") return "bar";
+  return hint[0] === "CondNode" ? "condition" : "task";
 }
 
-function textOf(label: string, workId: number | undefined, { detailOf }: MermaidOptions): string {
+function workIdOf({ hint }: ChartNode): number | undefined {
+  return typeof hint === "string" ? undefined : hint[1];
+}
+
+function textOf(node: ChartNode, { detailOf }: MermaidOptions): string {
+  const { label = "" } = node;
+  const workId = workIdOf(node);
   if (workId === undefined) return label;
   const detail = detailOf?.(workId);
   return `${label} #${workId}${detail === undefined ? "" : `\n${detail}`}`;

@@ -117,10 +117,15 @@ export function preparePlain(data: unknown, given: PrepareOptions): PrepareResul
 
 type Declarations = Pick<Entry, "permissions" | "tools" | "mcpServers">;
 
+interface DeclarationOptions extends Place, Pick<PrepareOptions, "checks"> {
+  /** The tools that permissions may name. Default: those that are given. */
+  readonly known?: DeclaredTools;
+}
+
 /** These fields of an entry by themselves. They must be valid by its schema; without `declarations`, they are not valid. */
 export function prepareDeclarations(
   given: Declarations,
-  { checks = {}, ...place }: Place & Pick<PrepareOptions, "checks">,
+  { checks = {}, known = given, ...place }: DeclarationOptions,
 ): { readonly declarations?: DeclaredTools; readonly diagnostics: readonly Diagnostic[] } {
   // It refuses them, as the other fields are missing; only the places count.
   const { places } = entryCheck.inspect(given);
@@ -128,7 +133,7 @@ export function prepareDeclarations(
   if (problems.length > 0) return { diagnostics: diagnosticsOf(problems, place) };
   const { tools, mcpServers } = given;
   const declarations = defined({ tools: tools && mapValues(tools, buildTool), mcpServers });
-  const warnings = declarationWarnings(given, places, checks);
+  const warnings = declarationWarnings(given, places, checks, known);
   return { declarations, diagnostics: diagnosticsOf(warnings, place) };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Prompts are expanded statically when an entry is prepared, and dynamically each time they are sent. Each variable is
- * expanded once, and sizes are bounded before text is built, so that doubling variables can't fill the memory. Where
- * joining two parts would make a variable or a `$$` that neither of them wrote, the `$` is doubled.
+ * expanded once, and sizes are bounded before text is built, so that doubling variables can't fill the memory. A `$` at
+ * the end of a part is doubled where it would make a variable or a `$$` of what follows.
  */
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import {
@@ -42,17 +42,15 @@ export interface Expansion {
   readonly usesUserInput: boolean;
 }
 
-/** How a piece of text ends, as far as it matters to the piece that follows it. */
-type Tail = "plain" | "dollar" | "runtime" | "runtime-hyphen";
-
 interface Piece {
   text: string;
-  tail: Tail;
+  /** It ends with a `$` that means itself. */
+  endsOpen: boolean;
   complete: boolean;
   usesUserInput: boolean;
 }
 
-const nothing: Piece = { text: "", tail: "plain", complete: false, usesUserInput: false };
+const nothing: Piece = { text: "", endsOpen: false, complete: false, usesUserInput: false };
 
 export class PromptExpander {
   readonly #lookUp: (name: string) => Prompt | null | undefined;
@@ -78,13 +76,13 @@ export class PromptExpander {
   }
 
   #insert(source: string): Piece {
-    const whole: Piece = { text: "", tail: "plain", complete: true, usesUserInput: false };
+    const whole: Piece = { ...nothing, complete: true };
     let at = 0;
     for (const match of source.matchAll(variablePattern)) {
       const [sign, name] = match;
       this.#append(whole, plain(source.slice(at, match.index)));
       at = match.index + sign.length;
-      this.#append(whole, name === undefined ? plain(sign, "plain") : this.#variable(name));
+      this.#append(whole, name === undefined ? plain(sign, false) : this.#variable(name));
     }
     this.#append(whole, plain(source.slice(at)));
     return whole;
@@ -100,8 +98,7 @@ export class PromptExpander {
         this.#fault(`Cannot find prompt variable: $${name}.`, name);
         return nothing;
       }
-      const usesUserInput = name === "user-input";
-      return { text: `$${name}`, tail: "runtime", complete: true, usesUserInput };
+      return { ...plain(`$${name}`, false), usesUserInput: name === "user-input" };
     }
     if (this.#trail.includes(name)) {
       const cycle = [...this.#trail.slice(this.#trail.indexOf(name)), name];
@@ -127,19 +124,14 @@ export class PromptExpander {
     if (piece.usesUserInput) to.usesUserInput = true;
     const { text } = piece;
     if (text === "") return;
-    if (to.tail === "dollar" && /^[$A-Za-z]/.test(text)) to.text += "$";
-    if (runsOn(to.tail, text)) {
-      const runtime = /\$\w+(?:-\w+)*(?=-?$)/.exec(to.text.slice(-40))?.[0] ?? "a runtime variable";
-      this.#fault(`The text inserted after ${runtime} would become part of its name.`);
-      to.complete = false;
-    }
+    if (to.endsOpen && /^[$A-Za-z]/.test(text)) to.text += "$";
     if (to.text.length + text.length > promptLimits.prompt) {
       if (to.complete)
         this.#fault(`The prompt expands to more than ${promptLimits.prompt} characters.`);
       return void Object.assign(to, nothing);
     }
     to.text += text;
-    to.tail = to.tail === "runtime" && text === "-" ? "runtime-hyphen" : piece.tail;
+    to.endsOpen = piece.endsOpen;
   }
 
   #fault(reason: string, missing?: string): void {
@@ -160,14 +152,8 @@ export function promptText(prompt: Prompt): string {
   return typeof prompt === "string" ? prompt : prompt.join("\n");
 }
 
-function plain(text: string, tail: Tail = text.endsWith("$") ? "dollar" : "plain"): Piece {
-  return { text, tail, complete: true, usesUserInput: false };
-}
-
-/** Whether text after a runtime variable would be read as a part of its name. */
-function runsOn(tail: Tail, text: string): boolean {
-  if (tail === "runtime") return /^(?:[A-Za-z0-9]|-[A-Za-z])/.test(text);
-  return tail === "runtime-hyphen" && /^[A-Za-z]/.test(text);
+function plain(text: string, endsOpen = text.endsWith("$")): Piece {
+  return { text, endsOpen, complete: true, usesUserInput: false };
 }
 
 /**

@@ -79,6 +79,12 @@ export function ref<T = unknown>(
   return { $ref: `#/$defs/${definition}`, ...defined({ description }) };
 }
 
+export const list = <const Item extends object>(
+  items: Item,
+  description: string,
+  more: object = {},
+) => ({ type: "array", items, ...more, description }) as const;
+
 export const object = <const P extends object, const R extends readonly string[]>(
   properties: P,
   required: R,

@@ -32,15 +32,9 @@ export function entryWarnings(
   places: readonly MeantPlace[],
   checks: WarningChecks,
 ): Problem[] {
-  const { tasks, permissions } = entry;
-  const ofTasks = Object.entries(tasks);
-  const check = toolPatternCheck(entry, checks.otherTools);
+  const { tasks } = entry;
   return [
     ...declarationWarnings(entry, places, checks),
-    ...unknownPatterns(["permissions", "tools"], patternsOf(permissions), check),
-    ...ofTasks.flatMap(([name, task]) =>
-      unknownPatterns(["tasks", name, "permissions", "tools"], patternsOf(task.permissions), check),
-    ),
     ...deniedTools({ ...entry, jobs: prepared.jobs }, checks),
     ...unusedTasks(tasks, prepared.jobs),
     ...unusedVariables(entry, places),
@@ -57,18 +51,25 @@ export function entryWarnings(
   ];
 }
 
-/** Checks permissions, tools and servers by themselves. */
+/** Checks permissions, tools and servers by themselves. `known`: the tools that permissions may name. */
 export function declarationWarnings(
-  { tools = {}, mcpServers = {} }: DeclaredTools,
+  entry: KnownTools,
   places: readonly MeantPlace[],
-  { checkCommandPattern, hasCredential }: WarningChecks,
+  { checkCommandPattern, hasCredential, otherTools }: WarningChecks,
+  known = entry,
 ): Problem[] {
+  const { tools = {}, mcpServers = {} } = entry;
+  const checkTool = toolPatternCheck(known, otherTools);
   const commands = Object.entries(tools).flatMap(([name, tool]) => [
     ...textsIn(["tools", name, "command"], "command" in tool ? tool.command : []),
     ...textsIn(["tools", name, "build", "command"], tool.build?.command),
   ]);
   return [
     ...places.flatMap(({ meaning, value, path }) => {
+      if (meaning === "tool pattern") {
+        const found = checkTool(String(value));
+        return found === undefined ? [] : [warning(path, ...found)];
+      }
       if (meaning !== "command pattern") return [];
       const why = checkCommandPattern?.(String(value).replace(/^!/, ""));
       const hint =
@@ -165,8 +166,10 @@ type ToolPatternCheck = (
   pattern: string,
 ) => readonly [reason: string, hint?: string | undefined] | undefined;
 
+type KnownTools = DeclaredTools & Partial<Pick<Entry, "tasks">>;
+
 export function toolPatternCheck(
-  { tools = {}, mcpServers = {}, tasks = {} }: DeclaredTools & Partial<Pick<Entry, "tasks">>,
+  { tools = {}, mcpServers = {}, tasks = {} }: KnownTools,
   otherTools: readonly string[] = [],
 ): ToolPatternCheck {
   const known = [runtimeTools, availableTools, protocolTools, otherTools].flat();
@@ -195,21 +198,6 @@ export function toolPatternCheck(
     const what = `The tools of the MCP server ${JSON.stringify(server)} don't include`;
     return missing(what, tool, offered);
   };
-}
-
-export function unknownPatterns(
-  path: Path,
-  patterns: readonly string[],
-  check: ToolPatternCheck,
-): Problem[] {
-  return patterns.flatMap((pattern, index) => {
-    const found = check(pattern);
-    return found === undefined ? [] : [warning([...path, index], ...found)];
-  });
-}
-
-export function patternsOf(permissions: Permissions | undefined): readonly string[] {
-  return typeof permissions === "object" ? (permissions.tools ?? []) : [];
 }
 
 /** Writes a pattern for YAML, where a star has to be quoted. */

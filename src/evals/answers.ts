@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournalFile } from "../journal/file.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { SeenOutputs } from "../rehearsal/seen-outputs.ts";
+import { givenOutputs, reportsOf } from "../rehearsal/seen-outputs.ts";
 import { truncate } from "../text/truncate.ts";
 import { journalName } from "./results.ts";
 import type { EvalSummary } from "./summary.ts";
@@ -46,9 +46,8 @@ async function answerIn(journal: string): Promise<string> {
 
 /** The results of a run, or the last messages of its tasks if it has none. */
 function answerOf(view: RunView): string {
-  const seen = new SeenOutputs(view);
-  const reports = [...seen.reports].map(([task, markdown]) => `${task}:\n${markdown}`);
-  const fields = Object.entries(seen.fields()).map(
+  const reports = [...reportsOf(view)].map(([task, markdown]) => `${task}:\n${markdown}`);
+  const fields = Object.entries(givenOutputs(view)).map(
     ([name, value]) => `${name}: ${JSON.stringify(value, null, 2)}`,
   );
   const said = [...view.works.values()].flatMap(({ taskId, lastMessage }) =>

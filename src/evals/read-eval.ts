@@ -10,9 +10,9 @@ import {
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import type { Work } from "../entry/model.ts";
+import { defined } from "../text/guards.ts";
 import { assignWorkId } from "../entry/work.ts";
-import { buildScript } from "../rehearsal/format/load-script.ts";
-import type { Script } from "../rehearsal/format/script.ts";
+import { buildScript, type Script } from "../rehearsal/format/script.ts";
 import { checkNames, chooseJob, readEntry, readText } from "../run/entry-files.ts";
 import { overrideModels } from "../run/entry-models.ts";
 import { entryFingerprint, hashOf } from "../run/fingerprint.ts";
@@ -172,7 +172,7 @@ class Reader {
     const { name: _name, judge: _judge, minPassRate: _rate, rehearsals, ...rest } = fields;
     const { job, permissions, limits } = this.#value;
     const sessions = rehearsals?.[index]?.sessions ?? [];
-    const ofEval = { job, permissions, limits, entry: entryFile };
+    const ofEval = defined({ job, permissions, limits, entry: entryFile });
     const path = (inside: Path): Path => {
       const first = String(inside[0]);
       if (first === "sessions") return ["cases", at, "rehearsals", index, ...inside];

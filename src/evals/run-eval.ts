@@ -68,7 +68,7 @@ export async function runEval(
     );
     const script = scripts[(run - 1) % scripts.length];
     if (script === undefined) throw new Error("A cell has a script.");
-    const expectations = new Expectations(script.expect);
+    const expectations = new Expectations(script);
     const began = systemClock.now();
     const kept = outputDir === undefined ? "" : join(outputDir, journalName({ key, run }));
     // What an earlier run has left there goes with its result, not before.

@@ -1,11 +1,12 @@
 /** Everything that happens in a run. The sink stamps and redacts events; journal, terminal and views fold them. */
 import { actionEvent } from "./action.ts";
 import { crash } from "./crash.ts";
-import { sentence } from "../text/truncate.ts";
-import { madeDecision, purpose, role } from "./decision.ts";
+import { defined } from "../text/guards.ts";
+import { sentence, truncateUnredacted } from "../text/truncate.ts";
+import { madeDecision, purpose, role, type Decision } from "./decision.ts";
 import { finding, proposal, refused, verdict } from "./output-shapes.ts";
-import { plan, plannedTree, workRef as work, workRef } from "./plan.ts";
-import { sessionActivity } from "./session-activity.ts";
+import { plan, plannedTree, workRef as work, workRef, type WorkRef } from "./plan.ts";
+import { sessionActivity, UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import * as is from "../document/describe.ts";
 import type { Described, TypeOf, ObjectOf } from "../document/describe.ts";
@@ -206,7 +207,7 @@ export type EventOf<Type extends RunEventBody["type"]> = Extract<
   RunEventBody,
   { readonly type: Type }
 >;
-export type { WorkRef } from "./plan.ts";
+export type { WorkRef };
 export type RunStarted = EventOf<"run.started">;
 export type WorkStarted = EventOf<"work.started">;
 export type WorkEnded = EventOf<"work.ended">;
@@ -231,4 +232,65 @@ export function outcomeText(outcome: RunOutcome): string {
   const advice = outcome.kind === "failed" ? outcome.advice : undefined;
   if (advice === undefined) return reason;
   return `${sentence(reason)} ${advice}`;
+}
+
+const REASON_CHARACTERS = 300;
+
+/** A decision and the work it concerns. */
+export interface DecisionOfWork {
+  /** Null: it concerns the whole job. */
+  readonly work: WorkRef | null;
+  /** The decision and its reason. */
+  readonly decision: Decision;
+}
+
+/** Used by everything that shows or counts decisions, after it has processed the event itself. */
+export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
+  switch (event.type) {
+    case "decision":
+      return event;
+    case "session.started": {
+      const { work, sessionId, modelId, role } = event;
+      return { work, decision: { kind: "session-started", sessionId, modelId, role } };
+    }
+    case "session.ended": {
+      const { work, sessionId, role } = event;
+      return { work, decision: { kind: "session-ended", sessionId, role } };
+    }
+    case "activity": {
+      const decision = ofActivity(event.activity);
+      return decision && { work: event.work, decision };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function ofActivity(activity: SessionActivity): Decision | undefined {
+  switch (activity.kind) {
+    case "permission.denied": {
+      const { operation, target, reason } = activity;
+      return { kind: "permission-denied", operation, target, reason };
+    }
+    case "model.failed": {
+      const { statusCode, message } = activity;
+      return {
+        kind: "model-call-failed",
+        ...defined({ statusCode }),
+        ...(message === undefined
+          ? {}
+          : { reason: truncateUnredacted(message, REASON_CHARACTERS) }),
+      };
+    }
+    case "tool.ended": {
+      const { succeeded, stopped = false, toolName, error } = activity;
+      // A denial has an event of its own, with more details.
+      if (succeeded || stopped || error?.code === "denied" || error?.code === "rejected")
+        return undefined;
+      const reason = truncateUnredacted(error?.message ?? "no reason given", REASON_CHARACTERS);
+      return { kind: "tool-call-failed", tool: toolName ?? UNKNOWN_TOOL, reason };
+    }
+    default:
+      return undefined;
+  }
 }

@@ -12,8 +12,8 @@ import {
   type Decision,
 } from "./decision.ts";
 import { truncateMiddle, truncate } from "../text/truncate.ts";
-import { decisionOf } from "./decision-of.ts";
 import {
+  decisionOf,
   outcomeText,
   type Acted,
   type RunEvent,

@@ -103,36 +103,35 @@ export function diagnosticAnnotations(
   );
 }
 
-export function reasonAnnotations(level: Level, reasons: readonly string[]): Annotation[] {
-  return mostImportant(
-    reasons.map((reason) => ({ level, title: "agent-jobs", message: bounded(reason) })),
-  );
+export function annotate(core: GithubCore, all: readonly Annotation[]): void {
+  for (const { level, message, ...properties } of all) core[level](message, properties);
 }
 
-export function annotate(core: GithubCore, { level, message, ...properties }: Annotation): void {
-  core[level](message, properties);
-}
-
+/** Logs those for which there is no annotation, too. */
 export function reportDiagnostics(
   core: GithubCore,
   diagnostics: readonly Diagnostic[],
   options: Parameters<typeof diagnosticAnnotations>[1],
 ): void {
   const shown = diagnosticAnnotations(diagnostics, options);
-  for (const annotation of shown) annotate(core, annotation);
+  annotate(core, shown);
   if (shown.length === diagnostics.length && diagnostics.length < PER_LEVEL) return;
   for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
 }
 
+/** `label`: logs all, after it, if there are too many. */
 export function reportReasons(
   core: GithubCore,
-  level: "error" | "notice",
+  level: Level,
   reasons: readonly string[],
+  label?: string,
 ): void {
-  const shown = reasonAnnotations(level, reasons);
-  for (const annotation of shown) annotate(core, annotation);
-  if (reasons.length <= shown.length) return;
-  for (const reason of reasons) sayLine(core, `Not started: ${reason}`);
+  const shown = mostImportant(
+    reasons.map((reason) => ({ level, title: "agent-jobs", message: bounded(reason) })),
+  );
+  annotate(core, shown);
+  if (label !== undefined && reasons.length > shown.length)
+    for (const reason of reasons) sayLine(core, `${label}: ${reason}`);
 }
 
 /** The warnings of an entry that are annotations: the other places are left to the run. */
@@ -143,8 +142,7 @@ export function reportWarnings(
   warnings: readonly Diagnostic[],
   options: { readonly entryFile: string },
 ): void {
-  for (const annotation of diagnosticAnnotations(warnings.slice(0, OF_ENTRY), options))
-    annotate(core, annotation);
+  annotate(core, diagnosticAnnotations(warnings.slice(0, OF_ENTRY), options));
   for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
 }
 
@@ -154,18 +152,16 @@ export function annotationText(text: string): string {
 
 /** Counts equal annotations. The tenth of more says how many others there are. */
 function mostImportant(all: readonly Annotation[], warnings = PER_LEVEL): Annotation[] {
-  const counts = new Map<string, { readonly annotation: Annotation; count: number }>();
-  for (const annotation of all) {
-    const key = JSON.stringify(annotation);
-    const known = counts.get(key);
-    if (known === undefined) counts.set(key, { annotation, count: 1 });
-    else known.count += 1;
+  const equal = new Map<string, Annotation[]>();
+  for (const one of all) {
+    const key = JSON.stringify(one);
+    equal.set(key, [...(equal.get(key) ?? []), one]);
   }
-  const distinct = [...counts.values()].map(({ annotation, count }) =>
-    count === 1
-      ? annotation
-      : { ...annotation, message: bounded(annotation.message, ` (${count} times)`) },
-  );
+  const distinct = [...equal.values()].flatMap(([one, ...more]) => {
+    if (one === undefined) return [];
+    const count = more.length === 0 ? "" : ` (${more.length + 1} times)`;
+    return [{ ...one, message: bounded(one.message, count) }];
+  });
   return levels.flatMap((level) => {
     const own = distinct.filter((annotation) => annotation.level === level);
     const most = level === "warning" ? warnings : PER_LEVEL;

@@ -6,7 +6,7 @@ import {
   type Origin,
 } from "../events/output-shapes.ts";
 import { severities } from "../entry/outputs.ts";
-import { cleanEventText } from "../text/event-text.ts";
+import { cleanEventText } from "../text/harmless-text.ts";
 import { defined, isText } from "../text/guards.ts";
 import { plural } from "../text/numbers.ts";
 import { truncate } from "../text/truncate.ts";

@@ -4,8 +4,7 @@
  * GitHub is asked which pull request the run was for. The entry of the base, never the journal, says what is allowed.
  */
 import { createHash } from "node:crypto";
-import { posix } from "node:path";
-import { loadEntry, type LoadedEntry } from "../entry/prepare.ts";
+import { loadEntry } from "../entry/prepare.ts";
 import { outputsOf, type Outputs } from "../entry/outputs.ts";
 import type { Origin } from "../events/output-shapes.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
@@ -218,7 +217,8 @@ async function outputsOfEntry(
       `${entry} can't be read from ${called} (commit ${commit}): ${errorMessage(error)}. ${help}`,
     );
   }
-  const loaded = await withPrompts(content, entry, read);
+  // What is allowed doesn't depend on the texts of prompts.
+  const loaded = loadEntry(content, entry, { readPrompt: () => ({ kind: "read", text: "…" }) });
   if (loaded.kind === "rejected") {
     const [first] = loaded.diagnostics;
     throw new JournalRefused(
@@ -233,40 +233,6 @@ async function outputsOfEntry(
       `The journal is of job ${JSON.stringify(job)}, and ${JSON.stringify(wanted)} is to be delivered.`,
     );
   return outputsOf(loaded.entry, job) ?? {};
-}
-
-const mostPrompts = 100;
-
-/** Prompts in files are fetched, too: an entry is valid only with them. */
-async function withPrompts(
-  content: Uint8Array,
-  entry: string,
-  read: (path: string) => Promise<Uint8Array>,
-): Promise<LoadedEntry> {
-  const texts = new Map<string, string>();
-  loadEntry(content, entry, {
-    readPrompt(file) {
-      texts.set(file, "");
-      return { kind: "read", text: "…" };
-    },
-  });
-  for (const file of [...texts.keys()].slice(0, mostPrompts)) {
-    // One that isn't there is reported where it is named.
-    const bytes = await read(posix.join(posix.dirname(entry), file)).catch(() => undefined);
-    if (bytes === undefined) texts.delete(file);
-    else texts.set(file, new TextDecoder().decode(bytes));
-  }
-  return loadEntry(content, entry, {
-    readPrompt(file) {
-      const text = texts.get(file);
-      return text === undefined
-        ? {
-            kind: "refused",
-            reason: `The file ${JSON.stringify(file)} can't be read from the base.`,
-          }
-        : { kind: "read", text };
-    },
-  });
 }
 
 /** The journal doesn't choose: jobs may be allowed different things. */

@@ -1,6 +1,5 @@
 /** The client of GitHub's API. `@actions/github` takes a while to load: with the first request. A failed one is sent again after a wait. */
-import { retryAfterMs } from "../text/retry-after.ts";
-import { isList, isRecord } from "../text/guards.ts";
+import { isList, isRecord, retryAfterMs } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";

@@ -2,7 +2,7 @@
 import { clockText } from "../text/numbers.ts";
 import { existsSync } from "node:fs";
 import type { Reporter } from "../events/sink.ts";
-import { applyEvent, createRunView } from "../events/view.ts";
+import { applyEvent, type RunView } from "../events/view.ts";
 import type { Clock } from "../platform/clock.ts";
 import { Heartbeat } from "../reports/doing.ts";
 import { lastLine } from "../reports/result-lines.ts";
@@ -41,9 +41,9 @@ export interface GithubReporter extends Reporter {
 
 export function createGithubReporter(options: GithubOptions): GithubReporter {
   const { core, journal, journalArtifact, outputDir } = options;
-  let view = createRunView();
+  let view: RunView | undefined;
   const heartbeat = new Heartbeat(options.clock, (now, line) => {
-    const time = clockText(now - (view.startedAt ?? now));
+    const time = clockText(now - (view?.startedAt ?? now));
     core.info(`${time} ${logLine(line, MAX_STILL)}`);
   });
   const watched = {
@@ -59,12 +59,13 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
 
   const finish = async (): Promise<void> => {
     heartbeat.stop();
+    log.end();
+    if (view === undefined) return;
     if (view.status === "pending" || view.status === "running") {
       const reason = "the process was stopped before the job ended";
       applyEvent(view, { ...last, type: "run.ended", outcome: { kind: "canceled", reason } });
     }
-    log.end();
-    for (const annotation of chooseAnnotations(view, options)) annotate(core, annotation);
+    annotate(core, chooseAnnotations(view, options));
     const summary = renderSummary(view, options);
     if (summary !== "") await core.writeSummary(summary);
   };
@@ -85,9 +86,11 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
     close: () => (finished ??= finish()),
     outputs: () =>
       outputsOf(view, { outputDir, journal, journalArtifact, reportFile: reportFile() }),
-    omissions: () => omittedFromOutputs(view, { reportFile: reportFile() }),
-    summary: (deliveries) => renderSummary(view, { ...options, deliveries }),
+    omissions: () => (view === undefined ? [] : omittedFromOutputs(view, reportFile())),
+    summary: (deliveries) =>
+      view === undefined ? "" : renderSummary(view, { ...options, deliveries }),
     lastLine(reason, passes) {
+      if (view === undefined) return reason;
       const words = { fails: "the step fails", passes: "The step passes (`fail-on: never`)" };
       const text = lastLine(view, resultText(view, view.jobName), { passes, reason, words });
       return `${clockText(durationMs(view))} ${text.charAt(0).toLowerCase()}${text.slice(1)}`;

@@ -5,15 +5,18 @@ import { plural } from "../text/numbers.ts";
 import { nodeStatus } from "../reports/flow-chart.ts";
 import { code } from "../text/harmless-text.ts";
 
-export interface Section {
+export interface Content {
+  readonly text: string;
+  readonly isCut?: boolean;
+}
+
+export interface Section extends Content {
   /** Harmless Markdown, for the note about what was left out. */
   readonly name: string;
   /** Sections with lower ranks are kept longer. */
   readonly rank: number;
   /** It stands once above all sections that share it. May be empty. */
   readonly heading: string;
-  readonly text: string;
-  readonly isCut?: boolean;
 }
 
 /** Bytes of UTF-8 of a section: half of the page. */
@@ -40,26 +43,21 @@ export function lastItems(items: readonly string[], room = MAX_SECTION): string[
 }
 
 /** `items`: whole lines, each with its line end. */
-export function listSection(
-  about: Omit<Section, "text" | "isCut">,
-  items: readonly string[],
-  head = "",
-): Section {
+export function listed(items: readonly string[], head = ""): Content {
   const kept = wholeItems(items);
   const text = kept.length === 0 ? "" : (head + kept.join("")).trimEnd();
-  return { ...about, text, isCut: kept.length < items.length };
+  return { text, isCut: kept.length < items.length };
 }
 
 /** `left`: how many rows more there were. */
-export function tableSection(
-  about: Omit<Section, "text" | "isCut">,
+export function tabled(
   columns: readonly string[],
   rows: readonly (readonly string[])[],
   left: number,
-): Section {
+): Content {
   const more = columns.map((_, index) => (index === 1 ? `and ${left} more` : ""));
   const all = left > 0 ? [...rows, more] : rows;
-  return listSection(about, all.map(tableRow), tableHead(columns));
+  return listed(all.map(tableRow), tableHead(columns));
 }
 
 /** The most important sections for which there is room, with their headings, and the names of those that are not there as a whole. */

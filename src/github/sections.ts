@@ -1,3 +1,4 @@
+/** The contents of the sections of a job summary that are about its steps. */
 import { truncate } from "../text/truncate.ts";
 import {
   elapsedMs,
@@ -23,12 +24,13 @@ import {
 import {
   fold,
   lastItems,
-  listSection,
+  listed,
   nameOf,
   result,
-  tableSection,
+  tabled,
   tableHead,
   tableRow,
+  type Content,
   type Section,
 } from "./layout.ts";
 import { durationMs } from "./step-outputs.ts";
@@ -38,26 +40,34 @@ const MAX_NAMES = 20;
 const MAX_ROWS = 200;
 
 /** The works that failed, and why, in the order of their ends; those that failed for the same reason together. */
-export function failuresSection(view: RunView): Section {
-  const groups = new Map<string, WorkView[]>();
+export function failures(view: RunView): Content {
+  const groups = new Map<string, string[]>();
   const failed = [...view.works.values()].filter(isFailure);
   for (const work of failed.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) {
     const why = `${work.status}: ${inline(work.reason ?? "no reason given", MAX_REASON)}`;
-    groups.set(why, [...(groups.get(why) ?? []), work]);
+    groups.set(why, [...(groups.get(why) ?? []), nameOf(work)]);
   }
-  const items = [...groups].map(
-    ([why, works]) => `- ${firstOf(works.map(nameOf), MAX_NAMES)} ${why}\n`,
-  );
-  return listSection({ name: "failures", rank: 1, heading: "### Failures" }, items);
+  return listed([...groups].map(([why, names]) => `- ${firstOf(names, MAX_NAMES)} ${why}\n`));
 }
 
-export function omissionsSection({ omissions }: RunView): Section {
-  const items = omissions.map((one) => `- ${nameOf(one)}: ${inline(one.text, MAX_REASON)}\n`);
-  return listSection({ name: "warnings", rank: 2, heading: "### Warnings" }, items);
+export function omissions(view: RunView): Content {
+  return listed(view.omissions.map((one) => `- ${nameOf(one)}: ${inline(one.text, MAX_REASON)}\n`));
 }
 
-export function worksSection(view: RunView): Section {
+const columns = [
+  "#:",
+  "Task",
+  "Result",
+  "Model",
+  "Attempts:",
+  "Model calls:",
+  unbroken("Tokens in / out:"),
+  "Time:",
+];
+
+export function worksTable(view: RunView): Content {
   const works = worksOf(view);
+  if (works.length === 0) return { text: "" };
   const shown = failuresFirst(works, MAX_ROWS);
   const rows = shown.map((work) => [
     String(work.workId),
@@ -70,29 +80,13 @@ export function worksSection(view: RunView): Section {
   ]);
   const left = works.length - shown.length;
   if (left > 0) rows.push(["", `and ${left} more`, "", "", "", "", "", ""]);
+  const total = view.rehearsed ? "**Total, rehearsed**" : "**Total**";
   const totals = [...numbers(view.totals), durationText(durationMs(view))];
-  rows.push([
-    "",
-    view.rehearsed ? "**Total, rehearsed**" : "**Total**",
-    "",
-    "",
-    ...totals.map((text) => `**${text}**`),
-  ]);
-  const text = tableHead([
-    "#:",
-    "Task",
-    "Result",
-    "Model",
-    "Attempts:",
-    "Model calls:",
-    unbroken("Tokens in / out:"),
-    "Time:",
-  ]).concat(...rows.map(tableRow));
+  rows.push(["", total, "", "", ...totals.map((text) => `**${text}**`)]);
   return {
-    name: "the table of steps",
-    rank: 2,
-    heading: "### Steps",
-    text: works.length === 0 ? "" : text.trimEnd(),
+    text: tableHead(columns)
+      .concat(...rows.map(tableRow))
+      .trimEnd(),
     isCut: left > 0,
   };
 }
@@ -106,7 +100,7 @@ function numbers(counters: RunView["totals"]): string[] {
   ];
 }
 
-export function itemsSection(view: RunView): Section {
+export function items(view: RunView): Content {
   const works = worksOf(view);
   const rows = works.flatMap((work) =>
     itemsOf(work).map(({ name, status, reason, elapsedMs: took }) => [
@@ -117,52 +111,39 @@ export function itemsSection(view: RunView): Section {
       took === undefined ? "" : durationText(took),
     ]),
   );
-  return tableSection(
-    { name: "items", rank: 4, heading: "### Items" },
-    ["Step", "Item", "Result", "Why", "Time:"],
-    rows,
-    works.reduce((sum, work) => sum + work.itemCount - work.items.size, 0),
-  );
+  const left = works.reduce((sum, work) => sum + work.itemCount - work.items.size, 0);
+  return tabled(["Step", "Item", "Result", "Why", "Time:"], rows, left);
 }
 
-export function chartSection(view: RunView, chart: (view: RunView) => string): Section {
-  const drawing = harmless(chart(view)).trim();
+export function chart(mermaid: string): Content {
+  const drawing = harmless(mermaid).trim();
   const isShown = drawing !== "" && isDrawable(drawing);
-  return {
-    name: "the chart",
-    rank: 3,
-    heading: "### Chart",
-    text: isShown ? codeBlock(drawing, "mermaid") : "",
-    isCut: drawing !== "" && !isShown,
-  };
+  const isCut = drawing !== "" && !isShown;
+  return { text: isShown ? codeBlock(drawing, "mermaid") : "", isCut };
 }
 
-export function denialsSection({ denials, totals }: RunView): Section {
-  return tableSection(
-    { name: "denied permissions", rank: 5, heading: "### Denied permissions" },
-    ["Task", "Operation", "Target", "Why"],
-    denials.map(({ operation, target, reason, count, ...work }) => [
-      nameOf(work),
-      inline(operation, 40),
-      code(target, 200) + times(count),
-      inline(reason, 300),
-    ]),
-    totals.denials - countOf(denials),
-  );
+export function denials({ denials: all, totals }: RunView): Content {
+  const rows = all.map(({ operation, target, reason, count, ...work }) => [
+    nameOf(work),
+    inline(operation, 40),
+    code(target, 200) + times(count),
+    inline(reason, 300),
+  ]);
+  return tabled(["Task", "Operation", "Target", "Why"], rows, totals.denials - countOf(all));
 }
 
 /** Failed commands of agents: often harmless, but sometimes the reason why an agent saw nothing. */
-export function commandsSection({ failedCommands, failedCommandCount }: RunView): Section {
-  return tableSection(
-    { name: "failed commands", rank: 5, heading: "### Failed commands" },
+export function commands({ failedCommands: all, failedCommandCount }: RunView): Content {
+  const rows = all.map(({ command, exitCode, output, count, ...work }) => [
+    nameOf(work),
+    code(command, 200) + times(count),
+    String(exitCode),
+    inline(output, 300),
+  ]);
+  return tabled(
     ["Task", "Command", "Exit code:", "Output"],
-    failedCommands.map(({ command, exitCode, output, count, ...work }) => [
-      nameOf(work),
-      code(command, 200) + times(count),
-      String(exitCode),
-      inline(output, 300),
-    ]),
-    failedCommandCount - countOf(failedCommands),
+    rows,
+    failedCommandCount - countOf(all),
   );
 }
 
@@ -179,20 +160,13 @@ const MAX_SAID = 2000;
 /** Bytes of the decisions of one work. */
 const MAX_DECISIONS = 20_000;
 
-export function finalMessageSection(view: RunView): Section {
+export function finalMessage(view: RunView): Content {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
   // The RESULT of a workflow, or the response of a task with actions, is shown instead.
   const said = speaker?.report === undefined ? speaker?.lastMessage : undefined;
   const message = harmless(said ?? "").trim();
-  return {
-    name: "the last message of the agent",
-    rank: 6,
-    heading: "### Last message of the agent",
-    text:
-      speaker === undefined || message === ""
-        ? ""
-        : fold(nameOf(speaker), codeBlock(message, "text")),
-  };
+  if (speaker === undefined || message === "") return { text: "" };
+  return { text: fold(nameOf(speaker), codeBlock(message, "text")) };
 }
 
 /** Failures come first. The last message of the agent is added, unless it is shown elsewhere. */

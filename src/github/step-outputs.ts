@@ -1,12 +1,5 @@
 /** The outputs of the step. Later steps read them through `env`, in which Linux allows no variable of 128 kB. */
-import {
-  createRunView,
-  elapsedMs,
-  endText,
-  isFailure,
-  knownCost,
-  type RunView,
-} from "../events/view.ts";
+import { elapsedMs, endText, isFailure, knownCost, type RunView } from "../events/view.ts";
 import type { Delivery } from "./delivery.ts";
 import { collectOutputs, resultsOf } from "../outputs/collect.ts";
 import { findingJson, jobReport } from "../reports/run-json.ts";
@@ -36,22 +29,18 @@ const MAX_DELIVERIES = 8_000;
 const MAX_TEXT = 8_000;
 const MAX_PATH = 4_000;
 
-export function outputsOf(view: RunView, options: OutputsOptions = {}): Outputs {
-  const { totals } = view;
-  const { findings, verdict } = collectOutputs(view);
-  const failed = [...view.works.values()].filter(isFailure);
-  const results = wholeResults(view);
-  return {
-    result: options.result ?? resultWords[view.status],
-    reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
-    "failed-tasks": jsonList([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
-    report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
+/** `view`: undefined if no run has begun. */
+export function outputsOf(view: RunView | undefined, options: OutputsOptions = {}): Outputs {
+  const none: Outputs = {
+    result: options.result ?? "cancelled",
+    reason: cutToBytes(options.reason ?? "", MAX_TEXT),
+    "failed-tasks": "[]",
+    report: "",
     "report-file": cutToBytes(options.reportFile ?? "", MAX_PATH),
-    // Whole or not at all: half of it is no JSON.
-    results: Buffer.byteLength(results) <= MAX_RESULTS ? results : "",
-    findings: jsonList(findings.map(findingJson), MAX_FINDINGS),
-    verdict: verdict?.verdict ?? "",
-    "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
+    results: "",
+    findings: "[]",
+    verdict: "",
+    "reported-document": "",
     "output-dir": cutToBytes(options.outputDir ?? "", MAX_PATH),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "journal-digest": "",
@@ -59,12 +48,29 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Outputs 
     matrix: "",
     "journal-pattern": "",
     deliveries: deliveriesText(options.deliveries ?? []),
-    cost: String(knownCost(totals) ?? ""),
+    cost: "0",
+  };
+  if (view === undefined) return none;
+  const { findings, verdict } = collectOutputs(view);
+  const failed = [...view.works.values()].filter(isFailure);
+  const results = wholeResults(view);
+  return {
+    ...none,
+    result: options.result ?? resultWords[view.status],
+    reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
+    "failed-tasks": jsonList([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
+    report: cutToBytes(jobReport(view) ?? "", MAX_TEXT),
+    // Whole or not at all: half of it is no JSON.
+    results: Buffer.byteLength(results) <= MAX_RESULTS ? results : "",
+    findings: jsonList(findings.map(findingJson), MAX_FINDINGS),
+    verdict: verdict?.verdict ?? "",
+    "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
+    cost: String(knownCost(view.totals) ?? ""),
   };
 }
 
 export function outputsWithoutRun(result: Result, reason: string): Outputs {
-  return outputsOf(createRunView(), { result, reason });
+  return outputsOf(undefined, { result, reason });
 }
 
 export function deliveriesText(deliveries: readonly Delivery[]): string {
@@ -80,7 +86,7 @@ function wholeResults(view: RunView): string {
 /** Says what the outputs leave out of the report and the results, and where it is. */
 export function omittedFromOutputs(
   view: RunView,
-  { reportFile }: Pick<OutputsOptions, "reportFile">,
+  reportFile: string | undefined,
 ): readonly string[] {
   const report = Buffer.byteLength(jobReport(view) ?? "");
   const results = Buffer.byteLength(wholeResults(view));
@@ -117,14 +123,10 @@ const resultWords: Readonly<Record<RunView["status"], Result>> = {
 };
 
 function jsonList(values: readonly unknown[], length: number): string {
-  return listOf(wholeItems(values.map(listItem), length));
-}
-
-function listItem(value: unknown): string {
-  return `${JSON.stringify(value)},`;
-}
-
-function listOf(items: readonly string[]): string {
+  const items = wholeItems(
+    values.map((value) => `${JSON.stringify(value)},`),
+    length,
+  );
   return `[${items.join("").slice(0, -1)}]`;
 }
 

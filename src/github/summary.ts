@@ -35,22 +35,13 @@ import {
   fitting,
   fold,
   folded,
-  listSection,
+  listed,
   nameOf,
   resultText,
+  type Content,
   type Section,
 } from "./layout.ts";
-import {
-  chartSection,
-  commandsSection,
-  decisionSections,
-  denialsSection,
-  failuresSection,
-  finalMessageSection,
-  itemsSection,
-  omissionsSection,
-  worksSection,
-} from "./sections.ts";
+import * as of from "./sections.ts";
 import { durationMs, type Result } from "./step-outputs.ts";
 import { actionSections, flowSections, isOneFlow } from "./work-sections.ts";
 
@@ -170,28 +161,44 @@ function sectionsOf(
   view: RunView,
   { summary, chart = chartWithDetails }: SummaryOptions,
 ): readonly Section[] {
-  const why = [failuresSection(view), omissionsSection(view)];
-  const findings = findingsSection(view);
-  if (summary === "compact") return [...why, findings, previousSection(view), worksSection(view)];
-  const reports = reportSections(view);
+  const script = ofScript(view);
+  const section = (name: string, rank: number, title: string, content: Content): Section => ({
+    name,
+    rank,
+    heading: `### ${title}`,
+    ...content,
+  });
+  const { findings } = collectOutputs(view);
+  const results = [
+    section("failures", 1, "Failures", of.failures(view)),
+    section("warnings", 2, "Warnings", of.omissions(view)),
+    ...(summary === "compact" ? [] : reportSections(view)),
+    section("findings", 2, `${script}Findings: ${countsText(findings)}`, findingsOf(view)),
+    section(
+      "the earlier findings",
+      2,
+      `${script}Earlier findings: ${previousCounts(view)}`,
+      previous(view),
+    ),
+  ];
+  const steps = section("the table of steps", 2, "Steps", of.worksTable(view));
+  if (summary === "compact") return [...results, steps];
   // If there are results, the way to them is folded away.
-  const hasResults = findings.text !== "" || reports.length > 0 || verdictText(view) !== undefined;
-  const below = (section: Section): Section => (hasResults ? folded(section) : section);
+  const hasResults =
+    verdictText(view) !== undefined || results.slice(2, -1).some(({ text }) => text !== "");
+  const below = (one: Section): Section => (hasResults ? folded(one) : one);
   return [
-    ...why,
-    ...reports,
-    findings,
-    previousSection(view),
-    memorySection(view),
-    below(worksSection(view)),
-    below(itemsSection(view)),
-    ...(isOneFlow(view) ? [] : [below(chartSection(view, chart))]),
+    ...results,
+    section("the memory", 3, "Memory", memory(view)),
+    below(steps),
+    below(section("items", 4, "Items", of.items(view))),
+    ...(isOneFlow(view) ? [] : [below(section("the chart", 3, "Chart", of.chart(chart(view))))]),
     ...flowSections(view),
     ...actionSections(view),
-    below(denialsSection(view)),
-    below(commandsSection(view)),
-    finalMessageSection(view),
-    ...decisionSections(view),
+    below(section("denied permissions", 5, "Denied permissions", of.denials(view))),
+    below(section("failed commands", 5, "Failed commands", of.commands(view))),
+    section("the last message of the agent", 6, "Last message of the agent", of.finalMessage(view)),
+    ...of.decisionSections(view),
   ];
 }
 
@@ -238,42 +245,37 @@ function judgementText(view: RunView): string {
   return text === "" ? "" : `**${title}:** ${safeCell(text, { maxLength: MAX_VERDICT })}`;
 }
 
-function findingsSection(view: RunView): Section {
+function findingsOf(view: RunView): Content {
   const { findings, omitted } = collectOutputs(view);
   const target = view.rehearsed ? undefined : view.plan?.origin;
   const { text, left } = findingsTable(findings, { target, omitted, room: MAX_FINDINGS });
-  return {
-    name: "findings",
-    rank: 2,
-    heading: `### ${ofScript(view)}Findings: ${countsText(findings)}`,
-    text: findings.length === 0 ? "" : text,
-    isCut: left > omitted,
-  };
+  return { text: findings.length === 0 ? "" : text, isCut: left > omitted };
 }
 
-function previousSection(view: RunView): Section {
-  const all = previousOutcomes(view);
-  const items = all.map((one) => {
+function previousCounts(view: RunView): string {
+  const counts = (["resolved", "answered", "dismissed"] as const).flatMap((kind) => {
+    const { length } = previousOutcomes(view).filter((one) => one.kind === kind);
+    return length === 0 ? [] : [`${length} ${kind}`];
+  });
+  return counts.join(", ");
+}
+
+function previous(view: RunView): Content {
+  const items = previousOutcomes(view).map((one) => {
     const place = safeCell(previousOutcomeText(one), { maxLength: 400 });
     return `- ${place}: ${safeCell(one.text, { maxLength: MAX_REASON })}\n`;
   });
-  const counts = (["resolved", "answered", "dismissed"] as const).flatMap((kind) => {
-    const { length } = all.filter((one) => one.kind === kind);
-    return length === 0 ? [] : [`${length} ${kind}`];
-  });
-  const heading = `### ${ofScript(view)}Earlier findings: ${counts.join(", ")}`;
-  return listSection({ name: "the earlier findings", rank: 2, heading }, items);
+  return listed(items);
 }
 
-function memorySection({ plan, notes }: Pick<RunView, "plan" | "notes">): Section {
-  const { memory } = plan ?? {};
-  const lines = memory === undefined ? [] : memoryDiff(memory, notes);
-  const file = code(memory?.file ?? "", 300);
+function memory({ plan, notes }: Pick<RunView, "plan" | "notes">): Content {
+  const kept = plan?.memory;
+  const lines = kept === undefined ? [] : memoryDiff(kept, notes);
+  if (lines.length === 0) return { text: "" };
+  const file = code(kept?.file ?? "", 300);
   const unkept = "Rehearsals, parts of a job and runs for untrusted users keep no notes.";
-  const note = memory?.isKept === true ? `Added to ${file}.` : `Not added to ${file}. ${unkept}`;
-  const diff = codeBlock(truncate(lines.join("\n"), MAX_MEMORY), "diff");
-  const text = lines.length === 0 ? "" : `${note}\n\n${diff}`;
-  return { name: "the memory", rank: 3, heading: "### Memory", text };
+  const note = kept?.isKept === true ? `Added to ${file}.` : `Not added to ${file}. ${unkept}`;
+  return { text: `${note}\n\n${codeBlock(truncate(lines.join("\n"), MAX_MEMORY), "diff")}` };
 }
 
 /** Reports of tasks, and then RESULTs and responses. The job may name the tasks. */

@@ -63,6 +63,7 @@ export type TrustDecision =
     };
 
 type Verdict = Exclude<TrustDecision, { kind: "allowed" | "limited" }>;
+type Refusal = Extract<Verdict, { kind: "refused" }>;
 
 /** Only users with write access, or the repository itself, can trigger these. */
 const unchecked = new Set([
@@ -78,14 +79,12 @@ const withoutSecrets = new Set([
   "pull_request_review",
   "pull_request_review_comment",
 ]);
-const enough = new Set(["admin", "maintain", "write"]);
-
-export function mayWrite(permission: string): boolean {
-  return enough.has(permission);
-}
-
 /** Events that a user can trigger to get an answer of an agent. A review is addressed to the author. */
 const answered = new Set(["issue_comment", "commit_comment", "discussion_comment"]);
+
+export function mayWrite(permission: string): boolean {
+  return ["admin", "maintain", "write"].includes(permission);
+}
 
 const page = "https://github.com/org/agent-jobs/blob/main/docs/security.md#who-may-start-an-agent";
 
@@ -94,55 +93,61 @@ export async function decideTrust(
   options: TrustOptions,
   ports: TrustPorts,
 ): Promise<TrustDecision> {
-  const verdict = await judge();
+  const verdict = await judge(event, options, ports);
   if (verdict.kind === "trusted") return verdict;
-  if (!options.allowed.includes("*")) {
-    // Anybody may write an issue, and nothing else comes with it.
-    if (event.name !== "issues" || verdict.kind !== "refused" || verdict.onlyStrangers !== true)
-      return verdict;
-    const tree = await judgeTree(options, ports, verdict.reason);
-    return tree.kind === "trusted"
-      ? { kind: "limited", reason: verdict.reason, baseRef: tree.baseRef }
-      : tree;
+  if (options.allowed.includes("*")) {
+    // A commit that the user who triggered the event can't change. On `pull_request`, `GITHUB_SHA` contains the merged head.
+    const baseRef = withoutSecrets.has(event.name)
+      ? event.pullRequest?.baseSha
+      : sha(options.eventSha);
+    return baseRef === undefined
+      ? refused(`${verdict.cause} The event doesn't name its base, either.`)
+      : { kind: "allowed", reason: verdict.cause, baseRef };
   }
-  const baseRef = baseRefOf(event, options);
-  return baseRef === undefined
-    ? refused(`${verdict.cause} The event doesn't name its base, either.`)
-    : { kind: "allowed", reason: verdict.cause, baseRef };
-
-  async function judge(): Promise<Verdict> {
-    if (unchecked.has(event.name)) {
-      return judgeTree(options, ports, `\`${event.name}\` requires write access`);
-    }
-    if (withoutSecrets.has(event.name) && event.pullRequest?.fork === true) return skip;
-    if (isIncomplete(event) && !options.rehearses) return incomplete(event, options);
-    const cause = await judgeCause(event, options, ports);
-    if (cause.kind !== "trusted") return cause;
-    const fork = await forkOf(event, options, ports);
-    return fork === undefined
-      ? judgeTree(options, ports, cause.reason)
-      : judgeFork(event, options, ports, `${cause.reason}; ${fork}`);
-  }
+  // Anybody may write an issue, and nothing else comes with it.
+  if (event.name !== "issues" || verdict.kind !== "refused" || verdict.onlyStrangers !== true)
+    return verdict;
+  const tree = await judgeTree(options, ports, verdict.reason);
+  return tree.kind === "trusted"
+    ? { kind: "limited", reason: verdict.reason, baseRef: tree.baseRef }
+    : tree;
 }
 
-function refused(cause: string, advice?: string): Extract<Verdict, { kind: "refused" }> {
+async function judge(
+  event: EventFacts,
+  options: TrustOptions,
+  ports: TrustPorts,
+): Promise<Verdict> {
+  if (unchecked.has(event.name))
+    return judgeTree(options, ports, `\`${event.name}\` requires write access`);
+  if (withoutSecrets.has(event.name) && event.pullRequest?.fork === true) return ofFork;
+  if (isIncomplete(event) && !options.rehearses) return incomplete(event, options);
+  const cause = await judgeCause(event, options, ports);
+  if (typeof cause !== "string") return cause;
+  const fork = await forkOf(event, options, ports);
+  return fork === undefined
+    ? judgeTree(options, ports, cause)
+    : judgeFork(event, options, ports, `${cause}; ${fork}`);
+}
+
+function refused(cause: string, advice?: string): Refusal {
   const reason = advice === undefined ? cause : `${cause} ${advice}`;
   return { kind: "refused", reason, cause, unattended: false };
 }
 
-const ofFork =
+const forkCause =
   "The pull request comes from a fork, which gets no secrets and contains files of users without write access.";
-const skip: Verdict = {
+const ofFork: Verdict = {
   kind: "skipped",
-  cause: ofFork,
-  reason: `${ofFork} A maintainer can push the branch to this repository. With \`allowed-users: "*"\`, the job would run with the entry of the base: ${page}`,
+  cause: forkCause,
+  reason: `${forkCause} A maintainer can push the branch to this repository. With \`allowed-users: "*"\`, the job would run with the entry of the base: ${page}`,
 };
 
 function isIncomplete({ name, readable, pullRequest }: EventFacts): boolean {
   return name === "" || !readable || (/^pull_request(_|$)/.test(name) && pullRequest === undefined);
 }
 
-function incomplete({ name, readable }: EventFacts, { onAct }: TrustOptions): Verdict {
+function incomplete({ name, readable }: EventFacts, { onAct }: TrustOptions): Refusal {
   const cause =
     name === ""
       ? "GITHUB_EVENT_NAME is not set, so it is unknown who started the step."
@@ -156,118 +161,84 @@ function incomplete({ name, readable }: EventFacts, { onAct }: TrustOptions): Ve
   );
 }
 
-type Cause =
-  { readonly kind: "trusted"; readonly reason: string } | Extract<Verdict, { kind: "refused" }>;
-
+/** Why the users who caused the event are trusted, or a refusal. */
 async function judgeCause(
   event: EventFacts,
   options: TrustOptions,
   ports: TrustPorts,
-): Promise<Cause> {
-  if (options.rehearses) return { kind: "trusted", reason: "a rehearsal plays the model" };
+): Promise<string | Refusal> {
+  const { name, actors, restartedBy } = event;
+  if (options.rehearses) return "a rehearsal plays the model";
   // Its actor is the last author of the schedule, who may have left since.
-  if (event.name === "workflow_run" && event.upstreamEvent === "schedule" && !event.upstreamFork) {
-    return {
-      kind: "trusted",
-      reason: "the triggering run was started by the repository's schedule",
-    };
-  }
-  const { restartedBy } = event;
+  if (name === "workflow_run" && event.upstreamEvent === "schedule" && !event.upstreamFork)
+    return "the triggering run was started by the repository's schedule";
   if (restartedBy !== undefined && !restartedBy.bot) {
     const standing = await standingOf(restartedBy, options, ports);
-    if (standing.kind === "trusted") {
-      return { kind: "trusted", reason: `${standing.reason} and re-ran the job` };
-    }
+    if (standing.kind === "trusted") return `${standing.reason} and re-ran the job`;
   }
-  if (event.actors.length === 0) {
+  if (actors.length === 0)
     return refused(
-      `The event \`${event.name}\` doesn't name the user who triggered it, so no permission can be checked.`,
+      `The event \`${name}\` doesn't name the user who triggered it, so no permission can be checked.`,
     );
-  }
   const standings: Standing[] = [];
-  for (const actor of event.actors) standings.push(await standingOf(actor, options, ports));
-  const trusted = standings.filter((standing) => standing.kind === "trusted");
-  return trusted.length === standings.length
-    ? { kind: "trusted", reason: trusted.map(({ reason }) => reason).join(" and ") }
-    : notTrusted(event, standings, options);
-}
-
-type Standing =
-  | { readonly kind: "trusted"; readonly reason: string }
-  | { readonly kind: "bot"; readonly login: string }
-  | { readonly kind: "stranger"; readonly login: string; readonly permission: string }
-  | { readonly kind: "unknown"; readonly login: string; readonly why: string };
-
-async function standingOf(
-  { login, bot }: Actor,
-  { allowed }: TrustOptions,
-  ports: TrustPorts,
-): Promise<Standing> {
-  if (allowed.some((one) => one.toLowerCase() === login.toLowerCase()))
-    return { kind: "trusted", reason: `${login} is in \`allowed-users\`` };
-  if (bot) return { kind: "bot", login };
-  try {
-    const permission = await ports.permissionOf(login);
-    return enough.has(permission)
-      ? { kind: "trusted", reason: `${login} has write access` }
-      : { kind: "stranger", login, permission };
-  } catch (error) {
-    return { kind: "unknown", login, why: errorMessage(error) };
-  }
-}
-
-function notTrusted(
-  event: EventFacts,
-  standings: readonly Standing[],
-  options: TrustOptions,
-): Cause & { kind: "refused" } {
-  const has = (kind: Standing["kind"]): boolean => standings.some((one) => one.kind === kind);
-  const unattended = !has("unknown") && (!has("stranger") || !answered.has(event.name));
-  const doubts = standings.flatMap((one) => doubtOf(one, options));
-  const causes = doubts.map(([cause]) => cause);
+  for (const actor of actors) standings.push(await standingOf(actor, options, ports));
+  const doubts = standings.filter((one) => one.kind !== "trusted");
+  if (doubts.length === 0) return standings.map(({ reason }) => reason).join(" and ");
+  const has = (kind: Standing["kind"]): boolean => doubts.some((one) => one.kind === kind);
+  const causes = doubts.map(({ reason }) => `The event was triggered by ${reason}.`);
   return {
     kind: "refused",
-    reason: [...causes, ...new Set(doubts.map(([, advice]) => advice))].join(" "),
+    reason: [...causes, ...new Set(doubts.map(({ advice }) => advice))].join(" "),
     cause: causes.join(" "),
-    unattended,
+    unattended: !has("unknown") && (!has("stranger") || !answered.has(name)),
     onlyStrangers: !has("unknown") && !has("bot"),
   };
 }
 
-/** The cause, and what to do. */
-type Doubt = readonly [cause: string, advice: string];
+/** Whether a user may start agents. `reason`: why, or for the others, a clause that names the user and what is missing. */
+type Standing =
+  | { readonly kind: "trusted"; readonly reason: string }
+  | {
+      readonly kind: "bot" | "stranger" | "unknown";
+      readonly reason: string;
+      readonly advice: string;
+    };
 
-function doubtOf(standing: Standing, { builtInToken, onAct }: TrustOptions): readonly Doubt[] {
-  const triggered = "The event was triggered by";
+async function standingOf(
+  { login, bot }: Actor,
+  { allowed, builtInToken, onAct }: TrustOptions,
+  ports: TrustPorts,
+): Promise<Standing> {
   const runAgain = onAct
     ? "run act as a user with write access (`act --actor LOGIN`)"
     : "let a user with write access re-run the job (“Re-run jobs”)";
-  switch (standing.kind) {
-    case "trusted":
-      return [];
-    case "bot":
-      return [
-        [
-          `${triggered} the bot ${standing.login}, which is not in \`allowed-users\`.`,
-          `Add it if it may start agents, or ${runAgain}.`,
-        ],
-      ];
-    case "stranger":
-      return [
-        [
-          `${triggered} ${standing.login}, who has no write access to the repository (permission: ${standing.permission}).`,
-          `Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allowed-users: "*"\`, which lets everybody start an agent, read ${page}`,
-        ],
-      ];
-    case "unknown": {
-      const { login, why } = standing;
-      const isToken = !builtInToken && /answered 40[134]|no GitHub token/.test(why);
-      const builtIn = onAct
-        ? "Pass one that may read the repository: `act -s GITHUB_TOKEN=…`."
-        : 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.';
-      const help = isToken ? builtIn : `Try again later, or ${runAgain}.`;
-      return [[`${triggered} ${login}, whose permission can't be verified: ${why}.`, help]];
-    }
+  if (allowed.some((one) => one.toLowerCase() === login.toLowerCase()))
+    return { kind: "trusted", reason: `${login} is in \`allowed-users\`` };
+  if (bot)
+    return {
+      kind: "bot",
+      reason: `the bot ${login}, which is not in \`allowed-users\``,
+      advice: `Add it if it may start agents, or ${runAgain}.`,
+    };
+  try {
+    const permission = await ports.permissionOf(login);
+    if (mayWrite(permission)) return { kind: "trusted", reason: `${login} has write access` };
+    return {
+      kind: "stranger",
+      reason: `${login}, who has no write access to the repository (permission: ${permission})`,
+      advice: `Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allowed-users: "*"\`, which lets everybody start an agent, read ${page}`,
+    };
+  } catch (error) {
+    const why = errorMessage(error);
+    const isToken = !builtInToken && /answered 40[134]|no GitHub token/.test(why);
+    const builtIn = onAct
+      ? "Pass one that may read the repository: `act -s GITHUB_TOKEN=…`."
+      : 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.';
+    return {
+      kind: "unknown",
+      reason: `${login}, whose permission can't be verified: ${why}`,
+      advice: isToken ? builtIn : `Try again later, or ${runAgain}.`,
+    };
   }
 }
 
@@ -283,16 +254,13 @@ async function judgeFork(
   if (baseRef === undefined || !areAt(work, baseRef))
     return refused(
       `\`${event.name}\` runs with secrets (${reason}), and the checkout is not at the event's commit, so it may contain the fork's files.`,
-      howToCheckOut,
+      "Check out the event's own commit (actions/checkout without `ref`, in an image that has git), and let the agent work there. The fork's files can be in a subfolder, as data.",
     );
   // A rehearsal needs no token to read the base with.
   return options.rehearses
     ? judgeTree(options, ports, reason)
     : { kind: "trusted", reason, baseRef };
 }
-
-const howToCheckOut =
-  "Check out the event's own commit (actions/checkout without `ref`, in an image that has git), and let the agent work there. The fork's files can be in a subfolder, as data.";
 
 /** The event doesn't mention a fork, but an earlier step may have checked one out, as the common slash command does. */
 async function judgeTree(
@@ -343,9 +311,4 @@ async function forkOf(
   } catch {
     return unknown;
   }
-}
-
-/** A commit that the user who triggered the event can't change. On `pull_request`, `GITHUB_SHA` contains the merged head. */
-function baseRefOf(event: EventFacts, { eventSha }: TrustOptions): string | undefined {
-  return withoutSecrets.has(event.name) ? event.pullRequest?.baseSha : sha(eventSha);
 }

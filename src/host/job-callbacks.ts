@@ -1,8 +1,13 @@
 /** The public handles, callbacks and results of a job and a task (docs/library.md), and the folds from events to them. */
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
-import { decisionOf } from "../events/decision-of.ts";
-import { outcomeText, type RunEvent, type RunOutcome, type WorkOutcome } from "../events/event.ts";
+import {
+  decisionOf,
+  outcomeText,
+  type RunEvent,
+  type RunOutcome,
+  type WorkOutcome,
+} from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import type { HostRun } from "../run/host.ts";
 import type { RunView, WorkView } from "../events/view.ts";

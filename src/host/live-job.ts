@@ -5,8 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { decisionText } from "../events/decision.ts";
-import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent } from "../events/event.ts";
+import { decisionOf, type RunEvent } from "../events/event.ts";
 import { workKey } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { WorkView } from "../events/view.ts";

@@ -1,43 +1,37 @@
 /** Coverage of a job by its rehearsals. The points come from the tree of works, so all rehearsals of a job share them. */
-import type { CompositeWork, PreparedEntry, Work } from "../entry/model.ts";
+import type { CompositeWork, LeafWork, PreparedEntry, Work } from "../entry/model.ts";
 import { allWorks, isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
-type Point = string;
+type Taken = "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
 
-interface Transition {
-  readonly work: CompositeWork<Work<number>>;
-  readonly taken: "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
+/** What a run can do with a step or a composite. */
+interface Point {
+  readonly work: Work<number>;
+  readonly kind: "run" | "retry" | Taken;
+  readonly name: string;
 }
 
-type Leaf = ReturnType<typeof leafWorks<number>>[number];
-
-type Transitions = Readonly<Partial<Record<Transition["taken"], Point>>>;
-
-function pointsOf(entry: PreparedEntry, jobName: string): readonly Point[] {
-  const tree = entry.jobs[jobName]?.work;
-  const transitions = transitionsIn(tree);
-  const points = (tree === undefined ? [] : allWorks(tree)).flatMap((work): readonly Point[] => {
-    if (!isLeaf(work)) return Object.values(transitions.get(work) ?? {});
-    if (work.kind !== "Ref") return [ran(work)];
-    const { retryTimes = 0 } = entry.tasks[work.taskId]?.criteria?.failureAction ?? {};
-    return [ran(work), ...(retryTimes > 0 ? [retried(work)] : [])];
-  });
-  return [...new Set(points)];
-}
-
-/** The transitions of each work that has some. Of two with the same first leaf, the inner one gets a number. */
-function transitionsIn(tree: Work<number> | undefined): ReadonlyMap<Work<number>, Transitions> {
+function pointsOf({ jobs, tasks }: PreparedEntry, jobName: string): readonly Point[] {
+  const tree = jobs[jobName]?.work;
   const names: string[] = [];
-  const transitions = new Map<Work<number>, Transitions>();
-  for (const work of tree === undefined ? [] : allWorks(tree)) {
-    if (isLeaf(work)) continue;
-    const name = nameOfComposite(work);
-    names.push(name);
-    const count = names.filter((one) => one === name).length;
-    transitions.set(work, transitionsOf(work, count === 1 ? name : `${name} [${count}]`));
-  }
-  return transitions;
+  return (tree === undefined ? [] : allWorks(tree)).flatMap((work): readonly Point[] => {
+    if (!isLeaf(work)) {
+      // Of two with the same first leaf, the inner one gets a number.
+      const name = nameOfComposite(work);
+      names.push(name);
+      const count = names.filter((one) => one === name).length;
+      const own = transitionsOf(work, count === 1 ? name : `${name} [${count}]`);
+      return own.map(([kind, text]) => ({ work, kind, name: text }));
+    }
+    const name = nameOf(work);
+    const what = { Ref: "task", Flow: "workflow", Run: "command" }[work.kind];
+    const run: Point = { work, kind: "run", name: `${what} ${name}` };
+    const { criteria } = (work.kind === "Ref" ? tasks[work.taskId] : undefined) ?? {};
+    return criteria === undefined || criteria.failureAction.retryTimes === 0
+      ? [run]
+      : [run, { work, kind: "retry", name: `a retry of task ${name}` }];
+  });
 }
 
 function nameOfComposite(work: CompositeWork<Work<number>>): string {
@@ -48,66 +42,63 @@ function nameOfComposite(work: CompositeWork<Work<number>>): string {
   return `the ${work.kind} ${work.kind === "Alt" ? "on" : "over"} ${leaf}`;
 }
 
-function transitionsOf(work: CompositeWork<Work<number>>, name: string): Transitions {
+function nameOf(work: LeafWork<number>): string {
+  return `${JSON.stringify(leafName(work))} (step ${work.workIdInJob})`;
+}
+
+function transitionsOf(
+  work: CompositeWork<Work<number>>,
+  name: string,
+): readonly (readonly [Taken, string])[] {
   switch (work.kind) {
     case "Seq":
     case "Par":
-      return {};
-    case "Alt": {
-      const branch = (taken: "trueWork" | "falseWork"): Point =>
-        `${taken}${work[taken] === undefined ? " (absent)" : ""} of ${name}`;
-      return { trueWork: branch("trueWork"), falseWork: branch("falseWork") };
-    }
+      return [];
+    case "Alt":
+      return (["trueWork", "falseWork"] as const).map((taken) => [
+        taken,
+        `${taken}${work[taken] === undefined ? " (absent)" : ""} of ${name}`,
+      ]);
     case "Loop": {
       const { preCondition, postCondition, atMost } = work;
       const repeats = atMost === undefined ? postCondition !== undefined : atMost > 1;
       const ends = (preCondition ?? postCondition) !== undefined;
-      return {
-        ...(preCondition !== undefined && { noPass: `no pass of ${name}` }),
-        ...(repeats && { furtherPass: `a second pass of ${name}` }),
-        ...(atMost !== undefined && ends && { atMost: `all passes of ${name}, and no end` }),
-      };
+      return [
+        ...(preCondition === undefined ? [] : [["noPass", `no pass of ${name}`] as const]),
+        ...(repeats ? [["furtherPass", `a second pass of ${name}`] as const] : []),
+        ...(atMost !== undefined && ends
+          ? [["atMost", `all passes of ${name}, and no end`] as const]
+          : []),
+      ];
     }
     case "Each":
-      return { items: `items of ${name}` };
+      return [["items", `items of ${name}`]];
   }
-}
-
-function ran(work: Leaf): Point {
-  const what = { Ref: "task", Flow: "workflow", Run: "command" }[work.kind];
-  return `${what} ${nameOf(work)}`;
-}
-
-function retried(work: Leaf): Point {
-  return `a retry of task ${nameOf(work)}`;
-}
-
-function nameOf(work: Leaf): string {
-  return `${JSON.stringify(leafName(work))} (step ${work.workIdInJob})`;
 }
 
 /** The points that one run reaches: a reporter of its events and of its transitions. */
 export class ReachedPoints {
-  readonly points = new Set<Point>();
-  readonly #leaves: readonly Leaf[];
-  readonly #transitions: ReadonlyMap<Work<number>, Transitions>;
+  readonly points = new Set<string>();
+  readonly #all: readonly Point[];
 
   constructor({ entry, jobName }: { readonly entry: PreparedEntry; readonly jobName: string }) {
-    const tree = entry.jobs[jobName]?.work;
-    this.#leaves = tree === undefined ? [] : leafWorks<number>(tree);
-    this.#transitions = transitionsIn(tree);
+    this.#all = pointsOf(entry, jobName);
   }
 
   report(event: RunEvent): void {
     const isRetry = event.type === "decision" && event.decision.kind === "criteria-retry";
     if (!isRetry && event.type !== "work.started") return;
-    const leaf = this.#leaves.find(({ workIdInJob }) => workIdInJob === event.work?.workId);
-    if (leaf !== undefined) this.points.add(isRetry ? retried(leaf) : ran(leaf));
+    const id = event.work?.workId;
+    this.#reach(isRetry ? "retry" : "run", (work) => isLeaf(work) && work.workIdInJob === id);
   }
 
-  take({ work, taken }: Transition): void {
-    const point = this.#transitions.get(work)?.[taken];
-    if (point !== undefined) this.points.add(point);
+  take({ work, taken }: { readonly work: Work<number>; readonly taken: Taken }): void {
+    this.#reach(taken, (one) => one === work);
+  }
+
+  #reach(kind: Point["kind"], isMeant: (work: Work<number>) => boolean): void {
+    for (const point of this.#all)
+      if (point.kind === kind && isMeant(point.work)) this.points.add(point.name);
   }
 }
 
@@ -115,20 +106,20 @@ export class ReachedPoints {
 export class CoverageOfJobs {
   readonly #jobs = new Map<
     string,
-    { entry: string; job: string; points: readonly Point[]; reached: Set<Point> }
+    { entry: string; job: string; points: readonly string[]; reached: Set<string> }
   >();
 
   add(
     file: string,
     entry: PreparedEntry,
-    ran: { readonly jobName: string; readonly reached: ReadonlySet<Point> },
+    ran: { readonly jobName: string; readonly reached: ReadonlySet<string> },
   ): void {
     for (const jobName of Object.keys(entry.jobs)) {
       const key = JSON.stringify([file, jobName]);
       const job = this.#jobs.get(key) ?? {
         entry: file,
         job: jobName,
-        points: pointsOf(entry, jobName),
+        points: pointsOf(entry, jobName).map(({ name }) => name),
         reached: new Set(),
       };
       this.#jobs.set(key, job);

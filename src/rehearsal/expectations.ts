@@ -1,24 +1,52 @@
 /** The expectations of a rehearsal: the results of the run and its steps, the path through its workflow, its outputs. */
 import { isDeepStrictEqual } from "node:util";
-import { defined } from "../text/guards.ts";
+import type { Path } from "../document/diagnostic.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { decisionText } from "../events/decision.ts";
-import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
-import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
-import type { RunView } from "../events/view.ts";
+import {
+  decisionOf,
+  type DecisionOfWork,
+  type RunEvent,
+  type RunOutcome,
+  type WorkRef,
+} from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
-import { activityName, namesActivity, writtenName, type FoundActivity } from "./format/names.ts";
-import type { RunResult, WorkResult } from "./format/fields.ts";
-import { PRINTED, type Expectation, type ExpectedWork, type Placed } from "./format/script.ts";
-import { mismatch, quote } from "./format/text-condition.ts";
-import { fillIn, placesOf, type Places } from "./format/names.ts";
-import { listFailures, ListedExpectations, type Fill, type Found } from "./listed-expectations.ts";
-import { asFound, SeenOutputs, shown, WorkTallies, type WorkTally } from "./seen-outputs.ts";
+import type { RunView } from "../events/view.ts";
+import { truncate } from "../text/truncate.ts";
+import {
+  type DecisionFields,
+  type ExpectFields,
+  isTextOfDecision,
+  itemsOf,
+  type Listed,
+  type RunResult,
+  type WorkFields,
+  type WorkResult,
+} from "./format/expect.ts";
+import {
+  activityName,
+  fillIn,
+  type FoundActivity,
+  namesActivity,
+  type Places,
+  placesOf,
+} from "./format/names.ts";
+import type { Place, Script } from "./format/script.ts";
+import { type Fill, mismatch, quote } from "./format/text-condition.ts";
+import {
+  type ExpectedItem,
+  type Found,
+  listFailures,
+  ListedExpectations,
+  PRINTED,
+} from "./listed-expectations.ts";
+import { reportsOf, seenOutputs, WorkTallies, type WorkTally } from "./seen-outputs.ts";
 
 export class Expectations {
-  readonly #expect: Expectation;
+  readonly #expect: ExpectFields;
+  readonly #placeOf: (...path: Path) => Place;
   readonly #works = new WorkTallies();
-  readonly #workflow: WorkflowExpectations;
+  readonly #workflow = new WorkflowRun();
   readonly #decisions: ListedExpectations;
   readonly #actions: ListedExpectations;
   readonly #open = new Map<string, Found["fields"]>();
@@ -26,11 +54,18 @@ export class Expectations {
   #places: Places = { workingDirectory: "" };
   #outcome: RunOutcome | undefined;
 
-  constructor(expect: Expectation) {
+  constructor({ expect, placeOf }: Pick<Script, "expect" | "placeOf">) {
     this.#expect = expect;
-    this.#workflow = new WorkflowExpectations(expect);
-    this.#decisions = new ListedExpectations(expect.decisions, "decision", this.#fill);
-    this.#actions = new ListedExpectations(expect.actions, "action", this.#fill);
+    this.#placeOf = (...path) => placeOf(["expect", ...path]);
+    const listed = <Item>(name: string, items: readonly Listed<Item>[], made: Expected<Item>) => {
+      const all = items.map(({ list, item, path }) => {
+        const one = { ...made(item), place: placeOf(path) };
+        return { list, item: one, path };
+      });
+      return new ListedExpectations(all, name, this.#fill);
+    };
+    this.#decisions = listed("decision", itemsOf("decisions", expect.decisions), expectedDecision);
+    this.#actions = listed("action", itemsOf("actions", expect.actions), expectedOutput);
   }
 
   /** The end of the job, before the event that contains the verdict. */
@@ -44,21 +79,20 @@ export class Expectations {
     if (event.type === "run.ended") this.end(event.jobOutcome ?? event.outcome);
     if (event.type === "action") this.#act(event.work, event.action);
     this.#works.report(event);
-    this.#workflow.see(event);
+    this.#workflow.see(event, this.#expect.path?.length ?? 0);
     const decided = decisionOf(event);
     if (decided !== undefined) this.#decisions.see(foundDecision(decided));
   }
 
   failures(): readonly string[] {
+    const { works } = this.#expect;
     return [
       ...this.#resultFailures(),
-      ...workFailures(this.#expect.works, this.#works.works),
-      ...this.#workflow.failures(this.#fill),
+      ...(works === undefined ? [] : workFailures(works, this.#works.works, this.#placeOf)),
+      ...this.#workflowFailures(),
       ...this.#decisions.failures(),
       ...this.#actions.failures([...this.#open.values()].map(foundAction)),
-      ...(this.#view === undefined
-        ? []
-        : outputFailures(this.#expect, new SeenOutputs(this.#view), this.#fill)),
+      ...(this.#view === undefined ? [] : this.#outputFailures(this.#view)),
     ];
   }
 
@@ -84,7 +118,8 @@ export class Expectations {
   }
 
   #resultFailures(): string[] {
-    const { place, result, reason } = this.#expect;
+    const { result = "succeeded", reason } = this.#expect;
+    const place = this.#placeOf();
     const outcome = this.#outcome;
     if (outcome === undefined) return [`${place}: the run did not end.`];
     const actual = outcome.kind === "succeeded" ? "" : outcome.reason;
@@ -97,6 +132,119 @@ export class Expectations {
     const why = reason && mismatch(reason, actual, this.#fill);
     return why === undefined ? [] : [`${place}: the reason ${why}; it is ${quote(actual)}.`];
   }
+
+  #workflowFailures(): readonly string[] {
+    const { path, report } = this.#expect;
+    if (path === undefined && report === undefined) return [];
+    const place = this.#placeOf(path === undefined ? "report" : "path");
+    const { works, path: taken, report: text } = this.#workflow;
+    const [work, ...others] = works;
+    if (work === undefined) return [`${place}: the job has no workflow.`];
+    if (others.length > 0)
+      return [
+        `${place}: the job has ${others.length + 1} workflows, but this needs a job with one.`,
+      ];
+    if (taken === undefined) return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
+    const why = report && mismatch(report, text, this.#fill);
+    return [
+      ...(path === undefined ? [] : this.#pathFailures(path, taken, work)),
+      ...(why === undefined
+        ? []
+        : [`${this.#placeOf("report")}: RESULT ${why}; it is ${quote(text)}.`]),
+    ];
+  }
+
+  #pathFailures(
+    expected: readonly string[],
+    taken: readonly FoundActivity[],
+    { chart }: PlannedWork,
+  ): readonly string[] {
+    const differs = expected.findIndex((wanted, index) => {
+      const found = taken[index];
+      return found === undefined || !namesActivity(wanted, found);
+    });
+    const found = taken[differs === -1 ? expected.length : differs];
+    const name = found && activityName(found, chart?.main ?? "", Object.keys(chart?.files ?? {}));
+    if (differs !== -1) {
+      const is = name === undefined ? "the workflow ended" : `it was ${name}`;
+      return [
+        `${this.#placeOf("path", differs)}: activity ${differs + 1} should have been ${expected[differs]}, but ${is}.`,
+      ];
+    }
+    return name === undefined
+      ? []
+      : [`${this.#placeOf("path")}: the workflow should have ended, but ${name} followed.`];
+  }
+
+  #outputFailures(view: RunView): string[] {
+    const { verdict, reports = {}, results = {} } = this.#expect;
+    const seen = seenOutputs(view);
+    const lists = nouns.flatMap(([name, noun]) => {
+      const expected = this.#expect[name];
+      if (expected === undefined) return [];
+      const items = expected.map((fields, index) => ({
+        ...expectedOutput(fields),
+        place: this.#placeOf(name, index),
+      }));
+      const found = seen[name].map((one) => ({
+        title: shown(one),
+        fields: { ...noTexts, ...one },
+      }));
+      return listFailures(noun, this.#placeOf(name), items, found, this.#fill);
+    });
+    const given = reportsOf(view);
+    const ofReports = Object.entries(reports).flatMap(([task, wanted]) => {
+      const text = given.get(task);
+      const place = this.#placeOf("reports", task);
+      if (text === undefined) return [`${place}: task "${task}" has handed in no report.`];
+      const why = mismatch(wanted, text, this.#fill);
+      return why === undefined
+        ? []
+        : [`${place}: the report of task "${task}" ${why}; it is ${quote(text)}.`];
+    });
+    const ofResults = Object.entries(results).flatMap(([task, wanted]) => {
+      const result = seen.results[task];
+      if (isDeepStrictEqual(plain(result), plain(wanted))) return [];
+      const is = result === undefined ? "there is none" : `it is ${shown(result)}`;
+      return [
+        `${this.#placeOf("results", task)}: the result of task "${task}" should be ${shown(wanted)}, but ${is}.`,
+      ];
+    });
+    const isVerdict = verdict === undefined || verdict === seen.verdict;
+    const differs = `${this.#placeOf("verdict")}: the verdict should be ${verdict}, but it is ${seen.verdict}.`;
+    return [...(isVerdict ? [] : [differs]), ...lists, ...ofReports, ...ofResults];
+  }
+}
+
+const nouns = [
+  ["findings", "finding"],
+  ["dismissed", "dismissed finding"],
+  ["resolved", "resolved finding"],
+  ["replies", "reply"],
+  ["proposals", "proposal"],
+] as const;
+
+type Expected<Item> = (item: Item) => Omit<ExpectedItem, "place">;
+
+/** The text fields of actions, findings and proposals. */
+const texts = ["title", "message", "suggestion", "body", "reason", "params", "output"];
+/** A text that an output doesn't have contains nothing. */
+const noTexts = { title: "", message: "", suggestion: "", body: "", reason: "" };
+
+const expectedOutput: Expected<object> = (fields) => ({
+  fields,
+  isText: (name) => texts.includes(name),
+});
+
+const expectedDecision: Expected<string | DecisionFields> = (item) => {
+  if (typeof item === "string" || item.kind === undefined)
+    return { fields: { [PRINTED]: item }, isText: () => true };
+  const { kind } = item;
+  return { fields: item, isText: (name) => isTextOfDecision(kind, name) };
+};
+
+function shown(value: unknown): string {
+  return truncate(JSON.stringify(value), 300);
 }
 
 function foundAction(fields: Found["fields"]): Found {
@@ -119,90 +267,58 @@ function foundDecision({ work, decision }: DecisionOfWork): Found {
   };
 }
 
-function outputFailures(
-  { verdict, findings, dismissed, resolved, replies, proposals, ...expect }: Expectation,
-  seen: SeenOutputs,
-  fill: Fill,
-): string[] {
-  const texts = seen.reports;
-  return [
-    ...(verdict === undefined || verdict.value === seen.verdict
-      ? []
-      : [`${verdict.place}: the verdict should be ${verdict.value}, but it is ${seen.verdict}.`]),
-    ...listFailures("finding", findings, seen.findings.map(asFound), fill),
-    ...listFailures("dismissed finding", dismissed, seen.dismissed.map(asFound), fill),
-    ...listFailures("resolved finding", resolved, seen.resolved.map(asFound), fill),
-    ...listFailures("reply", replies, seen.replies.map(asFound), fill),
-    ...listFailures("proposal", proposals, seen.proposals.map(asFound), fill),
-    ...expect.reports.flatMap(({ place, task, value }) => {
-      const text = texts.get(task);
-      if (text === undefined) return [`${place}: task "${task}" has handed in no report.`];
-      const why = mismatch(value, text, fill);
-      return why === undefined
-        ? []
-        : [`${place}: the report of task "${task}" ${why}; it is ${quote(text)}.`];
-    }),
-    ...expect.results.flatMap(({ place, task, value }) => {
-      const result = seen.results?.[task];
-      if (isDeepStrictEqual(plain(result), plain(value))) return [];
-      const is = result === undefined ? "there is none" : `it is ${shown(result)}`;
-      return [`${place}: the result of task "${task}" should be ${shown(value)}, but ${is}.`];
-    }),
-  ];
-}
-
 /** Drops prototypes, which JSON doesn't have. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
 function workFailures(
-  expected: Placed<readonly ExpectedWork[]> | undefined,
+  expected: readonly WorkFields[],
   works: readonly WorkTally[],
+  placeOf: (...path: Path) => Place,
 ): string[] {
-  if (expected === undefined) return [];
   const failures: string[] = [];
   const free = new Set(works);
+  const items = expected.map((item, index) => ({ item, index, selectors: selected(item) }));
   // The most specific first: an item without a workId matches any work of its task.
-  const ordered = expected.value.toSorted((a, b) => selected(b).length - selected(a).length);
-  for (const item of ordered) {
-    const fitting = [...free].filter((work) => isMeant(item, work));
+  items.sort((a, b) => b.selectors.length - a.selectors.length);
+  for (const { item, index, selectors } of items) {
+    const place = placeOf("works", index);
+    const fitting = [...free].filter((work) => selectors.every(([name, is]) => work[name] === is));
     const work =
       fitting.find(({ runs }) => runs > 0 === (item.outcome !== "skipped")) ?? fitting[0];
     if (work === undefined) {
-      failures.push(`${item.place}: the job has no other step with ${selected(item).join(", ")}.`);
+      const names = selectors.map(([name, is]) => `${written[name]} ${JSON.stringify(is)}`);
+      failures.push(`${place}: the job has no other step with ${names.join(", ")}.`);
       continue;
     }
     free.delete(work);
-    for (const text of compare(item, work))
-      failures.push(`${item.place}: ${nameOf(work)} ${text}.`);
+    for (const text of compare(item, work)) failures.push(`${place}: ${nameOf(work)} ${text}.`);
   }
   for (const work of free) {
     const { runs, outcomes } = work;
     if (runs === 0) continue;
     const end = happened(outcomes.at(-1));
     failures.push(
-      `${expected.place}: ${nameOf(work)} ran and ${end}, but "works" doesn't list it.`,
+      `${placeOf("works")}: ${nameOf(work)} ran and ${end}, but "works" doesn't list it.`,
     );
   }
   return failures;
 }
 
-function isMeant({ task, workId, model }: ExpectedWork, work: WorkTally): boolean {
-  return (
-    (task ?? work.taskId) === work.taskId &&
-    (workId ?? work.workId) === work.workId &&
-    (model ?? work.model) === work.model
-  );
+const written = { taskId: "task", workId: "workId", model: "model" } as const;
+
+/** What a step must have, by the fields of its tally. */
+function selected({ name, task = name, workId, model }: WorkFields) {
+  const fields = [
+    ["taskId", task],
+    ["workId", workId],
+    ["model", model],
+  ] as const;
+  return fields.filter(([, value]) => value !== undefined);
 }
 
-function selected({ task, workId, model }: ExpectedWork): readonly string[] {
-  return Object.entries(defined({ task, workId, model })).map(
-    ([name, value]) => `${name} ${JSON.stringify(value)}`,
-  );
-}
-
-function compare(item: ExpectedWork, work: WorkTally): string[] {
+function compare(item: WorkFields, work: WorkTally): string[] {
   const { outcome } = item;
   const { outcomes, runs } = work;
   const last = outcomes.at(-1);
@@ -234,7 +350,7 @@ function outcomeFailures(
 
 const counts = ["runs", "attempts", "retries", "crashes", "rejected"] as const;
 
-function countFailures(item: ExpectedWork, work: WorkTally): string[] {
+function countFailures(item: WorkFields, work: WorkTally): string[] {
   return counts.flatMap((name) => {
     const wanted = item[name];
     if (wanted === undefined || wanted === work[name]) return [];
@@ -257,67 +373,24 @@ function nameOf({ workId, taskId }: WorkTally): string {
   return `step ${workId} ("${taskId}")`;
 }
 
-/** Keeps no more of the path than is expected. If the workflow ran several times, its last iteration counts. */
-class WorkflowExpectations {
-  readonly #expect: Pick<Expectation, "path" | "report">;
-  #works: readonly PlannedWork[] = [];
-  #path: FoundActivity[] | undefined;
-  #report = "";
+/** Keeps no more of the path than can be told from what is expected. Of several runs, the last one counts. */
+class WorkflowRun {
+  works: readonly PlannedWork[] = [];
+  path: FoundActivity[] | undefined;
+  report = "";
 
-  constructor(expect: Pick<Expectation, "path" | "report">) {
-    this.#expect = expect;
-  }
-
-  see(event: RunEvent): void {
+  see(event: RunEvent, expected: number): void {
     if (event.type === "run.started")
-      this.#works = plannedWorks(event.work).filter(({ chart }) => chart !== undefined);
-    const [work] = this.#works;
+      this.works = plannedWorks(event.work).filter(({ chart }) => chart !== undefined);
+    const [work] = this.works;
     if (work === undefined || !("work" in event) || event.type === "run.started") return;
     if (event.work?.workId !== work.workId) return;
     if (event.type === "work.started") {
-      this.#path = [];
-      this.#report = "";
+      this.path = [];
+      this.report = "";
     }
-    if (event.type === "work.ended") this.#report = event.report ?? "";
-    if (event.type === "step.started" && this.#path !== undefined) {
-      const { path } = this.#expect;
-      if (this.#path.length <= (path?.value.length ?? 0))
-        this.#path.push({ id: event.activity, file: event.file });
-    }
+    if (event.type === "work.ended") this.report = event.report ?? "";
+    if (event.type === "step.started" && this.path !== undefined && this.path.length <= expected)
+      this.path.push({ id: event.activity, file: event.file });
   }
-
-  failures(fill: Fill): readonly string[] {
-    const { path, report } = this.#expect;
-    const place = path?.place ?? report?.place;
-    if (place === undefined) return [];
-    const [work, ...others] = this.#works;
-    if (work === undefined) return [`${place}: the job has no workflow.`];
-    if (others.length > 0)
-      return [
-        `${place}: the job has ${others.length + 1} workflows, but this needs a job with one.`,
-      ];
-    if (this.#path === undefined)
-      return [`${place}: the workflow ${quote(work.taskId)} did not run.`];
-    const taken = path && pathFailure(path, this.#path, work);
-    const why = report && mismatch(report.value, this.#report, fill);
-    const result = why && `${report?.place}: RESULT ${why}; it is ${quote(this.#report)}.`;
-    return [taken, result].filter((failure) => failure !== undefined);
-  }
-}
-
-function pathFailure(
-  { place, value: expected }: NonNullable<Expectation["path"]>,
-  taken: readonly FoundActivity[],
-  { chart }: PlannedWork,
-): string | undefined {
-  const at = expected.findIndex(({ value }, index) => {
-    const found = taken[index];
-    return found === undefined || !namesActivity(value, found);
-  });
-  const found = taken[at === -1 ? expected.length : at];
-  const name = found && activityName(found, chart?.main ?? "", Object.keys(chart?.files ?? {}));
-  const wanted = expected[at];
-  if (wanted !== undefined)
-    return `${wanted.place}: activity ${at + 1} should have been ${writtenName(wanted.value)}, but ${name === undefined ? "the workflow ended" : `it was ${name}`}.`;
-  return name && `${place}: the workflow should have ended, but ${name} followed.`;
 }

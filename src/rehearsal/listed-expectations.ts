@@ -1,49 +1,55 @@
 /** Lists of items that a run must contain, or not. An item is compared field by field with what occurs. */
 import { isDeepStrictEqual } from "node:util";
-import {
-  PRINTED,
-  type ExpectedField,
-  type ExpectedItem,
-  type ExpectedLists,
-  type Placed,
-} from "./format/script.ts";
-import { describeCondition, mismatch, quote } from "./format/text-condition.ts";
-
-export type Fill = (template: string) => string;
+import type { Listed } from "./format/expect.ts";
+import type { Place } from "./format/script.ts";
+import { describeCondition, type Fill, mismatch, quote } from "./format/text-condition.ts";
 
 export interface Found {
   readonly title: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+export interface ExpectedItem {
+  readonly place: Place;
+  readonly fields: object;
+  /** Whether a field is a condition on a text. */
+  readonly isText: (name: string) => boolean;
+}
+
+/** The field of a decision as it is printed: `[CATEGORY] text`. */
+export const PRINTED = "printed text";
+
 /** How many different ones are kept, and how many of them are shown instead of a missing one. */
 const KEPT = 200;
 const SHOWN = 3;
 
 export class ListedExpectations {
-  readonly #lists: ExpectedLists;
   readonly #noun: string;
   readonly #fill: Fill;
   readonly #missing: Set<ExpectedItem>;
+  readonly #sequence: readonly ExpectedItem[];
+  readonly #excluded: readonly ExpectedItem[];
   #step = 0;
   readonly #unwanted = new Map<ExpectedItem, string>();
   readonly #seen = new Map<string, Found>();
 
-  constructor(lists: ExpectedLists, noun: string, fill: Fill) {
-    this.#lists = lists;
+  constructor(items: readonly Listed<ExpectedItem>[], noun: string, fill: Fill) {
+    const listed = (name: Listed<ExpectedItem>["list"]): ExpectedItem[] =>
+      items.flatMap(({ list, item }) => (list === name ? [item] : []));
+    this.#missing = new Set(listed("include"));
+    this.#sequence = listed("sequence");
+    this.#excluded = listed("exclude");
     this.#noun = noun;
     this.#fill = fill;
-    this.#missing = new Set(lists.include);
   }
 
   see(found: Found): void {
     const fits = (item: ExpectedItem): boolean => distance(item, found, this.#fill) === 0;
     for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);
-    const next = this.#lists.sequence[this.#step];
+    const next = this.#sequence[this.#step];
     if (next !== undefined && fits(next)) this.#step += 1;
-    for (const item of this.#lists.exclude) {
+    for (const item of this.#excluded)
       if (!this.#unwanted.has(item) && fits(item)) this.#unwanted.set(item, found.title);
-    }
     if (this.#seen.size < KEPT) this.#seen.set(shown(found), found);
   }
 
@@ -52,7 +58,7 @@ export class ListedExpectations {
     const noun = this.#noun;
     const missing = (item: ExpectedItem, after = ""): string =>
       `${item.place}: there is no ${noun} with ${describe(item)}${after}.${this.#nearest(item, others)}`;
-    const next = this.#lists.sequence[this.#step];
+    const next = this.#sequence[this.#step];
     const after = this.#step === 0 ? "" : " after the previous one of the sequence";
     return [
       ...[...this.#missing].map((item) => missing(item)),
@@ -75,46 +81,48 @@ export class ListedExpectations {
   }
 }
 
+/** `expected` has all that the run may have. */
 export function listFailures(
   noun: string,
-  expected: Placed<readonly ExpectedItem[]> | undefined,
+  place: Place,
+  expected: readonly ExpectedItem[],
   seen: readonly Found[],
   fill: Fill,
 ): string[] {
-  if (expected === undefined) return [];
   const free = new Set(seen);
   const failures: string[] = [];
   // The most specific first, so that another one doesn't take what only it fits.
-  const ordered = expected.value.toSorted((a, b) => b.fields.length - a.fields.length);
-  for (const item of ordered) {
+  const size = ({ fields }: ExpectedItem): number => Object.keys(fields).length;
+  for (const item of expected.toSorted((a, b) => size(b) - size(a))) {
     const found = [...free].find((one) => distance(item, one, fill) === 0);
     if (found !== undefined) free.delete(found);
     else failures.push(`${item.place}: there is no ${noun} with ${describe(item)}.`);
   }
-  for (const one of free) failures.push(`${expected.place}: unexpected ${noun} ${one.title}.`);
+  for (const one of free) failures.push(`${place}: unexpected ${noun} ${one.title}.`);
   return failures;
 }
 
 /** Fields that identify an item weigh more than others. */
 const weights: Readonly<Record<string, number>> = { kind: 8, id: 4, action: 2 };
 
-function distance({ fields }: ExpectedItem, found: Found, fill: Fill): number {
-  return fields
-    .filter((field) => !holds(field, found.fields[field.name], fill))
-    .reduce((sum, { name }) => sum + (weights[name] ?? 1), 0);
+function distance({ fields, isText }: ExpectedItem, found: Found, fill: Fill): number {
+  let sum = 0;
+  for (const [name, wanted] of Object.entries(fields)) {
+    const is = found.fields[name];
+    const holds = isText(name)
+      ? typeof is === "string" && mismatch(wanted, is, fill) === undefined
+      : isDeepStrictEqual(is, wanted);
+    if (!holds) sum += weights[name] ?? 1;
+  }
+  return sum;
 }
 
-function holds(field: ExpectedField, found: unknown, fill: Fill): boolean {
-  if ("value" in field) return isDeepStrictEqual(found, field.value);
-  return typeof found === "string" && mismatch(field.condition, found, fill) === undefined;
-}
-
-function describe({ fields }: ExpectedItem): string {
-  return fields
-    .map((field) =>
-      "value" in field
-        ? `${field.name} ${JSON.stringify(field.value)}`
-        : `${field.name} that ${describeCondition(field.condition)}`,
+function describe({ fields, isText }: ExpectedItem): string {
+  return Object.entries(fields)
+    .map(([name, wanted]) =>
+      isText(name)
+        ? `${name} that ${describeCondition(wanted)}`
+        : `${name} ${JSON.stringify(wanted)}`,
     )
     .join(", ");
 }

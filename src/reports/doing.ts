@@ -97,28 +97,16 @@ export function stillRunning(view: RunView, now: number): string {
   return `still running: ${named.join("; ")}`;
 }
 
-/** Whether a model has been asked and nothing of its answer has come. */
-function awaitsModel(view: RunView): boolean {
-  return runningWorks(view).some((work) => {
-    const session = busySession(work);
-    const isAlone = actionsUnderWay(work).length === 0;
-    return session?.heard === false && session.tools.size === 0 && isAlone;
-  });
-}
-
 const FIRST = 30_000;
 const MINUTE = 60_000;
 
-/**
- * A line at least every minute: a log without new lines looks like a job that hangs, and some runners end such a job.
- * The first one comes sooner if a model keeps its answer waiting.
- */
+/** A log without new lines looks like a job that hangs, and some runners end such a job. */
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #print: (now: number, line: string) => void;
   #last = 0;
-  /** Lines of its own since the last other one. */
-  #beats = 0;
+  /** How long after the last line the next one is due. */
+  #pause = FIRST;
   #running: AbortController | undefined;
 
   constructor(clock: Clock, print: (now: number, line: string) => void) {
@@ -135,7 +123,7 @@ export class Heartbeat {
 
   printed(): void {
     this.#last = this.#clock.now();
-    this.#beats = 0;
+    this.#pause = FIRST;
   }
 
   stop(): void {
@@ -144,18 +132,16 @@ export class Heartbeat {
   }
 
   async #run(view: RunView, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const silent = this.#clock.now() - this.#last;
-      const pause = this.#beats === 0 && silent < FIRST ? FIRST : MINUTE;
-      await this.#clock.sleep(Math.max(1, pause - silent), signal);
-      if (signal.aborted) return;
+    while (!signal.aborted) {
       const now = this.#clock.now();
-      const isEarly = this.#beats === 0 && awaitsModel(view);
-      if (now < this.#last + (isEarly ? FIRST : MINUTE)) continue;
-      const beats = this.#beats + 1;
+      const rest = this.#last + this.#pause - now;
+      if (rest > 0) {
+        await this.#clock.sleep(rest, signal);
+        continue;
+      }
       if (runningWorks(view).length > 0) this.#print(now, stillRunning(view, now));
       this.#last = now;
-      this.#beats = beats;
+      this.#pause = MINUTE;
     }
   }
 }

@@ -9,16 +9,16 @@ import {
   withoutDetail,
   type DecisionTraits,
 } from "../events/decision.ts";
-import { decisionOf } from "../events/decision-of.ts";
-import { defaultBounds } from "../events/exceeded-limit.ts";
-import type {
-  RunEvent,
-  RunStarted,
-  WorkRef,
-  WorkStarted,
-  StepEnded,
-  StepStarted,
+import {
+  decisionOf,
+  type RunEvent,
+  type RunStarted,
+  type WorkRef,
+  type WorkStarted,
+  type StepEnded,
+  type StepStarted,
 } from "../events/event.ts";
+import { defaultBounds } from "../events/exceeded-limit.ts";
 import type { Proposal } from "../events/output-shapes.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import {

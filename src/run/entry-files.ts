@@ -11,7 +11,7 @@ import { type LoadedEntry, loadEntry as loadFrom, prepareEntry } from "../entry/
 import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { entryCheck } from "../entry/problems.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
-import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
+import type { Name, Script } from "../rehearsal/format/script.ts";
 import type { FlowReading, Flows, ReadEntry } from "./flows.ts";
 import type { Offered } from "./offered-models.ts";
 import { guessText, UsageError } from "./options.ts";
@@ -19,7 +19,7 @@ import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
 import { isPromptFile, isWorkflowFile, promptsAround, warningChecks } from "./workflow-files.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
-import { type FoundActivity, namesActivity, writtenName } from "../rehearsal/format/names.ts";
+import { type FoundActivity, namesActivity } from "../rehearsal/format/names.ts";
 
 /**
  * The text of an entry file, prepared and with its warnings, or every problem at its line and column. Prompts that are
@@ -79,7 +79,7 @@ export async function readWorkflow(
 
 /** Reads and checks a rehearsal file. Throws `DiagnosticsError` with all of its problems. */
 export async function readRehearsal(file: string): Promise<Script> {
-  const { loadScript } = await import("../rehearsal/format/load-script.ts");
+  const { loadScript } = await import("../rehearsal/format/script.ts");
   const loaded = loadScript(await readText(file), file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   return loaded.script;
@@ -175,7 +175,7 @@ interface Known extends FoundActivity {
 
 /** Throws `DiagnosticsError` for works and activities that the entry, or the job if one is named, doesn't have. */
 export function checkNames(
-  { namedTasks, namedActivities }: Script,
+  { names }: Script,
   loaded: Pick<ReadEntry, "entry" | "flows">,
   jobName?: string,
 ): void {
@@ -184,16 +184,14 @@ export function checkNames(
     leafWorks(work).flatMap((leaf) => (leaf.kind === "Run" ? [leafName(leaf)] : [])),
   );
   const works = [...Object.keys(entry.tasks), ...Object.keys(flows), ...commands];
-  const tasks = namedTasks
-    .filter(({ task }) => !works.includes(task))
-    .map(({ task, at }) => ({
-      ...at,
-      reason: `The entry has no task ${JSON.stringify(task)}.`,
-      ...suggestion(task, works),
-    }));
   const known = activitiesOf(loaded, jobName);
-  const activities = namedActivities.flatMap((named) => unknownActivity(named, known));
-  if (tasks.length + activities.length > 0) throw new DiagnosticsError([...tasks, ...activities]);
+  const unknown = names.flatMap((one): Diagnostic[] => {
+    if (one.kind !== "task") return unknownActivity(one, known);
+    if (works.includes(one.name)) return [];
+    const reason = `The entry has no task ${JSON.stringify(one.name)}.`;
+    return [{ ...one.at, reason, ...suggestion(one.name, works) }];
+  });
+  if (unknown.length > 0) throw new DiagnosticsError(unknown);
 }
 
 function activitiesOf(
@@ -206,18 +204,16 @@ function activitiesOf(
     .filter(([name]) => names.has(name))
     .flatMap(([, { workflow }]) =>
       Object.entries(workflow.files).flatMap(([file, { activities }]) =>
-        Object.values(activities).map(({ id, kind }) => ({ id, file, isAsk: kind === "ask" })),
+        [...activities.values()].map(({ id, kind }) => ({ id, file, isAsk: kind === "ask" })),
       ),
     );
 }
 
-function unknownActivity(
-  { activity, isAsk, at }: NamedActivity,
-  known: readonly Known[],
-): Diagnostic[] {
-  const possible = known.filter((one) => one.isAsk || !isAsk);
-  if (possible.some((one) => namesActivity(activity, one))) return [];
-  const what = isAsk ? "ASK" : "activity";
-  const reason = `The job has no workflow with the ${what} ${JSON.stringify(writtenName(activity))}.`;
-  return [{ ...at, reason, ...suggestion(activity.id, new Set(possible.map(({ id }) => id))) }];
+function unknownActivity({ kind, name, at }: Name, known: readonly Known[]): Diagnostic[] {
+  const possible = known.filter((one) => one.isAsk || kind !== "ask");
+  if (possible.some((one) => namesActivity(name, one))) return [];
+  const what = kind === "ask" ? "ASK" : "activity";
+  const reason = `The job has no workflow with the ${what} ${JSON.stringify(name)}.`;
+  const ids = new Set(possible.map(({ id }) => id));
+  return [{ ...at, reason, ...suggestion(name.slice(name.lastIndexOf("#") + 1), ids) }];
 }

@@ -57,8 +57,8 @@ function contentOf({ main, files }: Workflow): unknown {
         onSuccess,
         onFailed,
         parameters: parameters.map(({ at: _at, ...parameter }) => parameter),
-        prompts: Object.entries(prompts).map(([name, { role, text }]) => ({ name, role, text })),
-        activities: Object.values(activities).map(
+        prompts: [...prompts].map(([name, { role, text }]) => ({ name, role, text })),
+        activities: [...activities.values()].map(
           ({ at: _at, label: _label, ...activity }) => activity,
         ),
       }),

@@ -228,15 +228,14 @@ async function ofScript(
   fromGit: (range: ChangeRange) => Promise<Change>,
   write: WriteName,
 ): Promise<Change> {
-  if (change?.kind === "data") return change.change;
-  if (change !== undefined) return fromGit({ base: change.base });
+  if (change !== undefined) return "files" in change ? change : fromGit({ base: change.base });
   if (workspace === undefined) {
     throw new ChangeUnknown(
       `The job uses the change, and ${file} has none. Add \`change\` or \`workspace.commits\` to it, or set ${write("base")}`,
     );
   }
-  const { branch = MAIN } =
-    workspace.commits.findLast((commit) => commit.branch !== undefined) ?? {};
+  const { commits = [] } = workspace;
+  const { branch = MAIN } = commits.findLast((commit) => commit.branch !== undefined) ?? {};
   return fromGit(branch === MAIN ? {} : { base: MAIN });
 }
 

@@ -9,13 +9,13 @@ import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { Recorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-schema.ts";
-import { renderRehearsal } from "../rehearsal/format/load-script.ts";
-import type { Script, Workspace } from "../rehearsal/format/script.ts";
+import { renderRehearsal, type Script } from "../rehearsal/format/script.ts";
+import type { Workspace } from "../rehearsal/format/surroundings.ts";
 import { readFile, writeFile } from "node:fs/promises";
 import { editObject, type FieldChanges } from "../document/edit-document.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import type { RunEvent, RunOutcome } from "../events/event.ts";
-import type { OutputFields } from "../rehearsal/format/fields.ts";
+import type { OutputFields } from "../rehearsal/format/expect.ts";
 import { readRehearsal } from "./entry-files.ts";
 import type { PreparedRun, RunOptions } from "./prepared-run.ts";
 
@@ -34,8 +34,7 @@ export function createRecording(
   const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
   const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
-  const kept =
-    workspace !== undefined ? written(workspace) : script?.include && { include: script.include };
+  const kept = workspace ?? (script?.include && { include: script.include });
   // The options of this run, including those of the script that it rehearsed.
   const models = { ...script?.models, ...options.models };
   const limits = { ...script?.limits, ...options.limits };
@@ -115,10 +114,6 @@ function recordedGithub(
       ...defined({ log: log && redactor.text(log) }),
     })),
   };
-}
-
-function written({ commits, ...workspace }: Workspace): NonNullable<RehearsalFile["workspace"]> {
-  return commits.length === 0 ? workspace : { ...workspace, commits };
 }
 
 /** A condition may use it, although no prompt requires it. A workflow has it as its first RESULT. */

@@ -9,12 +9,12 @@ import type { Script } from "../rehearsal/format/script.ts";
 
 /** `honorExpectations`: whether `expect` decides about the outcome; else only the script does. */
 export function createVerdict(
-  { expect }: Script,
+  script: Script,
   model: ScriptedModel,
   redactor: Redactor,
   honorExpectations: boolean,
 ) {
-  const expectations = new Expectations(expect);
+  const expectations = new Expectations(script);
 
   const ofScript = (): readonly string[] => [...model.toolFailures(), ...model.failures()];
   const failures = (): readonly string[] => {

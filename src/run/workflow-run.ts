@@ -203,7 +203,7 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   const name = basename(file);
   const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
   const main = workflow.files[workflow.main];
-  const at = main?.activities[main.start]?.at ?? { line: 1, column: 1 };
+  const at = main?.activities.get(main.start)?.at ?? { line: 1, column: 1 };
   return {
     kind: "loaded",
     entry: {

@@ -22,7 +22,8 @@ import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { leaves } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import type { Script, Workspace } from "../rehearsal/format/script.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import type { Workspace } from "../rehearsal/format/surroundings.ts";
 import { UsageError } from "./options.ts";
 
 export interface WorkFolder {
@@ -55,13 +56,16 @@ export async function workFolder(
   return { path: folder, remove: () => Promise.resolve() };
 }
 
-async function makeWorkspace(workspace: Workspace, environment: Environment): Promise<WorkFolder> {
+async function makeWorkspace(
+  { files = {}, git = false, commits = [] }: Workspace,
+  environment: Environment,
+): Promise<WorkFolder> {
   return inRunFolder(async (path) => {
     try {
       await makeDirectory(path);
-      await write(path, workspace.files);
-      if (workspace.git || workspace.commits.length > 0)
-        await makeRepository(path, workspace, environment);
+      await write(path, files);
+      if (git || commits.length > 0)
+        await makeRepository(path, { files, git, commits }, environment);
     } catch (error) {
       const why = errorMessage(error);
       throw new UsageError(`Can't create the workspace of the rehearsal: ${why}`);
@@ -121,7 +125,7 @@ const FIRST_DATE = Date.UTC(2026, 0, 1);
 /** Always the same commits for the same files, whatever git's settings on this machine. */
 async function makeRepository(
   path: string,
-  { files, git: wanted, commits }: Workspace,
+  { files, git: wanted, commits }: Required<Omit<Workspace, "include">>,
   environment: Environment,
 ): Promise<void> {
   const branches = new Set<string>();

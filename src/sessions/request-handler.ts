@@ -1,8 +1,7 @@
 /** Every model request of a runtime, in this process. The SDK marks this seam experimental: it stays here. */
 import { CopilotRequestHandler, type CopilotRequestContext } from "@github/copilot-sdk";
 import type { AnswerFormat, PastMessage, SessionLabel, TurnOptions } from "../engine/ports.ts";
-import { defined } from "../text/guards.ts";
-import { retryAfterMs } from "../text/retry-after.ts";
+import { defined, retryAfterMs } from "../text/guards.ts";
 import type { Environment } from "../platform/environment.ts";
 import {
   type WireRequest,

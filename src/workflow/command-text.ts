@@ -38,7 +38,7 @@ export function readCommand(
 /** Whether bash may take a text in any command of its own for a number or for the name of a variable. */
 export function calculates({ files }: Workflow): boolean {
   return Object.values(files).some(({ activities }) =>
-    Object.values(activities).some(
+    [...activities.values()].some(
       (one) => one.kind === "execute" && placesOf(one.command ?? "").evaluates,
     ),
   );

@@ -51,7 +51,7 @@ export function promptsModels(workflow: Workflow): boolean {
 }
 
 function activitiesOf({ files }: Workflow): readonly Activity[] {
-  return Object.values(files).flatMap(({ activities }) => Object.values(activities));
+  return Object.values(files).flatMap(({ activities }) => [...activities.values()]);
 }
 
 function plainParameter(parameter: Parameter): Omit<Parameter, "at"> {
@@ -66,7 +66,7 @@ export function flowChartOf({ main, files }: Workflow): FlowChart {
       file,
       ...defined({ title }),
       parameters: parameters.map(plainParameter),
-      activities: Object.values(activities).map(flowNodeOf),
+      activities: [...activities.values()].map(flowNodeOf),
     },
   ]);
   return { main, files: Object.fromEntries(charts) };

@@ -8,6 +8,7 @@ import type {
   ProviderSettings,
 } from "../entry/model.ts";
 import type { Position } from "../document/diagnostic.ts";
+import type { Place } from "./read/problems.ts";
 import type { PromptRole } from "./value.ts";
 
 /** A workflow with everything that it calls. */
@@ -32,9 +33,11 @@ export interface WorkflowFile {
   readonly description: string;
   readonly parameters: readonly Parameter[];
   /** By id, which is the whole heading: `User Ask`. */
-  readonly prompts: Readonly<Record<string, WorkflowPrompt>>;
+  readonly prompts: ReadonlyMap<string, WorkflowPrompt>;
   /** By id, in the order of the file. */
-  readonly activities: Readonly<Record<string, Activity>>;
+  readonly activities: ReadonlyMap<string, Activity>;
+  /** The place of its first flowchart. */
+  readonly flowAt?: Position;
   readonly start: string;
   readonly onSuccess?: string;
   readonly onFailed?: string;
@@ -62,6 +65,8 @@ export interface WorkflowPrompt {
   readonly role: PromptRole;
   /** With all includes. */
   readonly text: string;
+  readonly place: Place;
+  readonly locate: (offset: number) => Place;
 }
 
 /** An activity. The beginning of its id says what it does. */

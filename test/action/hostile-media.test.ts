@@ -327,7 +327,7 @@ describe("hostile texts", () => {
     const run = ["run", "e.json", "--rehearse", "r.json", "--verbose", "--journal", "j.jsonl"];
     const printed = [
       await cliExits(0, [...run, "--in-place"], { cwd, env }),
-      await cliExits(0, ["history", "j.jsonl", "step.jsonl"], { cwd, env }),
+      await cliExits(0, "history j.jsonl step.jsonl", { cwd, env }),
     ];
     for (const { stdout, stderr } of printed) {
       assert.doesNotMatch(stdout + stderr, /(?!\n)\p{Cc}|\u202e/u);

@@ -1,7 +1,6 @@
 /** Holds what was seen against what must be: every difference is a sentence. */
-import { decisionOf } from "../../src/events/decision-of.ts";
+import { decisionOf, type RunEvent } from "../../src/events/event.ts";
 import { decisionText } from "../../src/events/decision.ts";
-import type { RunEvent } from "../../src/events/event.ts";
 import type { Observation } from "./play.ts";
 import {
   decisionToken,

@@ -71,7 +71,7 @@ describe("the change on the command line", () => {
     assert.match(stdout, /#1 docs +skipped/);
     const recording = await workspace.read("r.rehearsal.yml");
     const { path: cwd } = await makeWorkspace(t, { "e.yml": entry, "r.rehearsal.yml": recording });
-    await cliExits(0, ["rehearse", "r.rehearsal.yml"], { cwd });
+    await cliExits(0, "rehearse r.rehearsal.yml", { cwd });
     assert.match(recording, /status: added/);
     assert.match(recording, /notes:\n +- 'Left out: "nested"/);
   });
@@ -85,11 +85,11 @@ describe("the change on the command line", () => {
     assert.equal(none.code, 0, none.stderr);
     assert.match(none.stdout, /job review skipped: nothing ran: the change is empty\s*$/);
     assert.deepEqual(none.prompts, []);
-    const { stdout } = await runCli(["report", "j.jsonl", "-o", "-"], { cwd: repo.path });
+    const { stdout } = await runCli("report j.jsonl -o -", { cwd: repo.path });
     assert.match(stdout, /nothing ran: the change is empty/);
-    const chart = await runCli(["chart", "--journal", "j.jsonl"], { cwd: repo.path });
+    const chart = await runCli("chart --journal j.jsonl", { cwd: repo.path });
     assert.match(chart.stdout, /skipped/);
-    const listed = await runCli(["list", "e.yml"], { cwd: repo.path });
+    const listed = await runCli("list e.yml", { cwd: repo.path });
     assert.match(listed.stdout, /CHANGE[^]*review +none +used[^]*plain +none +none/);
   });
 
@@ -143,7 +143,7 @@ async function rehearse(
         ]),
     ),
   });
-  return runCli(["rehearse"], { cwd: path });
+  return runCli("rehearse", { cwd: path });
 }
 
 const workflow = `---

@@ -21,7 +21,7 @@ const bad =
 describe("agent-jobs validate", () => {
   it("prints all problems of all files with their places, and exits with 2", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "good.yml": good, "bad.yml": bad });
-    const { stdout } = await cliExits(2, ["validate", "bad.yml", "good.yml", "nope.yml"], { cwd });
+    const { stdout } = await cliExits(2, "validate bad.yml good.yml nope.yml", { cwd });
     const lines = stdout.trimEnd().split("\n");
     assert.equal(lines[0], "good.yml: valid");
     assert.match(
@@ -38,7 +38,7 @@ describe("agent-jobs validate", () => {
     const { path: cwd } = await makeWorkspace(t, {
       "b,a:d%.yml": bad.replace("$nope", '"%0A::stop $nope"'),
     });
-    const { stdout } = await cliExits(2, ["validate", "--format", "github", "b,a:d%.yml"], { cwd });
+    const { stdout } = await cliExits(2, "validate --format github b,a:d%.yml", { cwd });
     for (const line of stdout.trimEnd().split("\n"))
       assert.match(line, /^::error file=b%2Ca%3Ad%25\.yml,line=\d+,col=\d+::entry\./);
   });
@@ -47,13 +47,13 @@ describe("agent-jobs validate", () => {
 describe("agent-jobs list, chart, schema, help", () => {
   it("lists jobs with the input they need, their tasks and models", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "good.yml": good });
-    const table = await runCli(["list", "good.yml"], { cwd });
+    const table = await runCli("list good.yml", { cwd });
     assert.deepEqual(table.stdout.trimEnd().split("\n"), [
       "JOB  USER INPUT  TASKS  MODELS",
       "j    required    a      m",
       "k    required    a      other",
     ]);
-    const json = await runCli(["list", "good.yml", "--json"], { cwd });
+    const json = await runCli("list good.yml --json", { cwd });
     assert.deepEqual(JSON.parse(json.stdout), {
       entry: "good.yml",
       jobs: [
@@ -74,14 +74,14 @@ describe("agent-jobs list, chart, schema, help", () => {
       "jobs: { j: { work: { kind: Ref, taskId: a } } }",
     ].join("\n");
     const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
-    const { stdout } = await runCli(["list", "e.yml"], { cwd });
+    const { stdout } = await runCli("list e.yml", { cwd });
     assert.deepEqual(stdout.trimEnd().split("\n").slice(2), [
       "",
       "INPUT  DEFAULT   VALUES      DESCRIPTION",
       "topic  required  any         What about.",
       "tone   kind      kind, cold  How.",
     ]);
-    const json = await runCli(["list", "e.yml", "--format", "json"], { cwd });
+    const json = await runCli("list e.yml --format json", { cwd });
     const { inputs, jobs } = JSON.parse(json.stdout);
     assert.deepEqual(Object.keys(inputs), ["topic", "tone"]);
     assert.deepEqual(jobs[0].outputs, { report: { comment: "sticky" } });
@@ -101,7 +101,7 @@ describe("agent-jobs list, chart, schema, help", () => {
       "  j: { work: { kind: Seq, works: [{ kind: Ref, taskId: look }, { kind: Ref, taskId: ship }] } }",
     ].join("\n");
     const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
-    const { stdout } = await runCli(["list", "e.yml"], { cwd });
+    const { stdout } = await runCli("list e.yml", { cwd });
     assert.deepEqual(stdout.trimEnd().split("\n"), [
       "JOB  USER INPUT  TASKS                 MODELS",
       "j    none        look, ship (actions)  m",
@@ -111,7 +111,7 @@ describe("agent-jobs list, chart, schema, help", () => {
       "test    none        Tests.",
       "docs/*  ship        docs-server",
     ]);
-    const json = await runCli(["list", "e.yml", "--json"], { cwd });
+    const json = await runCli("list e.yml --json", { cwd });
     assert.deepEqual(JSON.parse(json.stdout), {
       entry: "e.yml",
       jobs: [
@@ -152,18 +152,18 @@ describe("agent-jobs list, chart, schema, help", () => {
       "ask.wf.md": flow("x", "PROMPT_A[Prompt: User A]"),
       "only-commands.wf.md": flow("y", "EXECUTE_A[Execute: true]"),
     });
-    const { stdout } = await runCli(["list", "e.json"], { cwd });
+    const { stdout } = await runCli("list e.json", { cwd });
     assert.match(stdout, /\nj +none +a, ask\.wf\.md, only-commands\.wf\.md +m, x\n$/);
   });
 
   it("draws a job as a Mermaid flowchart", async (t) => {
     const one = good.replace(/^ {2}k: .*\n/m, "");
     const { path: cwd } = await makeWorkspace(t, { "good.yml": good, "one.yml": one });
-    const { stdout } = await cliExits(0, ["chart", "good.yml", "j"], { cwd });
+    const { stdout } = await cliExits(0, "chart good.yml j", { cwd });
     assert.match(stdout, /^flowchart TD\n/);
-    const only = await runCli(["chart", "one.yml"], { cwd });
+    const only = await runCli("chart one.yml", { cwd });
     assert.equal(only.stdout, stdout);
-    const many = await runCli(["chart", "good.yml"], { cwd });
+    const many = await runCli("chart good.yml", { cwd });
     assert.deepEqual(
       [many.code, many.stderr],
       [2, 'agent-jobs: The entry has several jobs: "j", "k". Name one.\n'],
@@ -229,7 +229,7 @@ describe("agent-jobs list, chart, schema, help", () => {
         [0, await readFile(join(root, "schema", `${file}.schema.json`), "utf8")],
       );
     }
-    await cliExits(2, ["schema", "toString"], { cwd: root });
+    await cliExits(2, "schema toString", { cwd: root });
   });
 
   it("has a help text for every command, and exits with 0", async () => {
@@ -279,6 +279,6 @@ describe("agent-jobs list, chart, schema, help", () => {
     const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     assert.ok(typeof manifest === "object" && manifest !== null && "version" in manifest);
     assert.equal(version, manifest.version);
-    assert.equal((await runCli(["--version"], { cwd: root })).stdout, `${version}\n`);
+    assert.equal((await runCli("--version", { cwd: root })).stdout, `${version}\n`);
   });
 });

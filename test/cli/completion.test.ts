@@ -68,13 +68,13 @@ it("zsh gets the script of bash", async () => {
 describe("the help of run", () => {
   const flags = (text: string): readonly string[] => text.match(/^ {2}-.*$/gm) ?? [];
   it("has at most 24 options and three examples", async () => {
-    const { stdout } = await cliExits(0, ["run", "--help"], { cwd: "." });
+    const { stdout } = await cliExits(0, "run --help", { cwd: "." });
     assert.ok(flags(stdout).length <= 24, stdout);
     assert.equal(stdout.match(/^ {2}agent-jobs run /gm)?.length, 3);
   });
 
   it("has all others if it is asked for them", async () => {
-    const { stdout } = await cliExits(0, ["run", "--help-all"], { cwd: "." });
+    const { stdout } = await cliExits(0, "run --help-all", { cwd: "." });
     assert.ok(flags(stdout).length > 30);
     assert.match(stdout, /--max-parallel <n>/);
   });

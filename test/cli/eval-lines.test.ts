@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
-import { EvalLines } from "../../src/cli/eval-lines.ts";
+import { EvalLines } from "../../src/cli/eval.ts";
 import { createOutput } from "../../src/cli/process.ts";
 import type { RunResult } from "../../src/evals/results.ts";
 import { summarize } from "../../src/evals/summary.ts";

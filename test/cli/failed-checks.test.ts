@@ -30,18 +30,18 @@ it("a rehearsal brings the failed checks, whose secrets no model sees, and a rec
   const recording = await workspace.read("again.rehearsal.yml");
   assert.match(recording, /github:\n +failedChecks:\n +- name: CI \/ test\n +log: .*it is 100/);
   assert.doesNotMatch(recording, /hunter2/);
-  await cliExits(0, ["rehearse", "again.rehearsal.yml"], { cwd });
+  await cliExits(0, "rehearse again.rehearsal.yml", { cwd });
 });
 
 it("a rehearsal without them is refused, and a run outside of GitHub says that they are unknown", async (t) => {
   const without = rehearsal.replace(/^github:\n.*\n/m, "");
   const { path: cwd } = await makeWorkspace(t, { "e.yml": entry, "r.rehearsal.yml": without });
-  const { stderr } = await cliExits(2, ["run", "e.yml", "--rehearse", "r.rehearsal.yml"], { cwd });
+  const { stderr } = await cliExits(2, "run e.yml --rehearse r.rehearsal.yml", { cwd });
   assert.match(
     stderr,
     /uses \$failed-checks, and r\.rehearsal\.yml has none\. Add `github: \{ failed/,
   );
   const server = await modelServer(t, () => ({ text: "Done." }));
-  await cliExits(0, ["run", "e.yml", "--provider-base-url", server.baseUrl], { cwd });
+  await cliExits(0, `run e.yml --provider-base-url ${server.baseUrl}`, { cwd });
   assert.match(server.requests[0]?.prompt ?? "", /Which checks failed is unknown/);
 });

@@ -299,7 +299,7 @@ describe("the history of a workflow", () => {
 
   it("without a repository says what is missing", async (t) => {
     const { path: cwd } = await makeWorkspace(t);
-    const { stderr } = await cliExits(2, ["history", "--workflow", "review.yml"], { cwd });
+    const { stderr } = await cliExits(2, "history --workflow review.yml", { cwd });
     assert.match(stderr, /--workflow needs its repository: --repository, or GITHUB_REPOSITORY/);
   });
 });

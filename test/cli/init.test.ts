@@ -17,16 +17,16 @@ describe("agent-jobs init", () => {
     await repository.write("own.yml", "mine");
     await repository.write(".github/agent-jobs/triage.rehearsal.yml", "mine");
     await symlink("../../own.yml", join(cwd, ".github/agent-jobs/triage.yml"));
-    const refused = await cliExits(2, ["init", "triage"], { cwd });
+    const refused = await cliExits(2, "init triage", { cwd });
     assert.match(
       refused.stderr,
       /Nothing was written, because \S+triage\.rehearsal\.yml, \S+triage\.yml would be overwritten\. .*--force/,
     );
     assert.equal(await repository.read(".github/agent-jobs/triage.rehearsal.yml"), "mine");
-    await cliExits(0, ["init", "triage", "--force"], { cwd });
+    await cliExits(0, "init triage --force", { cwd });
     assert.equal(await repository.read("own.yml"), "mine");
     const folder = join(cwd, ".github");
-    const again = await cliExits(0, ["init", "triage", "--workflow"], { cwd: folder });
+    const again = await cliExits(0, "init triage --workflow", { cwd: folder });
     assert.match(again.stdout, /^wrote {5}\.github\/workflows\/agent-triage\.yml$/m);
     assert.equal(again.stdout.match(/^unchanged /gm)?.length, 2);
     assert.ok(again.stdout.includes(`Next, in ${cwd}:`), again.stdout);
@@ -61,10 +61,10 @@ describe("agent-jobs init", () => {
 
   it("says what is wrong outside of a repository, and with a template that is not there", async (t) => {
     const { path: outside } = await makeWorkspace(t);
-    const none = await cliExits(2, ["init"], { cwd: outside });
+    const none = await cliExits(2, "init", { cwd: outside });
     assert.match(none.stderr, /not in a git repository\. Create one with git init\./);
     const { path: cwd } = await makeRepository(t);
-    const unknown = await cliExits(2, ["init", "revew"], { cwd });
+    const unknown = await cliExits(2, "init revew", { cwd });
     assert.match(unknown.stderr, /Allowed choices are review, fix-ci, nightly/);
   });
 
@@ -123,7 +123,7 @@ describe("agent-jobs init", () => {
       ".github/workflows/b.yml": workflow("name: Unit tests\n", "pull_request"),
     });
     const { path: cwd } = repository;
-    const { stdout } = await cliExits(0, ["init", "fix-ci", "--workflow"], { cwd });
+    const { stdout } = await cliExits(0, "init fix-ci --workflow", { cwd });
     assert.doesNotMatch(stdout, /^note/m);
     const text = await repository.read(".github/workflows/agent-fix-ci.yml");
     assert.match(text, /workflows: \["Unit tests"\]/);
@@ -154,7 +154,7 @@ describe("agent-jobs init", () => {
     for (const [files, step] of repositories) {
       const repository = await makeRepository(t, files);
       const { path: cwd } = repository;
-      await cliExits(0, ["init", "nightly", "--workflow"], { cwd });
+      await cliExits(0, "init nightly --workflow", { cwd });
       const workflow = await repository.read(".github/workflows/agent-nightly.yml");
       assert.match(workflow, step);
       assert.doesNotMatch(workflow, /Install here|no test command/);
@@ -165,7 +165,7 @@ describe("agent-jobs init", () => {
   it("writes a nightly job that is red until it has a test command, before any model is asked", async (t) => {
     const repository = await makeRepository(t, { "README.md": "" });
     const { path: cwd } = repository;
-    const { stdout } = await cliExits(0, ["init", "nightly", "--workflow"], { cwd });
+    const { stdout } = await cliExits(0, "init nightly --workflow", { cwd });
     assert.match(stdout, /No test command was found\. .* fails until then/);
     const bash = (command: string): number | null =>
       spawnSync("bash", ["-c", command], { cwd, encoding: "utf8" }).status;

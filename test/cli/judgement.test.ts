@@ -119,7 +119,7 @@ describe("the exit code after outputs that were refused or are missing", () => {
         "e.json": entryOf({ outputs }, { prompt: "Use job_annotate and job_verdict." }),
         "r.json": scriptOf(replies),
       });
-      const { code, stderr, stdout } = await runCli(["run", "e.json", "--rehearse", "r.json"], {
+      const { code, stderr, stdout } = await runCli("run e.json --rehearse r.json", {
         cwd,
       });
       assert.equal(code, fails === undefined ? 0 : 1, stdout + stderr);

@@ -176,7 +176,7 @@ describe("a variable of an MCP server", () => {
 
   it("is not asked for by a job that can't call the server, nor under a ceiling without servers", async (t) => {
     const { path: cwd } = await workspaceWith(t, parts);
-    await cliExits(0, ["run", "e.json", "other", "--rehearse", "other.json"], { cwd });
+    await cliExits(0, "run e.json other --rehearse other.json", { cwd });
     const under = await runCli([...run, "--permissions", "workspace"], { cwd });
     assert.doesNotMatch(under.stderr, /DOCS_VALUE/);
   });
@@ -215,7 +215,7 @@ test("a server that ignores SIGTERM outlives SIGKILL of the run, and is ended by
   child.signal("SIGKILL");
   await child.ended;
   assert.ok(pids.every(isRunning));
-  await runCli(["run", "e.json", "other", "--rehearse", "other.json"], options);
+  await runCli("run e.json other --rehearse other.json", options);
   assert.ok(await waitUntilGone(pids, 30_000));
 });
 
@@ -263,7 +263,7 @@ test("tools of a server that are not offered are only reported, as a server that
   const { stdout } = await cliExits(0, run, { cwd });
   assert.match(stdout, /\[OPERATION\] MCP server unset: .*variable DOCS_VALUE/);
   assert.match(stdout, /MCP server docs: Not offered: "coll": the server has no such tool\./);
-  const tried = await cliExits(0, ["tool", "call", "docs/call", "{}", "--entry", "e.json"], {
+  const tried = await cliExits(0, "tool call docs/call {} --entry e.json", {
     cwd,
   });
   assert.match(tried.stdout, /done/);

@@ -44,7 +44,7 @@ async function run(
     ...(idleSeconds === undefined ? {} : { limits: { idleMinutes: idleSeconds / 60 } }),
   };
   const { path: cwd } = await makeWorkspace(t, { "a.json": JSON.stringify(entry), ...files });
-  const ran = await runCli(["run", "a.json", "--provider-base-url", baseUrl], { cwd });
+  const ran = await runCli(`run a.json --provider-base-url ${baseUrl}`, { cwd });
   return { ...ran, requests };
 }
 

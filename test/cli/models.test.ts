@@ -67,7 +67,7 @@ describe("agent-jobs models", () => {
     const { path: cwd } = await makeWorkspace(t);
     const list = async (models: readonly string[]): Promise<CliResult> => {
       const server = await modelServer(t, () => ({ text: "" }), { models });
-      return runCli(["models", "--provider-base-url", server.baseUrl], { cwd });
+      return runCli(`models --provider-base-url ${server.baseUrl}`, { cwd });
     };
     const { code, stdout } = await list(["qwen3", "bad\u001b[31m"]);
     assert.deepEqual([code, stdout.split("\n")[0]], [0, "qwen3"]);
@@ -78,7 +78,7 @@ describe("agent-jobs models", () => {
       none.stderr,
       /No models are listed\. The model server \S+ has no models\. Pull one/,
     );
-    const nobody = await cliExits(2, ["models"], { cwd });
+    const nobody = await cliExits(2, "models", { cwd });
     assert.match(nobody.stderr, /--provider-base-url/);
   });
 });

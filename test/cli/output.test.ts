@@ -147,7 +147,7 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
     const { path: cwd } = await makeWorkspace(t, {
       "throws.cjs": `process.on("SIGUSR2", () => { throw new Error("x\\n::error::y\\n" + process.env.MY_TOKEN); });`,
     });
-    const child = startCli(["serve", "--port", "0"], {
+    const child = startCli("serve --port 0", {
       cwd,
       env: {
         GITHUB_ACTIONS: "true",

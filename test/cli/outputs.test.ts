@@ -88,10 +88,10 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
         [{ deletedRegion: { startLine: 2, endLine: 2 }, insertedContent: { text: "2" } }],
       ],
     );
-    const report = await cliExits(0, ["report", "out/journal.jsonl", "-o", "-"], { cwd });
+    const report = await cliExits(0, "report out/journal.jsonl -o -", { cwd });
     assert.match(report.stdout, /<title>review: succeeded \(rehearsal\) – /);
     const env = { GITHUB_REPOSITORY: "o/r", GITHUB_RUN_ID: "1", GITHUB_EVENT_NAME: "push" };
-    const delivered = await runCli(["deliver", "out/journal.jsonl", "--entry", "review.yml"], {
+    const delivered = await runCli("deliver out/journal.jsonl --entry review.yml", {
       cwd,
       env: { ...env, GITHUB_TOKEN: "ghs_0123456789abcdef" },
     });
@@ -111,7 +111,7 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
 
   it("only fail a rehearsal where they are not as expected", async (t) => {
     const { path: cwd } = await folder(t);
-    await cliExits(0, ["rehearse", "review.rehearsal.yml"], { cwd });
+    await cliExits(0, "rehearse review.rehearsal.yml", { cwd });
   });
 
   it("names what is wrong with the outputs of an entry and of a job, with its line", async (t) => {
@@ -127,7 +127,7 @@ describe("findings, a verdict and proposals, on the real runtime", () => {
         '    outputs: { proposals: { pull_request: { paths: ["a", "!"] } } }\n    work: {',
       );
     await workspace.write("wrong.yml", wrong);
-    const { stdout, stderr } = await cliExits(2, ["validate", "wrong.yml"], { cwd });
+    const { stdout, stderr } = await cliExits(2, "validate wrong.yml", { cwd });
     const said = stdout + stderr;
     assert.match(said, /wrong\.yml:5:21: entry\.outputs\.verdict\.from\[0\]:.*"merg"/);
     assert.match(said, /wrong\.yml:6:\d+: entry\.outputs\.proposals\.label\.allowed: This field/);
@@ -193,7 +193,7 @@ describe("data between tasks, on the real runtime", () => {
     const fixed = await cliExits(0, [...each, "--record", "each-again.rehearsal.yml"], { cwd });
     assert.match(fixed.stdout, /fix, 3 items: 3 succeeded/);
     assert.ok(!(await readdir(cwd)).includes("pwned"));
-    await cliExits(0, ["rehearse", "again.rehearsal.yml", "each-again.rehearsal.yml"], { cwd });
+    await cliExits(0, "rehearse again.rehearsal.yml each-again.rehearsal.yml", { cwd });
   });
 
   it("refuses inputs that the entry doesn't have, lacks or doesn't allow", async (t) => {

@@ -33,9 +33,7 @@ async function attack(
     return call === undefined ? { text: "The end." } : { toolCalls: [call] };
   });
   const { stdout, stderr } = await runCli(
-    `run entry.json job --provider-base-url ${server.baseUrl} --output-dir out --journal out/run.jsonl --record out/run.rehearsal.yml`.split(
-      " ",
-    ),
+    `run entry.json job --provider-base-url ${server.baseUrl} --output-dir out --journal out/run.jsonl --record out/run.rehearsal.yml`,
     { cwd: workspace.path, env: { GITHUB_STEP_SUMMARY: `${workspace.path}/out/summary.md` } },
   );
   return {

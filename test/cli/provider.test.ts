@@ -73,7 +73,7 @@ describe("the headers of a provider", () => {
       "e.rehearsal.yml":
         "entry: e.json\njob: job\nsessions: [{ task: t, turns: [{ text: Done. }] }]\n",
     });
-    await cliExits(0, ["rehearse", "e.rehearsal.yml"], { cwd });
+    await cliExits(0, "rehearse e.rehearsal.yml", { cwd });
   });
 });
 

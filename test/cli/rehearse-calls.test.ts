@@ -51,7 +51,7 @@ describe("the tool calls of a rehearsal", () => {
       "red.json": scriptOf([calls(works, ...red.map(([, call]) => call)), "A"]),
       "green.json": scriptOf([calls(...green), "A"]),
     });
-    const { stdout } = await cliExits(1, ["rehearse", "red.json", "green.json"], { cwd });
+    const { stdout } = await cliExits(1, "rehearse red.json green.json", { cwd });
     assert.match(stdout, /^ok {4}green\.json/m);
     const at = /tools\[(\d)\] \(red\.json:1:\d+\): the call of (.*)/g;
     const reasons = new Map([...stdout.matchAll(at)].map(([, index, why]) => [index, why]));
@@ -75,7 +75,7 @@ describe("the tool calls of a rehearsal", () => {
       "red.json": sub([fails, npm, works]),
       "green.json": sub([{ ...fails, fails: "not exist" }, { ...npm, denied: true }, works]),
     });
-    const { stdout } = await cliExits(1, ["rehearse", "red.json", "green.json"], { cwd });
+    const { stdout } = await cliExits(1, "rehearse red.json green.json", { cwd });
     assert.match(stdout, /sessions\[1\].*"view" failed: /);
     assert.match(stdout, /sessions\[1\].*"bash" was denied: /);
     assert.equal(stdout.match(/the call of/g)?.length, 2, stdout);
@@ -99,17 +99,13 @@ describe("the tool calls of a rehearsal", () => {
       ]),
     });
     const options = { cwd: workspace.path };
-    await cliExits(
-      1,
-      ["run", "e.json", "--rehearse", "r.json", "--record", "made.rehearsal.yml"],
-      options,
-    );
+    await cliExits(1, "run e.json --rehearse r.json --record made.rehearsal.yml", options);
     const made = await workspace.read("made.rehearsal.yml");
     assert.match(made, /result: succeeded/);
     assert.equal(made.match(/denied: true/g)?.length, 1, made);
     assert.equal(made.match(/fails: /g)?.length, 3, made);
     assert.equal(made.match(/unknown: true/g)?.length, 1, made);
-    await cliExits(0, ["rehearse", "made.rehearsal.yml"], options);
+    await cliExits(0, "rehearse made.rehearsal.yml", options);
   });
 
   it("are only possible where a session of the task has the tool, as in a real run", async (t) => {
@@ -141,14 +137,14 @@ describe("the tool calls of a rehearsal", () => {
     ];
     const expect = { proposals: [{ kind: "pull_request", files: ["src/b.txt"] }] };
     await workspace.write("r.json", scriptOf(turns, { expect }));
-    await cliExits(0, ["rehearse", "r.json"], { cwd: workspace.path });
+    await cliExits(0, "rehearse r.json", { cwd: workspace.path });
   });
 
   it("are denied or fail, not both", async (t) => {
     const both = { ...fails, denied: true, fails: "x" };
     const files = { "e.json": entry, "r.json": scriptOf([calls(both), "A"]) };
     const { path: cwd } = await makeWorkspace(t, files);
-    const { stdout } = await cliExits(2, ["rehearse", "r.json"], { cwd });
+    const { stdout } = await cliExits(2, "rehearse r.json", { cwd });
     assert.match(stdout, /tools\[0\]\.fails: A call that is "denied" does not run/);
   });
 });

@@ -363,7 +363,7 @@ describe("a recording that was given the path of its folder", () => {
     const recorded = await readFile(join(cwd, "a.rehearsal.yml"), "utf8");
     assert.match(recorded, /FOLDER: \$\{workingDirectory\}/);
     assert.ok(!recorded.includes(cwd), recorded);
-    await cliExits(0, ["rehearse", "a.rehearsal.yml"], { cwd });
+    await cliExits(0, "rehearse a.rehearsal.yml", { cwd });
     const entry = {
       models: { driving: "m" },
       permissions: { preset: "workspace", sandbox: "off" },
@@ -381,6 +381,6 @@ describe("a recording that was given the path of its folder", () => {
     const given = ["--user-input", `In ${cwd}`, "--input", `folder=${cwd}/b`];
     const run = ["run", "b.json", ...given, ...at.slice(0, 2), "--record", "b.rehearsal.json"];
     await cliExits(0, run, { cwd });
-    await cliExits(0, ["rehearse", "b.rehearsal.json"], { cwd });
+    await cliExits(0, "rehearse b.rehearsal.json", { cwd });
   });
 });

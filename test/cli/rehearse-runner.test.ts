@@ -33,14 +33,14 @@ describe("agent-jobs rehearse", () => {
     const cwd = workspace.path;
     await workspace.write("ignored/three.rehearsal.yml", below);
     await workspace.write("sub/new.rehearsal.yml", below);
-    const all = await cliExits(0, ["rehearse"], { cwd });
+    const all = await cliExits(0, "rehearse", { cwd });
     const [one, fresh, two] = ["one.rehearsal.json", "sub/new.rehearsal.yml", "sub/two"];
     assert.deepEqual(okLines(all.stdout), [one, fresh, two]);
     // Named all the same, and nothing has to run.
     await workspace.write("e.json", "{}");
     const some = await runCli(["rehearse", "sub", "*/*.yml", one], { cwd });
     assert.deepEqual(okLines(some.stdout), [fresh, two, one]);
-    const named = await runCli(["rehearse", "ignored"], { cwd });
+    const named = await runCli("rehearse ignored", { cwd });
     assert.deepEqual(okLines(named.stdout), ["ignored/three.rehearsal.yml"]);
     const shards = ["1/2", "2/2"].map((shard) => runCli(["rehearse", "--shard", shard], { cwd }));
     const parts = (await Promise.all(shards)).map(({ stdout }) => okLines(stdout));
@@ -110,7 +110,7 @@ describe("agent-jobs rehearse", () => {
     assert.match(await workspace.read("dots.txt"), /^FF\.F\nFAIL {2}bad.*1 passed, 3 failed\n$/s);
     // Nothing has to run.
     await workspace.write("e.json", "{}");
-    const one = await runCli(["rehearse", "-t", "STOP-commands"], { cwd });
+    const one = await runCli("rehearse -t STOP-commands", { cwd });
     assert.deepEqual(okLines(one.stdout), ["good.rehearsal.json"]);
   });
 
@@ -153,7 +153,7 @@ describe("agent-jobs rehearse", () => {
       }),
     });
     const cwd = workspace.path;
-    const { stdout } = await cliExits(1, ["rehearse", "--coverage", "--coverage-threshold", "60"], {
+    const { stdout } = await cliExits(1, "rehearse --coverage --coverage-threshold 60", {
       cwd,
     });
     assert.deepEqual(stdout.trimEnd().split("\n").slice(1), [
@@ -178,7 +178,7 @@ describe("agent-jobs rehearse", () => {
     const sessions = [anyAsk, fix(1, { prompt: "Fix", text: "Not yet." }), fix(2)];
     const expect = { result: "failed", reason: "would need more than 2 iterations" };
     await workspace.write("no.rehearsal.json", rehearsal({ sessions, expect }));
-    const whole = await cliExits(0, ["rehearse", "--coverage", "--coverage-threshold", "100"], {
+    const whole = await cliExits(0, "rehearse --coverage --coverage-threshold 100", {
       cwd,
     });
     assert.match(whole.stdout, /total: 10 of 10, 100 %/);
@@ -203,10 +203,10 @@ describe("agent-jobs rehearse", () => {
       }),
     });
     const cwd = workspace.path;
-    const none = await runCli(["rehearse", "--coverage", "-t", "none|loops"], { cwd });
+    const none = await runCli("rehearse --coverage -t none|loops", { cwd });
     assert.match(none.stdout, /0 of 2\n.*not reached: items of the Each over "a" \(step 0\)\n/);
     assert.match(none.stdout, /loops\.json, job: 3 of 3\n/);
-    const all = await cliExits(0, ["rehearse", "--coverage", "--update", "-t", "none|some"], {
+    const all = await cliExits(0, "rehearse --coverage --update -t none|some", {
       cwd,
     });
     assert.match(all.stdout, /total: 2 of 2, 100 %/);
@@ -227,7 +227,7 @@ describe("agent-jobs rehearse", () => {
       "stale.rehearsal.json": rehearsal({ expect: { result: "failed", reason: "x" } }),
     });
     const cwd = workspace.path;
-    const { stdout } = await cliExits(1, ["rehearse", "--update"], { cwd });
+    const { stdout } = await cliExits(1, "rehearse --update", { cwd });
     assert.deepEqual(
       stdout.match(/^(ok|FAIL) +\S+|updated/gm),
       ["ok    none.rehearsal.yml", "updated", "FAIL  off.rehearsal.yml"].concat([
@@ -250,7 +250,7 @@ describe("agent-jobs rehearse", () => {
       works: [{ task: "a", workId: 0, outcome: "succeeded" }],
     });
     assert.equal(
-      (await runCli(["rehearse", "--update", "-t", "stale"], { cwd })).stdout.includes("updated"),
+      (await runCli("rehearse --update -t stale", { cwd })).stdout.includes("updated"),
       false,
     );
   });
@@ -262,11 +262,11 @@ describe("agent-jobs rehearse", () => {
       "some.rehearsal.yml": partial,
     });
     const cwd = workspace.path;
-    const { stdout } = await cliExits(0, ["rehearse", "--update"], { cwd });
+    const { stdout } = await cliExits(0, "rehearse --update", { cwd });
     assert.match(stdout, /updated/);
     const works = "  works:\n    - task: a\n      workId: 0\n      outcome: succeeded\n";
     assert.equal(await workspace.read("some.rehearsal.yml"), `${partial}${works}`);
-    const again = await cliExits(0, ["rehearse", "--update"], { cwd });
+    const again = await cliExits(0, "rehearse --update", { cwd });
     assert.doesNotMatch(again.stdout, /updated/);
   });
 
@@ -292,7 +292,7 @@ describe("agent-jobs rehearse", () => {
         ]),
       ),
     });
-    await cliExits(0, ["rehearse", "--parallel", "5"], { cwd });
+    await cliExits(0, "rehearse --parallel 5", { cwd });
   });
 
   it("watches the entry, its prompts and the rehearsals, and rehearses what depends on them", async (t) => {
@@ -303,7 +303,7 @@ describe("agent-jobs rehearse", () => {
       "other/b.rehearsal.json": rehearsal(),
     });
     const cwd = workspace.path;
-    const child = startCli(["rehearse", "--watch"], { cwd });
+    const child = startCli("rehearse --watch", { cwd });
     const counts = (): (string | undefined)[] =>
       [...child.output.stdout.matchAll(/(\d+ passed, \d+ failed)\nWaiting/g)].map(
         ([, text]) => text,

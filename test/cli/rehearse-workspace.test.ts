@@ -94,13 +94,9 @@ describe("workspace.commits", () => {
       "r.json": looking({ workspace: pullRequest, command, expected: "price" }),
     });
     const options = { cwd: folder.path };
-    await cliExits(
-      0,
-      ["run", "e.json", "--rehearse", "r.json", "--record", "made.rehearsal.yml"],
-      options,
-    );
+    await cliExits(0, "run e.json --rehearse r.json --record made.rehearsal.yml", options);
     assert.match(await folder.read("made.rehearsal.yml"), /Remove what is old/);
-    await cliExits(0, ["rehearse", "made.rehearsal.yml"], options);
+    await cliExits(0, "rehearse made.rehearsal.yml", options);
   });
 
   it("refuses what git would refuse, with the place", async (t) => {
@@ -185,7 +181,7 @@ async function rehearse(t: TestContext, fields: object): Promise<CliResult> {
     "e.json": entryOf({}, { prompt: hung }),
     "r.json": scriptOf(["A"], fields),
   });
-  return runCli(["rehearse", "r.json"], { cwd });
+  return runCli("rehearse r.json", { cwd });
 }
 
 const isThere = (path: string): Promise<boolean> =>

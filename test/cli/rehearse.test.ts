@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse, stringify } from "yaml";
 import type { Entry, PreparedEntry, PreparedTask, Task, Work } from "../../src/entry/model.ts";
-import { completeDocument } from "../../src/rehearsal/format/fields.ts";
-import { loadScript } from "../../src/rehearsal/format/load-script.ts";
+import { completeDocument } from "../../src/rehearsal/format/rehearsal-schema.ts";
+import { loadScript } from "../../src/rehearsal/format/script.ts";
 import { readEntry } from "../../src/run/entry-files.ts";
 import { prototype } from "../protocol/rig.ts";
 import { cliExits, runCli } from "../rig/cli.ts";
@@ -92,7 +92,7 @@ describe("agent-jobs rehearse", () => {
       "e.json": entry,
       "r.json": rehearsal({}),
     });
-    const { stdout } = await cliExits(1, ["run", "e.json", "--rehearse", "r.json"], { cwd });
+    const { stdout } = await cliExits(1, "run e.json --rehearse r.json", { cwd });
     assert.match(
       stdout.trimEnd().split("\n").at(-1) ?? "",
       /^job job failed \(rehearsal\): the rehearsal doesn't match the run: .*Say A/,

@@ -55,7 +55,7 @@ test("report -o - prints the file, to the byte, even in a step of GitHub Actions
   const workspace = await workspaceOf(t, { "a.jsonl": runOf("a") });
   await workspace.report("a.jsonl");
   const env = { GITHUB_ACTIONS: "true" };
-  const { stdout } = await cliExits(0, ["report", "a.jsonl", "-o", "-"], {
+  const { stdout } = await cliExits(0, "report a.jsonl -o -", {
     cwd: workspace.path,
     env,
   });

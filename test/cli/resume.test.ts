@@ -130,10 +130,9 @@ describe("agent-jobs run --resume", () => {
     assert.ok(expected.path.length >= 20, expected.path.join("\n"));
     assert.equal(expected.requests.length, 7);
     // Nothing is left to do, so no model is needed.
-    const over = await runCli(
-      ["run", "flow.wf.md", "--resume", "whole.jsonl", "--journal", "over.jsonl"],
-      { cwd: whole.workspace.path },
-    );
+    const over = await runCli("run flow.wf.md --resume whole.jsonl --journal over.jsonl", {
+      cwd: whole.workspace.path,
+    });
     assert.equal(over.code, 0, over.stderr);
     assert.match(over.stdout, /the run [0-9a-f-]+ has already succeeded: nothing to do/);
     assert.equal(whole.server.requests.length, 7);

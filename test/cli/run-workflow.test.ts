@@ -181,7 +181,7 @@ jobs:
       "b.wf.md": workflowText("START --> PROMPT_A[Prompt: User No]"),
     };
     const { path: cwd } = await makeWorkspace(t, files);
-    const { stdout } = await cliExits(2, ["validate", "e.yml"], { cwd });
+    const { stdout } = await cliExits(2, "validate e.yml", { cwd });
     const place = 'entry.jobs["job"].work.works[1].works';
     assert.deepEqual(stdout.trimEnd().split("\n"), [
       `e.yml:11:35: ${place}[0].file: The parameter OTHER has no value. (add it to params)`,
@@ -193,7 +193,7 @@ jobs:
       "e.yml": entry.replace("b.wf.md", "c.wf.md"),
       "a.wf.md": workflowText("START\nPARAMS[WHO]"),
     });
-    const other = await runCli(["validate", "e.yml"], { cwd: missing.path });
+    const other = await runCli("validate e.yml", { cwd: missing.path });
     assert.match(other.stdout, /^e\.yml:12:35: .*\[1\]\.file: Can't read the workflow: .*\n$/);
   });
 });

@@ -84,9 +84,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
     const { path: cwd } = await makeWorkspace(t, { "entry.json": JSON.stringify(entry) });
     const { stdout } = await cliExits(
       0,
-      `run entry.json --user-input-file - --provider-api-key a-key --provider-base-url ${server.baseUrl}`.split(
-        " ",
-      ),
+      `run entry.json --user-input-file - --provider-api-key a-key --provider-base-url ${server.baseUrl}`,
       { cwd, stdin: "you" },
     );
     assert.equal(stdout.trimEnd().split("\n").at(-1), "job only succeeded");
@@ -167,12 +165,12 @@ tasks: {}
 jobs: { j: { work: { kind: Run, run: echo done } } }
 `;
     const { path: cwd } = await makeWorkspace(t, { "e.yml": entry });
-    await cliExits(0, ["run", "e.yml"], { cwd });
+    await cliExits(0, "run e.yml", { cwd });
   });
 
   it("says the three ways to reach a model when it has none", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "entry.json": hello });
-    const { stderr } = await cliExits(2, ["run", "entry.json", "--user-input", "x"], { cwd });
+    const { stderr } = await cliExits(2, "run entry.json --user-input x", { cwd });
     assert.match(stderr, /GitHub token.*--provider-base-url.*--rehearse/);
   });
 });
@@ -385,7 +383,7 @@ describe("the last line", { concurrency: true }, () => {
     const { path: cwd } = await makeWorkspace(t, {
       "e.json": entryOf({ models: { driving: "m" } }),
     });
-    const account = await startCli(["run", "e.json"], { cwd, env }).ended;
+    const account = await startCli("run e.json", { cwd, env }).ended;
     assert.match(
       account.stdout,
       /\[TASK FAILED\] crashed: The Copilot service can't be reached at https:\/\/\S+: connect ECONNREFUSED/,

@@ -82,7 +82,7 @@ ${taskAndWorkflow}`,
     canaries.harm("");
     const { stdout, stderr } = await cliExits(
       0,
-      ["run", "e.yml", "--rehearse", "r.yml", "--in-place", "--verbose"],
+      "run e.yml --rehearse r.yml --in-place --verbose",
       { cwd, env: { HIDDEN: "hidden-value" } },
     );
     assert.deepEqual(canaries.harm(stdout + stderr), []);

@@ -240,7 +240,7 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
   }
 
   it("an address that others can reach, without a token", async () => {
-    const { stderr } = await cliExits(2, ["serve", "--host", "0.0.0.0"], { cwd });
+    const { stderr } = await cliExits(2, "serve --host 0.0.0.0", { cwd });
     assert.match(stderr, /Set --token or AGENT_JOBS_TOKEN/);
   });
 

@@ -212,7 +212,7 @@ test("tool build --print prints the Dockerfile of a recipe, or the commands of o
 
 test("Ctrl-C cancels a call, ends the tool, and exits with 130", async (t) => {
   const cwd = await workspace(t);
-  const child = startCli(["tool", "call", "slow"], { cwd });
+  const child = startCli("tool call slow", { cwd });
   await child.printed("started");
   child.signal("SIGINT");
   assert.equal((await child.ended).code, 130);

@@ -26,27 +26,27 @@ const userInput = /odd\.yml:7:\d+: warning: entry\.jobs\["j"\]: The user input i
 describe("agent-jobs validate", () => {
   it("prints warnings, and the file stays valid", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const { stdout } = await cliExits(0, ["validate", "odd.yml"], { cwd });
+    const { stdout } = await cliExits(0, "validate odd.yml", { cwd });
     assert.match(stdout, /^odd\.yml: valid$/m);
     assert.match(stdout, pattern);
     assert.match(stdout, lone);
   });
   it("lets them count as errors with --strict", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const { stdout } = await cliExits(2, ["validate", "--strict", "odd.yml"], { cwd });
+    const { stdout } = await cliExits(2, "validate --strict odd.yml", { cwd });
     assert.match(stdout, /^odd\.yml:5:\d+: entry\.tasks\["lone"\]: No job uses this task\.$/m);
     assert.doesNotMatch(stdout, /warning|: valid/);
   });
   it("has them in its other formats", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const json = await runCli(["validate", "--format", "json", "odd.yml"], { cwd });
+    const json = await runCli("validate --format json odd.yml", { cwd });
     assert.match(json.stdout, /^\{\n {2}"valid": true,/);
     assert.equal(json.stdout.match(/"severity": "warning"/g)?.length, 2);
-    const github = await runCli(["validate", "--format", "github", "odd.yml"], { cwd });
+    const github = await runCli("validate --format github odd.yml", { cwd });
     assert.match(github.stdout, /^::warning file=odd\.yml,line=5,col=\d+::entry\.tasks/m);
-    const strict = await runCli(["validate", "--strict", "--format", "github", "odd.yml"], { cwd });
+    const strict = await runCli("validate --strict --format github odd.yml", { cwd });
     assert.match(strict.stdout, /^::error file=odd\.yml,line=5/m);
-    const failed = await cliExits(2, ["validate", "--strict", "--format", "json", "odd.yml"], {
+    const failed = await cliExits(2, "validate --strict --format json odd.yml", {
       cwd,
     });
     const { valid, diagnostics } = JSON.parse(failed.stdout);
@@ -74,7 +74,7 @@ jobs: { j: { work: { kind: Ref, taskId: a, modelOverride: { category: other } } 
   async function check(t: TestContext, listed: readonly string[]): Promise<CliResult> {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": named });
     const server = await modelServer(t, () => ({ text: "" }), { models: listed });
-    return runCli(["validate", "e.yml", "--check-models", "--provider-base-url", server.baseUrl], {
+    return runCli(`validate e.yml --check-models --provider-base-url ${server.baseUrl}`, {
       cwd,
     });
   }
@@ -117,7 +117,7 @@ describe("a run", () => {
       "a.rehearsal.yml": `${rehearsal}userInput: x\n`,
       "b.rehearsal.yml": rehearsal,
     });
-    const { stderr } = await cliExits(0, ["rehearse", "a.rehearsal.yml", "b.rehearsal.yml"], {
+    const { stderr } = await cliExits(0, "rehearse a.rehearsal.yml b.rehearsal.yml", {
       cwd,
     });
     for (const expected of [pattern, lone, userInput]) assert.match(stderr, expected);
@@ -143,7 +143,7 @@ const missing = "$reported-document has no value: the prompt has <MISSING> in it
 describe("a variable that has no value", () => {
   it("is a warning of validate, at the prompt that uses it", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": handOver });
-    const { stdout } = await cliExits(0, ["validate", "e.yml"], { cwd });
+    const { stdout } = await cliExits(0, "validate e.yml", { cwd });
     assert.match(
       stdout,
       /^e\.yml:4:\d+: warning: entry\.tasks\["fix"\]\.prompt: \$reported-document has no value when this prompt is first sent: no earlier prompt of the task mentions job_prepare_document\. \(\$previous-result is /m,
@@ -152,9 +152,9 @@ describe("a variable that has no value", () => {
 
   it("is a warning in the log, also with --quiet, and below the line of a rehearsal", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": handOver, "r.yml": played });
-    const quiet = await runCli(["run", "e.yml", "--rehearse", "r.yml", "--quiet"], { cwd });
+    const quiet = await runCli("run e.yml --rehearse r.yml --quiet", { cwd });
     assert.ok(quiet.stdout.includes(`#1 fix    [OPERATION] ${missing}\n`), quiet.stdout);
-    const rehearsed = await cliExits(0, ["rehearse", "r.yml"], { cwd });
+    const rehearsed = await cliExits(0, "rehearse r.yml", { cwd });
     assert.match(
       rehearsed.stdout,
       /^ok {4}r\.yml .*\n {6}warning: #1 fix: \$reported-document has no/,
@@ -175,7 +175,7 @@ jobs: { j: { work: { kind: Ref, taskId: a } } }
 sessions: [{ task: a, turns: [Closed.] }]
 `,
     });
-    const { stdout } = await runCli(["rehearse", "r.yml"], { cwd });
+    const { stdout } = await runCli("rehearse r.yml", { cwd });
     assert.match(stdout, /^ok [^]*\n {6}warning: #0 a: MCP server tracker: /);
   });
 });
@@ -252,7 +252,7 @@ describe("an error of what newcomers write", () => {
 
   it("says that a file is no rehearsal, and what it is", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": entry(a), "w.wf.md": "# Workflow\n" });
-    const { stdout } = await cliExits(2, ["rehearse", "e.yml", "w.wf.md"], { cwd });
+    const { stdout } = await cliExits(2, "rehearse e.yml w.wf.md", { cwd });
     for (const [file, what, other] of [
       ["e.yml", "an entry", "e"],
       ["w.wf.md", "a workflow", "w"],
@@ -265,7 +265,7 @@ describe("an error of what newcomers write", () => {
   it("says which GitHub token works, and where it belongs", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "e.yml": entry(a) });
     const token = `ghp_${"a1B2".repeat(9)}`;
-    const classic = await cliExits(2, ["run", "e.yml"], { cwd, env: { GITHUB_TOKEN: token } });
+    const classic = await cliExits(2, "run e.yml", { cwd, env: { GITHUB_TOKEN: token } });
     assert.match(
       classic.stderr,
       /^agent-jobs: The GitHub token is a classic personal token \(ghp_…\), which doesn't work with GitHub Copilot\. Set a fine-grained one with “Copilot Requests” \(COPILOT_GITHUB_TOKEN, /,

@@ -352,7 +352,7 @@ it("system of an entry or a task is added to the runtime's prompt, or replaces i
     ),
   );
   const { path: cwd } = await makeWorkspace(t, { "a.json": text, "system.md": "From a file." });
-  const { code, stderr } = await runCli(["run", "a.json", "--provider-base-url", server.baseUrl], {
+  const { code, stderr } = await runCli(`run a.json --provider-base-url ${server.baseUrl}`, {
     cwd,
   });
   assert.equal(code, 0, stderr);

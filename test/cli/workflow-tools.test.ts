@@ -86,7 +86,7 @@ describe("a workflow of an entry", () => {
     const { stdout } = await cliExits(0, run, { cwd });
     // Nothing has tried the server that agentTools doesn't name.
     assert.doesNotMatch(stdout, /broken|exit code 7/);
-    await cliExits(0, ["rehearse", "again.json"], { cwd });
+    await cliExits(0, "rehearse again.json", { cwd });
     assert.match(readFileSync(join(cwd, "again.json"), "utf8"), /"all\/echo"/);
   });
 
@@ -183,7 +183,7 @@ describe("a workflow with tools in its front matter", () => {
       ),
       "r.json": rehearsal("a.wf.md", answering("PROMPT_1")),
     });
-    const failed = await cliExits(1, ["run", "a.wf.md", "--rehearse", "r.json"], { cwd });
+    const failed = await cliExits(1, "run a.wf.md --rehearse r.json", { cwd });
     assert.match(
       failed.stdout,
       /PROMPT_1 failed .*The MCP server broken can't be used.*exit code 7/,
@@ -204,7 +204,7 @@ describe("a workflow with tools in its front matter", () => {
     });
     const under = ["run", "a.wf.md", "--rehearse", "r.json", "--permissions", "workspace"];
     await cliExits(0, under, { cwd });
-    const list = await runCli(["list", "a.wf.md"], { cwd });
+    const list = await runCli("list a.wf.md", { cwd });
     assert.match(list.stdout, /^TOOLS +build, all\/echo, view$/m);
   });
 

@@ -19,21 +19,21 @@ const files = {
 describe("the command line with workflows", () => {
   it("validates them, and what they call", async (t) => {
     const { path: cwd } = await makeWorkspace(t, files);
-    const { stdout } = await cliExits(2, ["validate", "good.wf.md", "bad.wf.md"], { cwd });
+    const { stdout } = await cliExits(2, "validate good.wf.md bad.wf.md", { cwd });
     assert.deepEqual(stdout.trimEnd().split("\n"), [
       "good.wf.md: valid",
       "b.wf.md:5:11: warning: This CHECK has no edge for the case that it doesn't hold. The workflow then fails. (add an edge --> |FALSE| …)",
       'bad.wf.md:5:11: There is no prompt "User Ask". (did you mean "User Aks"?)',
     ]);
-    await cliExits(0, ["validate", "good.wf.md"], { cwd });
-    await cliExits(2, ["validate", "--strict", "good.wf.md"], { cwd });
+    await cliExits(0, "validate good.wf.md", { cwd });
+    await cliExits(2, "validate --strict good.wf.md", { cwd });
   });
 
   it("draws them", async (t) => {
     const { path: cwd } = await makeWorkspace(t, files);
-    const { stdout } = await cliExits(0, ["chart", "good.wf.md"], { cwd });
+    const { stdout } = await cliExits(0, "chart good.wf.md", { cwd });
     assert.match(stdout, /^flowchart TD\n.*PROMPT_A#58; User Ask/s);
-    const job = await runCli(["chart", "good.wf.md", "job"], { cwd });
+    const job = await runCli("chart good.wf.md job", { cwd });
     assert.deepEqual(
       [job.code, job.stderr],
       [2, "agent-jobs: A workflow has no jobs. Name only the file.\n"],
@@ -42,10 +42,10 @@ describe("the command line with workflows", () => {
 
   it("lists what a run of them needs", async (t) => {
     const { path: cwd } = await makeWorkspace(t, files);
-    const { stdout } = await cliExits(0, ["list", "good.wf.md"], { cwd });
+    const { stdout } = await cliExits(0, "list good.wf.md", { cwd });
     assert.match(stdout, /^WORKFLOW +Hello\nPARAMETERS +NAME, GREETING="Hi"\n/);
     assert.match(stdout, /\nRUN +agent-jobs run good\.wf\.md --model driving=… --param NAME=…\n$/);
-    const json = await runCli(["list", "--json", "good.wf.md"], { cwd });
+    const json = await runCli("list --json good.wf.md", { cwd });
     assert.deepEqual(JSON.parse(json.stdout), {
       entry: "good.wf.md",
       workflow: {
@@ -57,7 +57,7 @@ describe("the command line with workflows", () => {
         files: ["b.wf.md"],
       },
     });
-    await cliExits(2, ["list", "bad.wf.md"], { cwd });
+    await cliExits(2, "list bad.wf.md", { cwd });
   });
 
   it("shows the path of a run in its log, chart and history", async (t) => {
@@ -74,7 +74,7 @@ describe("the command line with workflows", () => {
     const { path: cwd } = workspace;
     const { stdout } = await cliExits(
       0,
-      "run flow.wf.md --rehearse r.yml --output-dir out --journal run.jsonl".split(" "),
+      "run flow.wf.md --rehearse r.yml --output-dir out --journal run.jsonl",
       { cwd },
     );
     for (const line of ["2 PROMPT_A: said: Hello.", "3 EXECUTE_B: seq 1 100, exit code 0"])
@@ -96,7 +96,7 @@ describe("the command line with workflows", () => {
       await workspace.read("out/steps/006-SET_X.md"),
       /## Variables\n\n```text\nX=1\n```/,
     );
-    const chart = await runCli(["chart", "--journal", "run.jsonl"], { cwd });
+    const chart = await runCli("chart --journal run.jsonl", { cwd });
     assert.match(chart.stdout, /subgraph f1\["c.wf.md"\]/);
     assert.match(chart.stdout, /"SET_X#58; X#61;1<br\/>✓ 6 · last"/);
     await workspace.write("out/steps/107-OLD.md", "of an earlier run");
@@ -310,7 +310,7 @@ describe("a workflow whose prompts are never sent", () => {
     const { code, stdout, stderr, requests, cwd } = await run(t, text, []);
     assert.deepEqual([code, requests.length], [0, 0], stdout);
     assert.match(stderr, said);
-    const validated = await cliExits(0, ["validate", "a.wf.md"], { cwd });
+    const validated = await cliExits(0, "validate a.wf.md", { cwd });
     assert.match(validated.stdout, said);
   });
 });

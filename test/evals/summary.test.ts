@@ -122,6 +122,33 @@ describe("the fall that can be detected", () => {
   });
 });
 
+describe("an eval with three variants", () => {
+  const axes = [0, 1, 2];
+  for (const [runs, fell] of [
+    [3, false],
+    [4, true],
+  ] as const)
+    it(`${fell ? "fails" : "doesn't fail"} if all ${runs} runs of one of them fail: each is one of three comparisons`, () => {
+      const cells = axes.map((axis) => cellOf(0, axis));
+      const results = cells.flatMap(({ key, variant }) =>
+        Array.from({ length: runs }, (_, at) => resultOf(key, at + 1, variant !== "2")),
+      );
+      const cases = new Map(cells.map(({ key }) => [key, { passed: runs, runs }]));
+      const { problems } = summarize({ file: "e", minPassRate: 0 }, cells, {
+        runs,
+        results,
+        spent: { tokens: 0, cost: 0 },
+        stopped: undefined,
+        warnings: [],
+        baseline: { file: "b.json", cases, replaced: false },
+      });
+      assert.deepEqual(
+        problems.map(({ name, kind }) => `${name}: ${kind}`),
+        fell ? ["all cases | 2: fell"] : [],
+      );
+    });
+});
+
 /** Runs of 13 cases, five each, with these pass rates, by a generator that is always the same (mulberry32). */
 function repetitions(name: string, before: Rates, after: Rates, axes = 1): number {
   let state = 1;

@@ -19,7 +19,7 @@ const value = fc.oneof(
 );
 const keywords = ["type", "properties", "items", "$ref", "allOf", "required", "pattern", "enum"];
 const others = ["$async", "id", "nullable", "discriminator", "dependencies", "$data", "a"];
-const keyword = fc.constantFrom(...keywords, ...others, "$id", "not", "if", "$defs");
+const keyword = fc.constantFrom(...keywords, ...others, "not", "if", "$defs");
 const { schema } = fc.letrec<{ schema: unknown }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

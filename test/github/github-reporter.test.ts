@@ -90,13 +90,13 @@ test("the log has a line at least every minute while something runs", async () =
     ...plan,
   });
   tell(reporter, { at: 0, runId: "run", type: "work.started", work, modelId: "m" });
-  await clock.pass(60_000);
-  assert.equal(said.at(-1), "01:00 still running: #0 ## [error]a ⏎ ::error::b 01:00 starting");
+  await clock.pass(30_000);
+  assert.equal(said.at(-1), "00:30 still running: #0 ## [error]a ⏎ ::error::b 00:30 starting");
   // The group of a work is only printed when it ends.
   const decision = { kind: "note", text: "x" } as const;
   tell(reporter, { at: 90_000, runId: "run", type: "decision", work, decision });
   await clock.pass(60_000);
-  assert.match(said.at(-1) ?? "", /^02:00 still running: /);
+  assert.match(said.at(-1) ?? "", /^01:30 still running: /);
   const count = said.length;
   tell(reporter, { at: 130_000, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
   await reporter.close?.();

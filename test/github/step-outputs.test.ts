@@ -54,17 +54,17 @@ test("what has no room in the outputs is told, with the place that has it", () =
   };
   view.given.set("plan", { ...work, iteration: 1, result: { value: "x".repeat(20_000) } });
   assert.equal(outputsOf(view).results, "");
-  assert.deepEqual(omittedFromOutputs(view, { reportFile: "out/report.md" }), [
+  assert.deepEqual(omittedFromOutputs(view, "out/report.md"), [
     "The output `report` has 8000 of 20000 bytes. out/report.md has all of it.",
     "The output `results` is empty: the results have 20011 bytes, and it takes 16000. run.json has all of it.",
   ]);
-  assert.deepEqual(omittedFromOutputs(createRunView(), {}), []);
+  assert.deepEqual(omittedFromOutputs(createRunView(), undefined), []);
 });
 
 test("the result is success, failure or cancelled, and what the caller says for a run that was refused", () => {
   assert.equal(outputsOf(samples.viewOf(samples.success())).result, "success");
   assert.equal(outputsOf(samples.viewOf(samples.canceled())).result, "cancelled");
-  const refused = outputsOf(createRunView(), { result: "skipped", reason: "a fork" });
+  const refused = outputsOf(undefined, { result: "skipped", reason: "a fork" });
   assert.equal(refused.result, "skipped");
   assert.equal(refused.reason, "a fork");
   assert.equal(refused["failed-tasks"], "[]");

@@ -11,7 +11,7 @@ import type { Conversation } from "../../src/events/output-shapes.ts";
 import { viewsOf } from "../../src/events/view.ts";
 import { readJournal } from "../../src/journal/read.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { loadScript } from "../../src/rehearsal/format/load-script.ts";
+import { loadScript } from "../../src/rehearsal/format/script.ts";
 import type { Script } from "../../src/rehearsal/format/script.ts";
 import { ScriptedModel } from "../../src/rehearsal/player/scripted-model.ts";
 import { cliExits } from "../rig/cli.ts";
@@ -29,7 +29,7 @@ const scripts = ["review", "review-2", "review-3"].map((name) => {
   return loaded.kind === "loaded" ? loaded.script : assert.fail(name);
 });
 /** The file after each push. */
-const versions = scripts.map((one) => one.workspace?.commits.at(-1)?.files[file] ?? assert.fail());
+const versions = scripts.map((one) => one.workspace?.commits?.at(-1)?.files[file] ?? assert.fail());
 const start = scripts[0]?.workspace?.files ?? {};
 
 interface PushedTo {

@@ -29,7 +29,7 @@ test("the page names every field", () => {
           if (!new RegExp(`\\b${name.replace("$", "\\$?")}\\b`).test(page)) missing.add(name);
         }
         Object.values(Object(value)).forEach(visit);
-      } else if (key === "items" || key === "anyOf") visit(value);
+      } else if (["items", "anyOf", "oneOf"].includes(key)) visit(value);
       else if (key === "$defs") Object.values(Object(value)).forEach(visit);
     }
   };

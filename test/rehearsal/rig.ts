@@ -1,7 +1,7 @@
 /** A stand-in for the runtime: it asks the scripted model as the runtime was seen to ask. */
 import assert from "node:assert/strict";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
-import { loadScript } from "../../src/rehearsal/format/load-script.ts";
+import { loadScript } from "../../src/rehearsal/format/script.ts";
 import { ScriptedModel } from "../../src/rehearsal/player/scripted-model.ts";
 import type { Script } from "../../src/rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";
@@ -98,7 +98,6 @@ export interface Ask {
   readonly sessionId?: string;
   readonly label?: Label | undefined;
   readonly subAgent?: boolean;
-  readonly stream?: boolean;
   readonly tools?: unknown;
   readonly signal?: AbortSignal;
   readonly killRuntime?: () => void;
@@ -110,7 +109,7 @@ export interface Ask {
 }
 
 export function request(own: readonly Message[], ask: Ask = {}): ModelRequest {
-  const { stream = true, tools = offered, history = [] } = ask;
+  const { tools = offered, history = [] } = ask;
   const begin = own.filter(({ role }) => role === "system").length;
   const messages = [...own.slice(0, begin), ...history, ...own.slice(begin)];
   return {
@@ -125,7 +124,7 @@ export function request(own: readonly Message[], ask: Ask = {}): ModelRequest {
       JSON.stringify({
         model: "gpt-test",
         temperature: 1,
-        stream,
+        stream: true,
         stream_options: { include_usage: true },
         messages,
         tools,
@@ -159,11 +158,6 @@ interface WireMessage {
   }[];
 }
 
-interface WireBody {
-  choices: [{ message: WireMessage; finish_reason: string }];
-  usage: unknown;
-}
-
 interface WireChunk {
   choices: { delta: WireMessage; finish_reason: string | null }[];
   usage?: unknown;
@@ -174,20 +168,15 @@ export async function ask(
   messages: readonly Message[],
   options: Ask = {},
 ): Promise<Received> {
-  return receive(await model.send(request(messages, options)), options.stream ?? true);
+  return receive(await model.send(request(messages, options)));
 }
 
-export async function receive(response: Response, stream: boolean): Promise<Received> {
+export async function receive(response: Response): Promise<Received> {
   const none = { reasoning: "", tools: [], finish: undefined, usage: undefined, deltas: 0 };
   const { status, headers } = response;
   if (status !== 200) {
     const { error }: { error: { message: string } } = JSON.parse(await response.text());
     return { ...none, status, headers, text: error.message, end: "status" };
-  }
-  if (!stream) {
-    const body: WireBody = JSON.parse(await response.text());
-    const [{ message, finish_reason: finish }] = body.choices;
-    return { ...merge([message]), status, headers, finish, usage: body.usage, end: "done" };
   }
   return { status, headers, ...(await readStream(response)) };
 }

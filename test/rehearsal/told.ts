@@ -121,7 +121,7 @@ export class Told {
 
   /** `expect`: the field of a rehearsal, in YAML. */
   failures(expect: string): readonly string[] {
-    const expectations = new Expectations(script("  []", `expect: ${expect}`).expect);
+    const expectations = new Expectations(script("  []", `expect: ${expect}`));
     for (const [at, body] of this.events.entries())
       tell(expectations, { at, runId: "run", ...body });
     return expectations.failures();

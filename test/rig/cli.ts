@@ -20,6 +20,12 @@ export interface CliOptions {
   readonly main?: string;
 }
 
+/** With spaces between the arguments, or a list if one contains a space. */
+type Args = string | readonly string[];
+
+const listOf = (args: Args): readonly string[] =>
+  typeof args === "string" ? args.split(" ") : args;
+
 export interface CliResult extends Output {
   readonly code: number | null;
 }
@@ -51,10 +57,10 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const)
   process.once(signal, () => process.exit(1));
 
 /** Starts `agent-jobs ARGS` in a process group of its own, with nothing of our environment but PATH and HOME. */
-export function startCli(args: readonly string[], options: CliOptions): CliChild {
+export function startCli(args: Args, options: CliOptions): CliChild {
   const { cwd, env = {}, stdin, main = commandLine } = options;
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [main, ...listOf(args)], {
     cwd,
     env: { PATH, HOME, ...env },
     detached: true,
@@ -87,7 +93,7 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
 
 /** `agent-jobs ARGS`, with nothing of our environment but PATH and HOME. Ends when the command has ended. */
 export function runCli(
-  args: readonly string[],
+  args: Args,
   { cwd, env = {}, stdin = "" }: Omit<CliOptions, "main">,
 ): Promise<CliResult> {
   return inThisProcess(cwd, env, async () => {
@@ -106,7 +112,7 @@ export function runCli(
       stdout: into("stdout"),
       stderr: into("stderr"),
     });
-    const code = await runProgram(args, io);
+    const code = await runProgram(listOf(args), io);
     const lost = await io.output.end(60_000);
     return { code: lost === undefined ? code : exitCode.failed, ...output };
   });

@@ -6,6 +6,8 @@ import type {
   Budget,
   EnginePorts,
   OutputChecks,
+  SessionFactory,
+  SessionRequest,
   RateLimit,
   TurnGate,
 } from "../../src/engine/ports.ts";
@@ -16,12 +18,15 @@ import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import { decisionText } from "../../src/events/decision.ts";
-import type { EmittedEvent, RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
+import {
+  type EmittedEvent,
+  type RunEventBody,
+  type RunOutcome,
+  decisionOf,
+} from "../../src/events/event.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
 import { identity } from "./plan.ts";
-import { decisionOf } from "../../src/events/decision-of.ts";
 
 export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cleanEventText, MAX_EVENT_TEXT } from "../../src/text/event-text.ts";
+import { cleanEventText, MAX_EVENT_TEXT } from "../../src/text/harmless-text.ts";
 import { cpuTime } from "../rig/growth.ts";
 
 const clean = (text: string): string => cleanEventText(text).text;

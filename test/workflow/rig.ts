@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { readMarkdown } from "../../src/document/markdown.ts";
 import { readActivities } from "../../src/workflow/read/activities.ts";
-import type { Activity, Parameter, Workflow, WorkflowFiles } from "../../src/workflow/model.ts";
+import type { Workflow, WorkflowFiles } from "../../src/workflow/model.ts";
 import { Problems } from "../../src/workflow/read/problems.ts";
 import {
   loadWorkflow,
@@ -55,11 +55,6 @@ export function readFlow(flowchart: string): {
   readonly activities: readonly unknown[];
   readonly parameters: readonly unknown[];
   readonly said: readonly string[];
-  readonly file: {
-    readonly file: string;
-    readonly activities: Readonly<Record<string, Activity>>;
-    readonly parameters: readonly Parameter[];
-  };
 } {
   const markdown = readMarkdown(
     workflowText("").replace("flowchart TD\n\n", () => `${flowchart}\n`),
@@ -72,11 +67,6 @@ export function readFlow(flowchart: string): {
     activities,
     parameters: read.parameters.map(withoutPlace),
     said: [...findings.errors, ...findings.warnings].map(diagnosticLine),
-    file: {
-      file: "flow.wf.md",
-      activities: Object.fromEntries(read.activities),
-      parameters: read.parameters,
-    },
   };
 }
 

@@ -157,7 +157,7 @@ describe("a snippet of the document", () => {
         const read = load(whole(chart, frame), { files, permissions: "workspace" });
         assert.ok(read.kind === "loaded");
         const { files: all, main } = read.workflow;
-        const lines = Object.values(all[main]?.activities ?? {}).map(activityLine);
+        const lines = [...(all[main]?.activities.values() ?? [])].map(activityLine);
         if (frame === plays[0]?.[0]) assert.ok(lines.includes(line), lines.join("\n"));
         const warnings = read.warnings.map(({ reason }) => reason);
         assert.deepEqual(
@@ -237,7 +237,7 @@ describe("the sample “Check toolchain”", () => {
       main?.parameters.map(({ name }) => name),
       ["REPO_URL", "USER_NAME"],
     );
-    assert.deepEqual(Object.values(main?.activities ?? {}).map(activityLine), [
+    assert.deepEqual([...(main?.activities.values() ?? [])].map(activityLine), [
       "START > PROMPT_SYSTEM",
       "PROMPT_SYSTEM System > CALL_CHECK_TOOLS",
       "CALL_CHECK_TOOLS check-tools.md > PROMPT_TESTGIT",

@@ -12,8 +12,14 @@ import {
   decisionTraits,
   withoutDetail,
 } from "../../src/events/decision.ts";
-import { decisionOf, type DecisionOfWork } from "../../src/events/decision-of.ts";
-import type { EventOf, RunEvent, WorkOutcome, WorkRef } from "../../src/events/event.ts";
+import {
+  decisionOf,
+  type DecisionOfWork,
+  type EventOf,
+  type RunEvent,
+  type WorkOutcome,
+  type WorkRef,
+} from "../../src/events/event.ts";
 import {
   applyEvent,
   createRunView,

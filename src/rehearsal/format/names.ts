@@ -1,31 +1,16 @@
 /** How a rehearsal names what differs from run to run, and the activities of workflows. */
 import type { RunStarted } from "../../events/event.ts";
 
-/* An activity is `ID`, or `FILE#ID` if several files have an activity with this id. */
-
-export interface ActivityName {
-  readonly id: string;
-  /** The end of its path. Absent: any file. */
-  readonly file?: string;
-}
-
 export interface FoundActivity {
   readonly id: string;
   readonly file: string;
 }
 
-export function toActivityName(text: string): ActivityName {
-  const at = text.lastIndexOf("#");
-  return at === -1 ? { id: text } : { id: text.slice(at + 1), file: text.slice(0, at) };
-}
-
-export function writtenName({ id, file }: ActivityName): string {
-  return file === undefined ? id : `${file}#${id}`;
-}
-
-export function namesActivity(name: ActivityName, { id, file }: FoundActivity): boolean {
-  if (name.id !== id) return false;
-  return name.file === undefined || file === name.file || file.endsWith(`/${name.file}`);
+/** `name`: `ID`, or `FILE#ID` if several files have an activity with this id. FILE is the end of its path. */
+export function namesActivity(name: string, { id, file }: FoundActivity): boolean {
+  const at = name.lastIndexOf("#");
+  if (name.slice(at + 1) !== id) return false;
+  return at === -1 || `/${file}`.endsWith(`/${name.slice(0, at)}`);
 }
 
 /** The activities of the first file go by their ids. `files`: the ids of all files of the workflow. */

@@ -1,64 +1,103 @@
+import type { Described, SchemaType } from "../../document/describe.ts";
 import { overridingLimits } from "../../entry/limits.ts";
 import type { Limits } from "../../entry/model.ts";
-import { endedStatus } from "../../events/action.ts";
-import type { Described, SchemaType } from "../../document/describe.ts";
-import {
-  decisionProperties,
-  type DecisionFields,
-  documentSchema,
-  condition,
-  conditionRef,
-  filled,
-  flag,
-  list,
-  map,
-  nonEmpty,
-  outcomes,
-  results,
-  string,
-  text,
-  whole,
-  outputFields,
-  github,
-} from "./fields.ts";
-import { change, workspace } from "./workspace.ts";
+import { permissionPresets } from "../../entry/permissions.ts";
+import { list, map, name, object, text, textOf, whole } from "../../entry/schema-parts.ts";
+import { isList, isRecord } from "../../text/guards.ts";
+import { condition, definitions, type ExpectFields, expectSchema, means } from "./expect.ts";
+import { change, github, workspace } from "./surroundings.ts";
 
 /** Names the type of a part, which the declarations of the package would repeat otherwise. */
-const named = <T>(schema: Described<T>): Described<T> => schema;
+const typed = <T>(schema: Described<T>): Described<T> => schema;
 
-const tool = {
-  type: "object",
-  description: "A tool call.",
-  additionalProperties: false,
-  required: ["name"],
-  properties: {
-    name: text("The name of the tool, as the session offers it to the model."),
+const yes = (description: string) => ({ type: "boolean", const: true, description }) as const;
+const some = { minItems: 1 };
+
+const tool = object(
+  {
+    name: textOf("The name of the tool, as the session offers it to the model."),
     arguments: {
       type: ["object", "string"],
       description:
         "The arguments. A string is sent unchanged: the input of a freeform tool such as apply_patch, or invalid JSON.",
-    },
-    unknown: flag(
+    } as const,
+    unknown: yes(
       "The session doesn't offer this tool, and the call fails: rehearses a model that calls a tool that doesn't exist.",
     ),
-    fails: text(
+    fails: textOf(
       "The call must fail, with an error that contains this text. Without this field, the rehearsal fails if the call fails. A command that exits with a code other than 0 has not failed.",
     ),
-    denied: flag(
+    denied: yes(
       "The permissions must deny the call. Without this field, the rehearsal fails if they do.",
     ),
   },
-} as const;
+  ["name"],
+  { description: "A tool call." },
+);
+export type ToolField = SchemaType<typeof tool>;
+
+/** A document of the action protocol. It is not checked: a rehearsal can play a model that writes wrong ones. */
+export interface DocumentFields {
+  readonly status?: unknown;
+  readonly thoughts?: unknown;
+  readonly actions?: unknown;
+  readonly stop?: unknown;
+  readonly response?: unknown;
+  readonly [field: string]: unknown;
+}
+
+const field = (description: string) => ({ description });
+
+const documentSchema: Described<DocumentFields> = {
+  type: "object",
+  description:
+    'The answer as a document of the action protocol, which is sent as JSON. Fields that are left out get the values of an ordinary document. Nothing else is checked: a wrong document is sent as it is. Use "text" for an answer that is not one JSON object.',
+  properties: {
+    status: field(
+      'SUCCESS, EXECUTING, ERROR or TASK_STARTED. Default: "SUCCESS" if the document stops without actions, else "EXECUTING".',
+    ),
+    context: field("`knowledge_relics` and `variables`. Default: none."),
+    thoughts: field("A list of `{ type, content }`, possibly with `actions`. Default: none."),
+    actions: field("A list of actions, or null. Default: null."),
+    stop: field("Whether the run ends. Default: true if the document has no actions."),
+    response: field("The answer for people, or null. Default: null."),
+  },
+};
+
+export function completeDocument(fields: DocumentFields): DocumentFields {
+  const idle = !hasActions(fields) && ![fields.thoughts].flat().some(hasActions);
+  const { stop = idle } = fields;
+  const status = idle && stop === true ? "SUCCESS" : "EXECUTING";
+  return { status, thoughts: [], actions: null, stop, response: null, ...fields };
+}
+
+export function shortDocument(document: DocumentFields): DocumentFields {
+  let short = document;
+  // The default of the status depends on stop, so it goes first.
+  for (const name of ["status", "thoughts", "actions", "stop", "response"]) {
+    const { [name]: value, ...rest } = short;
+    const same = JSON.stringify(completeDocument(rest)[name]) === JSON.stringify(value);
+    if (same && value !== undefined) short = rest;
+  }
+  return short;
+}
+
+function hasActions(value: unknown): boolean {
+  return isRecord(value) && isList(value["actions"]) && value["actions"].length > 0;
+}
+
+const status = { type: "integer", minimum: 400, maximum: 599 } as const;
 
 const replyProperties = {
-  text: text(
+  text: textOf(
     'The text of the answer. An empty answer at the end of a turn is a crash. With "cut" and "hang": the text that arrives before.',
   ),
   document: documentSchema,
-  reasoning: text("The reasoning before the answer."),
-  tools: filled(
+  reasoning: textOf("The reasoning before the answer."),
+  tools: list(
+    typed<ToolField>(tool),
     'The tools that the model calls. The calls are real, and the next reply of the turn follows their results. Without a next reply, the model answers "Done."',
-    named<ToolField>(tool),
+    some,
   ),
   toolResults: condition(
     "The results of the tools called by the previous reply, joined with line breaks.",
@@ -69,7 +108,7 @@ const replyProperties = {
       "With `protocol: actions`: the ids of earlier actions. The reply waits until all of them have ended.",
     minLength: 1,
     minItems: 1,
-    items: nonEmpty,
+    items: name,
   },
   delay: {
     type: "number",
@@ -81,36 +120,33 @@ const replyProperties = {
     description:
       'Why the answer ends early: "length" (the output limit), "content_filter" or "error" (the server broke it off). Default: the answer is complete.',
   },
-  usage: {
-    type: "object",
-    description: "The token usage that this reply reports. Default: none.",
-    additionalProperties: false,
-    properties: {
-      input: whole(0, "Input tokens."),
-      output: whole(0, "Output tokens."),
+  usage: object(
+    {
+      input: whole("Input tokens.", { minimum: 0 }),
+      output: whole("Output tokens.", { minimum: 0 }),
     },
-  },
+    [],
+    { description: "The token usage that this reply reports. Default: none." },
+  ),
   error: {
+    ...status,
     type: ["integer", "object"],
     description:
       'An HTTP error: its status, or an object. Without "times", the runtime doesn\'t repeat the request, and the turn crashes.',
-    minimum: 400,
-    maximum: 599,
     additionalProperties: false,
     required: ["status"],
     properties: {
-      status: { type: "integer", minimum: 400, maximum: 599, description: "The HTTP status." },
-      message: text("The message of the error. Default: a sentence that names the status."),
-      headers: map("Further headers of the response, such as retry-after.", string),
+      status: { ...status, description: "The HTTP status." },
+      message: textOf("The message of the error. Default: a sentence that names the status."),
+      headers: map(text, { description: "Further headers of the response, such as retry-after." }),
     },
   },
-  cut: flag(
+  cut: yes(
     'The connection breaks after "text". Without "times", this happens at every repetition of the request.',
   ),
-  hang: flag('Nothing comes after "text", and the answer never ends.'),
-  die: flag("The process of the runtime is killed (SIGKILL), and all its sessions die with it."),
+  hang: yes('Nothing comes after "text", and the answer never ends.'),
+  die: yes("The process of the runtime is killed (SIGKILL), and all its sessions die with it."),
   times: whole(
-    1,
     'With "error" or "cut": the number of requests in a row that get it, before the next reply of the turn follows. The runtime repeats a failed request up to 5 times.',
   ),
 } as const;
@@ -122,6 +158,8 @@ const reply = {
   additionalProperties: false,
   properties: replyProperties,
 } as const;
+type WrittenReply = SchemaType<typeof reply>;
+export type ReplyFields = Exclude<WrittenReply, string>;
 
 const turn = {
   type: ["string", "object"],
@@ -131,44 +169,46 @@ const turn = {
   additionalProperties: false,
   properties: {
     prompt: condition("The prompt that the turn expects."),
-    replies: filled(
+    replies: list(
+      typed<WrittenReply>(reply),
       "The answers of the model, one for each request of the turn.",
-      named<Reply>(reply),
+      some,
     ),
     ...replyProperties,
   },
 } as const;
+type WrittenTurn = SchemaType<typeof turn>;
+export type TurnFields = Exclude<WrittenTurn, string>;
 
-const rule = {
-  type: "object",
-  description:
-    "Plays the model in one session, or with `activity` in the prompts of one activity. A new session is played by the first rule that is not used up, whose selectors match, and whose first turn expects the prompt.",
-  additionalProperties: false,
-  required: ["turns"],
-  properties: {
-    task: text("Selects sessions of this task."),
+const rule = object(
+  {
+    task: textOf("Selects sessions of this task."),
     role: {
       enum: ["task", "driving"],
       description:
         'Selects sessions by role: "driving" checks conditions, "task" does the work. A session that does both matches both.',
-    },
-    model: text("Selects sessions with this model id."),
+    } as const,
+    model: textOf("Selects sessions with this model id."),
     workId: whole(
-      0,
       "Selects sessions of the step with this id: its number in the job, from 0 in reading order.",
+      { minimum: 0 },
     ),
-    iteration: whole(1, "Selects sessions of this iteration of the step, in a loop."),
-    item: text("Selects sessions of this item of the innermost `Each`."),
-    retry: whole(0, "Selects sessions that were opened for this retry. 0 is the first round."),
+    iteration: whole("Selects sessions of this iteration of the step, in a loop."),
+    item: textOf("Selects sessions of this item of the innermost `Each`."),
+    retry: whole("Selects sessions that were opened for this retry. 0 is the first round.", {
+      minimum: 0,
+    }),
     attempt: whole(
-      1,
       "Selects sessions that were opened for this attempt: 2 replaces the first session that crashed.",
     ),
-    activity: text(
-      "Plays the prompts of this activity of a workflow, ID or FILE#ID, in whichever sessions they are sent. Each takes the next turn.",
+    activity: means(
+      textOf(
+        "Plays the prompts of this activity of a workflow, ID or FILE#ID, in whichever sessions they are sent. Each takes the next turn.",
+      ),
+      "activity",
     ),
-    hit: whole(1, "With `activity`: selects prompts of this run of the activity."),
-    subAgent: flag("Plays a sub-agent of such a session instead of the session itself."),
+    hit: whole("With `activity`: selects prompts of this run of the activity."),
+    subAgent: yes("Plays a sub-agent of such a session instead of the session itself."),
     repeat: {
       description:
         'The exact number of sessions that this rule plays; with "activity", how often its turns are played. "any": once or more. Default: 1.',
@@ -176,185 +216,72 @@ const rule = {
         { type: "integer", minimum: 1 },
         { type: "string", const: "any" },
       ],
-    },
-    optional: flag("The rehearsal doesn't fail if the rule is not used, or not to its end."),
-    turns: filled(
+    } as const,
+    optional: yes("The rehearsal doesn't fail if the rule is not used, or not to its end."),
+    turns: list(
+      typed<WrittenTurn>(turn),
       "The turns of the session or of the activity, one for each prompt.",
-      named<Turn>(turn),
+      some,
     ),
   },
-} as const;
-
-const work = {
-  type: "object",
-  description: "A step of the job, and how it must have ended.",
-  additionalProperties: false,
-  required: ["outcome"],
-  properties: {
-    task: text("The task of the step. A step needs this field, `name` or `workId`."),
-    name: text("The name of a `Run`, or its command."),
-    workId: whole(0, "The id of the step, where the task occurs more than once in the job."),
-    model: text("The model id of the step."),
-    outcome: {
-      description:
-        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the step never ran, also because the change had nothing for it.',
-      anyOf: [
-        { type: "string", enum: [...outcomes, "skipped"] },
-        { type: "array", minItems: 1, items: { type: "string", enum: outcomes } },
-      ],
-    },
-    runs: whole(1, "The number of iterations."),
-    attempts: whole(
-      1,
-      "How often the prompt was sent, over all iterations, including retries and attempts after a crash. With `protocol: actions`: the number of all prompts.",
-    ),
-    retries: whole(0, "The number of retries, over all iterations."),
-    crashes: whole(0, "The number of crashes, over all iterations."),
-    rejected: whole(
-      0,
-      "With `protocol: actions`: the number of rejected documents, over all iterations.",
-    ),
+  ["turns"],
+  {
+    description:
+      "Plays the model in one session, or with `activity` in the prompts of one activity. A new session is played by the first rule that is not used up, whose selectors match, and whose first turn expects the prompt.",
   },
-} as const;
-
-const asText = condition("A text that is met.");
-
-const decision: Described<DecisionFields> = {
-  ...asText,
-  description:
-    'A decision by its kind and fields; or a condition for its printed form, `[CATEGORY] text`, which may change with any version. A plain string is short for "contains".',
-  properties: {
-    ...decisionProperties(conditionRef),
-    ...asText.properties,
-  },
-};
-
-const word = (description: string) => ({ ...nonEmpty, description }) as const;
-
-const action = {
-  type: "object",
-  description:
-    "An action of the action protocol, when it has ended. All fields that are given must match.",
-  minProperties: 1,
-  additionalProperties: false,
-  properties: {
-    id: word("Its id: `action_id`, or `i<document>-<n>` if it has none."),
-    action: word(
-      "The name of the tool, the internal function, the relic, or the label of a group.",
-    ),
-    status: { enum: endedStatus.enum, description: "How it ended." },
-    params: conditionRef("The params as JSON, after references were replaced. Long ones are cut."),
-    output: conditionRef("The result of an action that succeeded. A long one is cut."),
-    reason: conditionRef("Why it did not succeed."),
-    document: whole(1, "The number of its document, of those that were accepted."),
-    task: word("Its task."),
-    workId: whole(0, "The work of its task."),
-    iteration: whole(1, "The iteration of that step, in a loop."),
-  },
-} as const;
-
-function lists<Item>(item: string, description: string) {
-  const items: Described<Item> = { $ref: `#/$defs/${item}` };
-  return {
-    type: ["object", "array"],
-    description: `${description} A list is short for "include".`,
-    minItems: 1,
-    items,
-    additionalProperties: false,
-    properties: {
-      include: filled("Each of these must occur, in any order.", items),
-      sequence: filled("These must occur in this order, possibly with others in between.", items),
-      exclude: filled("None of these may occur.", items),
-    },
-  } as const;
-}
-
-const limits: Described<Limits> = {
-  type: "object",
-  description: "Limits that override the entry's, for example to rehearse a timeout quickly.",
-  additionalProperties: false,
-  properties: overridingLimits,
-};
-
-export type RehearsalFile = SchemaType<typeof rehearsalSchema>;
-export type ExpectFields = NonNullable<RehearsalFile["expect"]>;
+);
 export type RuleFields = SchemaType<typeof rule>;
-type Turn = SchemaType<typeof turn>;
-export type TurnFields = Exclude<Turn, string>;
-type Reply = SchemaType<typeof reply>;
-export type ReplyFields = Exclude<Reply, string>;
-export type ToolField = SchemaType<typeof tool>;
-export type WorkFields = SchemaType<typeof work>;
-export type ActionFields = SchemaType<typeof action>;
-/** Items in any order, in this order, or none of these. */
-export type Lists<Item> = Extract<
-  SchemaType<ReturnType<typeof lists<Item>>>,
-  { readonly include?: unknown }
->;
 
 export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs rehearsal",
   description:
     "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory, and `${changeDiff}` by that of $change-diff. `$${workingDirectory}` is literal.",
-  $defs: { text: asText, decision, action },
-  type: "object",
-  additionalProperties: false,
-  required: ["entry", "sessions"],
-  properties: {
-    $schema: text("The schema of this file, for editors."),
-    description: text("What this rehearsal shows. Printed with its result."),
-    entry: text("The entry file or the workflow (`.wf.md`), relative to this file."),
-    job: text("The job. May be omitted if the entry has only one."),
-    userInput: text("The user input of the job."),
-    inputs: map("Inputs of the entry, by name. Those of the command line override them.", string),
-    params: map("The parameters of the workflow, if the entry is a `.wf.md` file.", string),
-    answers: map(
-      "The answers to the questions of a workflow, by the id of the ASK. The texts of a list are used in order.",
-      { type: ["string", "array"], minItems: 1, items: string },
-    ),
-    workingDirectory: text(
-      "The folder in which the sessions work, relative to this file. If they may write, they work in a copy. Default: the folder given on the command line, else the current directory.",
-    ),
-    workspace,
-    change,
-    github,
-    models: map("Model ids by category. They override the entry's.", nonEmpty),
-    permissions: {
-      enum: ["read-only", "workspace", "all"],
-      description: "Like the option --permissions of the command line.",
-    },
-    limits,
-    sessions: list(
-      "The script: rules for the sessions of the run, tried in this order.",
-      named<RuleFields>(rule),
-    ),
-    expect: {
-      type: "object",
-      description: "The expectations. Default: the job succeeds.",
-      additionalProperties: false,
-      properties: {
-        result: {
-          enum: results,
-          description: "How the job must end. Default: succeeded.",
-        },
-        reason: condition("The reason of the failure or cancellation."),
-        works: list(
-          "The steps that ran, and how they ended. The rehearsal fails if a step ran that is not in the list.",
-          work,
-        ),
-        path: filled(
-          "The activities of the workflow in the order in which they begin, ID or FILE#ID, including those of called files. Of the last iteration. The job must have one workflow.",
-          nonEmpty,
-        ),
-        report: condition("RESULT at the end of the workflow. The job must have one workflow."),
-        decisions: lists<string | DecisionFields>("decision", "Decisions of the run."),
-        actions: lists<ActionFields>(
-          "action",
-          "Actions of the action protocol, in the order in which they end.",
-        ),
-        ...outputFields,
+  $defs: definitions,
+  ...object(
+    {
+      $schema: textOf("The schema of this file, for editors."),
+      description: textOf("What this rehearsal shows. Printed with its result."),
+      entry: textOf("The entry file or the workflow (`.wf.md`), relative to this file."),
+      job: textOf("The job. May be omitted if the entry has only one."),
+      userInput: textOf("The user input of the job."),
+      inputs: map(text, {
+        description: "Inputs of the entry, by name. Those of the command line override them.",
+      }),
+      params: map(text, {
+        description: "The parameters of the workflow, if the entry is a `.wf.md` file.",
+      }),
+      answers: means(
+        map({ type: ["string", "array"], minItems: 1, items: text } as const, {
+          description:
+            "The answers to the questions of a workflow, by the id of the ASK. The texts of a list are used in order.",
+        }),
+        "names of asks",
+      ),
+      workingDirectory: textOf(
+        "The folder in which the sessions work, relative to this file. If they may write, they work in a copy. Default: the folder given on the command line, else the current directory.",
+      ),
+      workspace,
+      change,
+      github,
+      models: map(name, { description: "Model ids by category. They override the entry's." }),
+      permissions: {
+        enum: permissionPresets,
+        description: "Like the option --permissions of the command line.",
       },
+      limits: typed<Limits>(
+        object(overridingLimits, [], {
+          description:
+            "Limits that override the entry's, for example to rehearse a timeout quickly.",
+        }),
+      ),
+      sessions: list(
+        typed<RuleFields>(rule),
+        "The script: rules for the sessions of the run, tried in this order.",
+      ),
+      expect: typed<ExpectFields>(expectSchema),
     },
-  },
+    ["entry", "sessions"],
+  ),
 } as const;
+export type RehearsalFile = SchemaType<typeof rehearsalSchema>;

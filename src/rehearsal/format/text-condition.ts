@@ -1,62 +1,51 @@
-import { defined } from "../../text/guards.ts";
 import { compileExpression, type Expression } from "../../document/expression.ts";
-import type { ConditionField } from "./fields.ts";
 import { truncate, truncateStart } from "../../text/truncate.ts";
+import type { Condition } from "./expect.ts";
 
-export interface TextCondition {
-  readonly contains: readonly string[];
-  readonly excludes: readonly string[];
-  readonly equals?: string;
-  readonly matches?: Expression;
-}
+type Parts = Exclude<Condition, string>;
 
-export function toCondition(
-  field: ConditionField,
-): TextCondition | { readonly problem: string; readonly hint?: string } {
-  if (typeof field === "string") return { contains: [field], excludes: [] };
-  const { contains = [], excludes = [], equals, matches } = field;
-  const compiled = matches === undefined ? undefined : compileExpression(matches);
-  if (compiled?.kind === "refused") {
-    const { reason, hint } = compiled;
-    return { problem: reason, ...defined({ hint }) };
-  }
-  return {
-    contains: [contains].flat(),
-    excludes: [excludes].flat(),
-    ...defined({ equals }),
-    ...(compiled === undefined ? {} : { matches: compiled.expression }),
-  };
-}
+export type Fill = (template: string) => string;
 
 /** Why the text does not meet the condition, as the predicate of a sentence; undefined if it does. */
-export function mismatch(
-  condition: TextCondition,
-  text: string,
-  fill: (template: string) => string,
-): string | undefined {
-  for (const needle of condition.contains) {
+export function mismatch(condition: Condition, text: string, fill: Fill): string | undefined {
+  const parts = partsOf(condition);
+  const { contains = [], excludes = [], equals } = parts;
+  for (const needle of [contains].flat())
     if (!text.includes(block(fill(needle)))) return `does not contain ${quote(fill(needle))}`;
-  }
-  for (const needle of condition.excludes) {
-    if (text.includes(block(fill(needle)))) {
+  for (const needle of [excludes].flat())
+    if (text.includes(block(fill(needle))))
       return `contains ${quote(fill(needle))}, which it must not`;
-    }
-  }
-  const { equals, matches } = condition;
-  if (equals !== undefined && fill(equals).trimEnd() !== text.trimEnd()) {
+  if (equals !== undefined && fill(equals).trimEnd() !== text.trimEnd())
     return `is not equal to ${quote(fill(equals))}`;
-  }
-  return matches?.mismatch(text);
+  return expressionOf(parts)?.mismatch(text);
 }
 
-export function describeCondition({ contains, excludes, equals, matches }: TextCondition): string {
-  const parts = [
-    ...contains.map((needle) => `contains ${quote(needle)}`),
-    ...excludes.map((needle) => `does not contain ${quote(needle)}`),
+export function describeCondition(condition: Condition): string {
+  const { contains = [], excludes = [], equals, matches } = partsOf(condition);
+  return [
+    ...[contains].flat().map((needle) => `contains ${quote(needle)}`),
+    ...[excludes].flat().map((needle) => `does not contain ${quote(needle)}`),
     ...(equals === undefined ? [] : [`equals ${quote(equals)}`]),
-    ...(matches === undefined ? [] : [`matches /${matches.source}/`]),
-  ];
-  return parts.join(" and ");
+    ...(matches === undefined ? [] : [`matches /${matches}/`]),
+  ].join(" and ");
+}
+
+function partsOf(condition: Condition): Parts {
+  return typeof condition === "string" ? { contains: condition } : condition;
+}
+
+/** A condition is checked on each event of a run, and compiling its expression takes longer than that. */
+const compiled = new WeakMap<Parts, Expression>();
+
+function expressionOf(parts: Parts): Expression | undefined {
+  if (parts.matches === undefined) return undefined;
+  const known = compiled.get(parts);
+  if (known !== undefined) return known;
+  const made = compileExpression(parts.matches);
+  // The loader has refused others.
+  if (made.kind === "refused") throw new Error(made.reason);
+  compiled.set(parts, made.expression);
+  return made.expression;
 }
 
 const SHOWN = 160;

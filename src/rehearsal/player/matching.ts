@@ -1,11 +1,9 @@
 /** Which rule plays a session or a prompt of an activity, and which parts of a script were used. */
 import type { ModelRequest } from "../../sessions/transport.ts";
-import { namesActivity, writtenName } from "../format/names.ts";
-import type { Reply, Rule, Selectors, Turn } from "../format/script.ts";
-import { mismatch, quote } from "../format/text-condition.ts";
+import { namesActivity } from "../format/names.ts";
+import type { Reply, Rule, Turn } from "../format/script.ts";
+import { type Fill, mismatch, quote } from "../format/text-condition.ts";
 import type { ChatRequest } from "./wire.ts";
-
-type Fill = (template: string) => string;
 
 type Chosen =
   | { readonly kind: "chosen"; readonly rule: PlayedRule; readonly turn: number }
@@ -21,9 +19,9 @@ export function chooseRule(
 ): Chosen {
   let nearest = { distance: Infinity, why: "The rehearsal has no rules." };
   for (const candidate of rules) {
-    const { place, selectors, repeat, turns } = candidate.rule;
+    const { place, task: wanted, repeat = 1, turns } = candidate.rule;
     const turn = nextTurn(candidate, request);
-    const conflicts = selectorConflicts(selectors, request, chat);
+    const conflicts = selectorConflicts(candidate.rule, request, chat);
     const condition = turns[turn ?? 0]?.prompt;
     const differs = condition && mismatch(condition, chat.prompts[before] ?? "", fill);
     if (differs !== undefined) {
@@ -34,7 +32,7 @@ export function chooseRule(
     else if (conflicts.length === 0) return { kind: "chosen", rule: candidate, turn };
     // A rule for another task is further away than one for another run of the same task.
     const task = request.label?.taskId;
-    const distance = conflicts.length + ((selectors.task ?? task) === task ? 0 : 10);
+    const distance = conflicts.length + ((wanted ?? task) === task ? 0 : 10);
     if (distance < nearest.distance) {
       nearest = { distance, why: `The nearest rule is ${place}: ${conflicts.join("; ")}.` };
     }
@@ -43,23 +41,22 @@ export function chooseRule(
 }
 
 function selectorConflicts(
-  selectors: Selectors,
+  rule: Rule,
   { label, subAgent }: ModelRequest,
   chat: ChatRequest,
 ): string[] {
   const conflicts: string[] = [];
-  if (selectors.subAgent !== subAgent) {
-    conflicts.push(selectors.subAgent ? "it is for a sub-agent" : "it is not for a sub-agent");
-  }
-  const { activity } = selectors;
+  const { activity, subAgent: isForSubAgent = false } = rule;
+  if (isForSubAgent !== subAgent)
+    conflicts.push(isForSubAgent ? "it is for a sub-agent" : "it is not for a sub-agent");
   const current = label?.activity;
   if (activity !== undefined && (current === undefined || !namesActivity(activity, current))) {
-    const is = current === undefined ? "this prompt has none" : `not ${writtenName(current)}`;
-    conflicts.push(`it is for the activity ${writtenName(activity)}, ${is}`);
+    const is = current ? `not ${current.file}#${current.id}` : "this prompt has none";
+    conflicts.push(`it is for the activity ${activity}, ${is}`);
   }
   const actual = {
     task: label?.taskId,
-    role: label?.role === "both" ? selectors.role : label?.role,
+    role: label?.role === "both" ? rule.role : label?.role,
     // A sub-agent may have its own model.
     model: subAgent ? chat.model : (label?.modelId ?? chat.model),
     workId: label?.workId,
@@ -70,7 +67,7 @@ function selectorConflicts(
     hit: current?.hit,
   };
   for (const name of names) {
-    const [wanted, is] = [selectors[name], actual[name]];
+    const [wanted, is] = [rule[name], actual[name]];
     if (wanted === undefined || wanted === is) continue;
     const other = is === undefined ? "this session has none" : `not ${show(is)}`;
     conflicts.push(`it is for ${name} ${show(wanted)}, ${other}`);
@@ -88,7 +85,7 @@ const names = [
   "retry",
   "attempt",
   "hit",
-] as const satisfies readonly (keyof Selectors)[];
+] as const satisfies readonly (keyof Rule)[];
 
 export function describeRequest({ label, subAgent }: ModelRequest, chat: ChatRequest): string {
   const of = subAgent ? "a sub-agent of " : "";
@@ -117,8 +114,8 @@ export interface PlayedRule {
   readonly given: Map<Reply, number>;
 }
 
-export function playsActivity({ selectors }: Rule): boolean {
-  return selectors.activity !== undefined && !selectors.subAgent;
+export function playsActivity({ activity, subAgent }: Rule): boolean {
+  return activity !== undefined && subAgent !== true;
 }
 
 /** The turn for the next prompt or session, by its index; undefined if the rule is used up. */
@@ -128,7 +125,8 @@ function nextTurn(
 ): number | undefined {
   const turn = next.get(runOf(label)) ?? 0;
   if (turn > 0 && turn < rule.turns.length) return turn;
-  return rule.repeat === "any" || used < rule.repeat ? 0 : undefined;
+  const { repeat = 1 } = rule;
+  return repeat === "any" || used < repeat ? 0 : undefined;
 }
 
 export function use(played: PlayedRule, turn: number, { label }: ModelRequest): void {
@@ -141,19 +139,19 @@ function runOf(label: ModelRequest["label"]): string {
 }
 
 export function unusedParts({ rule, used, played, given }: PlayedRule): string[] {
-  if (rule.optional) return [];
-  const { activity } = rule.selectors;
-  const sender = activity === undefined || !playsActivity(rule) ? undefined : writtenName(activity);
+  const { optional, repeat = 1 } = rule;
+  if (optional === true) return [];
+  const sender = playsActivity(rule) ? rule.activity : undefined;
   if (used === 0) {
     const what = sender === undefined ? "no session" : `no prompt of ${sender}`;
     return [`${rule.place} was never used: ${what} matched it.`];
   }
   const missing: string[] = [];
-  if (rule.repeat !== "any" && used < rule.repeat) {
+  if (repeat !== "any" && used < repeat) {
     missing.push(
       sender === undefined
-        ? `${rule.place} was used by ${used} of ${rule.repeat} sessions.`
-        : `${rule.place} was played ${used} of ${rule.repeat} times by ${sender}.`,
+        ? `${rule.place} was used by ${used} of ${repeat} sessions.`
+        : `${rule.place} was played ${used} of ${repeat} times by ${sender}.`,
     );
   }
   for (const turn of rule.turns) {

@@ -13,7 +13,7 @@ import {
   use,
   type PlayedRule,
 } from "./matching.ts";
-import { completeDocument } from "../format/fields.ts";
+import { completeDocument } from "../format/rehearsal-schema.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
 import { fillIn } from "../format/names.ts";
 import { mismatch, quote } from "../format/text-condition.ts";

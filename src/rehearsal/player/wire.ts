@@ -5,7 +5,6 @@ import type { ModelRequest } from "../../sessions/transport.ts";
 
 export interface ChatRequest {
   readonly model: string;
-  readonly stream: boolean;
   /** The prompts of the session so far, as they were sent; the last one is being answered. */
   readonly prompts: readonly [string, ...string[]];
   /** The first user message, unchanged. It distinguishes the conversations of sub-agents. */
@@ -72,7 +71,6 @@ export function decodeRequest({
     kind: "chat",
     chat: {
       model: stringOf(request["model"]),
-      stream: request["stream"] === true,
       prompts: [promptOf(first.text), ...prompts.slice(1).map(({ text }) => promptOf(text))],
       opening: users[0]?.text ?? first.text,
       answered: since.filter((message) => message["role"] === "assistant").length,
@@ -129,7 +127,7 @@ export function offeredTool(
   return offered.get(name) ?? [...offered.values()].find(({ known }) => known === name);
 }
 
-/** The id of an answer also names its tool calls, so it must be unique within a session. */
+/** The runtime always asks for a stream. The id of an answer also names its tool calls, so it is unique in its session. */
 export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Response {
   const calls = answer.tools.map(({ name: own, input }, index) => {
     const callId = callIdOf(id, index);
@@ -142,24 +140,13 @@ export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Res
   const finish = answer.finish ?? (calls.length > 0 ? "tool_calls" : "stop");
   const { input = 0, output = 0 } = answer.usage ?? {};
   const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
-  if (chat.stream) {
-    return streamed([
-      ...deltas(chat, id, answer),
-      ...calls.map((call, index) => chunk(chat, id, { tool_calls: [{ index, ...call }] })),
-      chunk(chat, id, {}, finish),
-      event(JSON.stringify({ ...envelope(chat, id), choices: [], usage })),
-      event("[DONE]"),
-    ]);
-  }
-  const message = {
-    role: "assistant",
-    content: answer.text === "" && calls.length > 0 ? null : answer.text,
-    ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  };
-  const choices = [{ index: 0, message, finish_reason: finish }];
-  const body = { ...envelope(chat, id), object: "chat.completion", choices, usage };
-  return Response.json(body);
+  return streamed([
+    ...deltas(chat, id, answer),
+    ...calls.map((call, index) => chunk(chat, id, { tool_calls: [{ index, ...call }] })),
+    chunk(chat, id, {}, finish),
+    event(JSON.stringify({ ...envelope(chat, id), choices: [], usage })),
+    event("[DONE]"),
+  ]);
 }
 
 /** The runtime reports the events of a call with this id. */

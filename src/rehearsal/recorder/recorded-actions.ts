@@ -1,8 +1,8 @@
 import { isList, isRecord, parsedJson } from "../../text/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
 import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
-import { completeDocument, shortDocument } from "../format/fields.ts";
-import type { ActionFields, ReplyFields } from "../format/rehearsal-schema.ts";
+import type { ActionFields } from "../format/expect.ts";
+import { completeDocument, type ReplyFields, shortDocument } from "../format/rehearsal-schema.ts";
 import type { RecordedTurn } from "./recorded-session.ts";
 
 interface Dialogue {
@@ -17,7 +17,8 @@ interface Dialogue {
 export class RecordedActions {
   readonly #dialogues = new Map<string, Dialogue>();
   readonly #ended: { work: WorkRef; id: string; document: number; status: EndedStatus }[] = [];
-  #wait = false;
+  /** Whether a reply waits for an action. */
+  waits = false;
 
   report(event: RunEvent): void {
     switch (event.type) {
@@ -48,10 +49,6 @@ export class RecordedActions {
     return continues ? "" : (prompt.split("\n", 1)[0] ?? "");
   }
 
-  get wait(): boolean {
-    return this.#wait;
-  }
-
   prompted(work: WorkRef, turn: RecordedTurn): void {
     this.#of(work).turn = turn;
   }
@@ -61,7 +58,7 @@ export class RecordedActions {
     const { ended } = this.#of(work);
     const after = ended.splice(0);
     if (after.length === 0) return {};
-    this.#wait = true;
+    this.waits = true;
     return { after };
   }
 
@@ -81,9 +78,8 @@ export class RecordedActions {
     if (action.type === "actions.accepted" || action.type === "actions.rejected") {
       dialogue.continues = true;
       dialogue.hasActed = true;
-      const reply = turn?.replies.at(-1);
-      if (reply !== undefined && action.type === "actions.accepted")
-        reply.fields = withDocument(reply.fields);
+      const reply = action.type === "actions.accepted" ? turn?.replies.pop() : undefined;
+      if (reply !== undefined) turn?.replies.push(withDocument(reply));
     }
     if (action.type === "action.ended") {
       const { id, iteration: document, status } = action;

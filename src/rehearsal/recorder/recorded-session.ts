@@ -1,24 +1,24 @@
 import { defined, isRecord } from "../../text/guards.ts";
 import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { SessionStarted, WorkRef } from "../../events/event.ts";
-import type { AnswerFinish, ModelReplied, ToolEnded } from "../../events/session-activity.ts";
+import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
 import { MASK } from "../../redaction/secret-search.ts";
-import type { ReplyFields, RuleFields, TurnFields } from "../format/rehearsal-schema.ts";
-import type { ConditionField } from "../format/fields.ts";
+import type { ReplyFields, RuleFields, ToolField, TurnFields } from "../format/rehearsal-schema.ts";
+import type { Condition } from "../format/expect.ts";
 import { takeOut, type Places } from "../format/names.ts";
 import type { RecordedStep } from "./recorded-workflows.ts";
 
 export interface RecordedTurn {
   readonly prompt: string;
-  readonly replies: RecordedReply[];
+  readonly replies: ReplyFields[];
   /** `open`: the run ended before the turn did. */
   state: "open" | "completed" | "crashed" | "canceled";
   crash: Crash | undefined;
   readonly step: RecordedStep | undefined;
 }
 
-export interface RecordedSubAgent {
-  readonly replies: RecordedReply[];
+interface RecordedSubAgent {
+  readonly replies: ReplyFields[];
   readonly step: RecordedStep | undefined;
 }
 
@@ -29,6 +29,9 @@ export interface RecordedSession {
   readonly attempt: number;
   readonly turns: RecordedTurn[];
   readonly subAgents: RecordedSubAgent[];
+  /** The newest call of each id: some models number theirs anew in every answer. */
+  readonly calls: Map<string, ToolField>;
+  readonly subAgentCalls: Map<string, ToolField>;
   /** Reported, but the reply that it belongs to is still to come. */
   usage: RecordedUsage | undefined;
 }
@@ -37,9 +40,10 @@ export interface ReplayContext {
   /** The entry is a workflow, so its work is the only one. */
   readonly isWorkflow: boolean;
   readonly places: Places;
-  readonly overlapped: (workId: number) => boolean;
-  /** Whether a replay may stop this work at another point than the run did. */
-  readonly stoppable: (workId: number) => boolean;
+  /** The works that ran beside others. */
+  readonly overlapped: ReadonlySet<number>;
+  /** A replay may stop these at another point than the run did. */
+  readonly torn: boolean;
 }
 
 type Recorded = Omit<RuleFields, "turns"> & { readonly turns: TurnFields[]; optional?: true };
@@ -52,7 +56,8 @@ export function recordedRules(
   const rules = new Map<string, Recorded>();
   const subAgents: RuleFields[] = [];
   for (const [index, { work, role, retry, attempt, turns, ...session }] of sessions.entries()) {
-    const differs = context.stoppable(work.workId);
+    const isOverlapped = context.overlapped.has(work.workId);
+    const differs = context.torn && isOverlapped;
     const ofWork = workSelectors(work, context);
     const ofSession = {
       ...ofWork,
@@ -68,7 +73,7 @@ export function recordedRules(
       const rule: Recorded = rules.get(key) ?? { ...selectors, turns: [] };
       rules.set(key, rule);
       if (differs || isUnfinished(turn)) rule.optional = true;
-      rule.turns.push(turnFields(turn, context.overlapped(work.workId), context));
+      rule.turns.push(turnFields(turn, isOverlapped, context.places));
     }
     // Where the run was stopped between two turns a replay may have come further.
     if (differs && turns.at(-1)?.state === "completed") rules.get(`[${index}]`)?.turns.push(hang);
@@ -78,7 +83,7 @@ export function recordedRules(
         ...(step === undefined ? ofSession : { ...ofWork, ...step }),
         subAgent: true,
         ...(isUnsure ? ({ optional: true } as const) : {}),
-        turns: [{ replies: replies.map(({ fields }) => fields) }],
+        turns: [{ replies }],
       });
     }
   }
@@ -100,14 +105,10 @@ function isUnfinished({ state }: RecordedTurn): boolean {
   return state === "open" || state === "canceled";
 }
 
-function turnFields(
-  turn: RecordedTurn,
-  overlapped: boolean,
-  { places }: ReplayContext,
-): TurnFields {
+function turnFields(turn: RecordedTurn, overlapped: boolean, places: Places): TurnFields {
   const { prompt: sent, replies, crash } = turn;
   const prompt = recordedPrompt(sent, places);
-  const all = replies.map(({ fields }) => fields);
+  const all = [...replies];
   const last = all.at(-1);
   const end = isUnfinished(turn) ? hang : crash && playedCrash(crash, overlapped, last);
   if (end !== undefined) {
@@ -122,7 +123,7 @@ function turnFields(
 const LONGEST_LINE = 200;
 
 /** Leaves out masked secrets: a replay has the secret, or another one. */
-function recordedPrompt(prompt: string, places: Places): ConditionField | undefined {
+function recordedPrompt(prompt: string, places: Places): Condition | undefined {
   // The runtime sends a prompt without white space at its end.
   const lines = prompt
     .trimEnd()
@@ -144,33 +145,25 @@ interface RecordedUsage {
   readonly finish?: AnswerFinish;
 }
 
-interface RecordedReply {
-  fields: ReplyFields;
-  /** The ids of its calls. A repeated id is ambiguous. */
-  readonly callIds: readonly (string | undefined)[];
-}
-
+/** `calls`: gets those of the reply. */
 export function recordedReply(
   { text, reasoning = "", toolCalls }: ModelReplied,
   used: RecordedUsage | undefined,
+  calls: Map<string, ToolField>,
   places: Places,
-): RecordedReply {
-  const tools = toolCalls.map(({ name, arguments: given }) => ({
-    name,
-    arguments: recordedArguments(given, places),
-  }));
+): ReplyFields {
+  const tools = toolCalls.map(({ id, name, arguments: given }) => {
+    const tool: ToolField = { name, arguments: recordedArguments(given, places) };
+    if (id !== undefined) calls.set(id, tool);
+    return tool;
+  });
   const { finish, ...usage } = used ?? { input: 0, output: 0 };
-  const callIds = toolCalls.map(({ id }) => id);
-  const fields = {
+  return {
     ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, places) }),
     ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, places) }),
     ...(tools.length === 0 ? {} : { tools }),
     ...defined({ finish }),
     ...(usage.input === 0 && usage.output === 0 ? {} : { usage }),
-  };
-  return {
-    fields,
-    callIds: callIds.map((id, at) => (callIds.indexOf(id, at + 1) === -1 ? id : undefined)),
   };
 }
 
@@ -217,25 +210,16 @@ function playedCrash(
 
 const NO_SUCH_TOOL = /^Tool '.+' does not exist/;
 
-/** Else its replay would be red. The newest call of that id: some models number theirs anew in every answer. */
-export function markFailed(
-  replies: readonly RecordedReply[],
-  { toolCallId: callId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,
+/** How a call must end in the replay, which would be red otherwise. */
+export function failureFields(
+  { message, code }: ToolError,
   places: Places,
-): void {
-  const { message, code } = error;
+): Pick<ToolField, "denied" | "unknown" | "fails"> {
   // It was stopped with its turn, and the replay stops it again.
-  if (code === "unfinished") return;
-  const reply = replies.findLast(({ callIds }) => callIds.includes(callId));
-  if (reply === undefined) return;
-  const { tools = [] } = reply.fields;
-  const marked = tools.map((tool, index) => {
-    if (reply.callIds[index] !== callId) return tool;
-    if (code === "denied") return { ...tool, denied: true as const };
-    if (NO_SUCH_TOOL.test(message)) return { ...tool, unknown: true as const };
-    return { ...tool, fails: takeOut(lastingPart(message), places) };
-  });
-  reply.fields = { ...reply.fields, tools: marked };
+  if (code === "unfinished") return {};
+  if (code === "denied") return { denied: true };
+  if (NO_SUCH_TOOL.test(message)) return { unknown: true };
+  return { fails: takeOut(lastingPart(message), places) };
 }
 
 /** The longest part of the first line that contains no secret. */

@@ -7,20 +7,21 @@ import { defined } from "../../text/guards.ts";
 import type { Decision } from "../../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef, StepEnded } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import type { ModelReplied, SessionActivity } from "../../events/session-activity.ts";
+import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
 import {
-  markFailed,
+  failureFields,
   recordedReply,
   recordedRules,
   type RecordedSession,
   type RecordedTurn,
 } from "./recorded-session.ts";
-import { githubFields } from "../format/reading.ts";
-import { SeenOutputs, WorkTallies, type WorkTally } from "../seen-outputs.ts";
+import { githubFields } from "../format/surroundings.ts";
+import { givenOutputs, WorkTallies, type WorkTally } from "../seen-outputs.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import type { Limits } from "../../entry/model.ts";
-import type { RehearsalFile, RuleFields, WorkFields } from "../format/rehearsal-schema.ts";
+import type { WorkFields } from "../format/expect.ts";
+import type { RehearsalFile, RuleFields } from "../format/rehearsal-schema.ts";
 import { placesOf, takeOut, type Places } from "../format/names.ts";
 
 export interface RecorderOptions {
@@ -52,8 +53,6 @@ export class Recorder {
   #view: RunView | undefined;
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
-  /** By task: the session whose turn crashed last, until the decision with the reason. */
-  readonly #crashed = new Map<string, RecordedSession>();
   /** By work: the prompt that an earlier run has sent. */
   readonly #earlier = new Map<number, RecordedTurn>();
   readonly #retries = new Map<string, number>();
@@ -80,19 +79,17 @@ export class Recorder {
         break;
       case "work.started":
         this.#retries.delete(keyOf(event.work));
-        this.#crashed.delete(keyOf(event.work));
         break;
       case "session.started":
-        this.#start(event.sessionId, event);
+        this.#open.set(event.sessionId, this.#add(event));
         break;
       case "session.ended":
         this.#open.delete(event.sessionId);
         break;
       case "turn.started": {
         // The caller started the borrowed session.
-        const session =
-          this.#open.get(event.sessionId) ??
-          this.#start(event.sessionId, { ...event, role: undefined });
+        const session = this.#open.get(event.sessionId) ?? this.#add({ ...event, role: undefined });
+        this.#open.set(event.sessionId, session);
         const { work, purpose } = event;
         const prompt = this.#actions.lastingPrompt(event);
         const turn = newTurn(prompt, this.#workflows.step(work.workId));
@@ -106,7 +103,6 @@ export class Recorder {
         if (session === undefined || turn === undefined) break;
         turn.state = event.outcome;
         session.usage = undefined;
-        if (event.outcome === "crashed") this.#crashed.set(keyOf(event.work), session);
         break;
       }
       case "activity":
@@ -159,8 +155,8 @@ export class Recorder {
     const context = {
       isWorkflow: job === undefined,
       places: this.#places,
-      overlapped: (workId: number) => overlapped.has(workId),
-      stoppable: (workId: number) => torn && overlapped.has(workId),
+      overlapped,
+      torn,
     };
     return {
       ...options,
@@ -170,22 +166,20 @@ export class Recorder {
       expect: {
         result: outcome.kind,
         ...defined({ works, path, actions }),
-        ...(this.#view && new SeenOutputs(this.#view).fields()),
+        ...(this.#view && givenOutputs(this.#view)),
       },
     };
   }
 
-  #start(
-    id: string,
-    { work, role, retry, attempt }: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
-  ): RecordedSession {
-    const session = this.#add({ work, role, retry, attempt });
-    this.#open.set(id, session);
-    return session;
-  }
-
-  #add(of: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">): RecordedSession {
-    const session: RecordedSession = { ...of, turns: [], subAgents: [], usage: undefined };
+  #add({
+    work,
+    role,
+    retry,
+    attempt,
+  }: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">): RecordedSession {
+    const calls = { calls: new Map(), subAgentCalls: new Map() };
+    const of = { work, role, retry, attempt };
+    const session = { ...of, ...calls, turns: [], subAgents: [], usage: undefined };
     this.#sessions.push(session);
     return session;
   }
@@ -207,7 +201,7 @@ export class Recorder {
       if (effect.kind !== "answered") continue;
       const { text } = effect;
       const reply = { kind: "model.replied", text, toolCalls: [], subAgent: false } as const;
-      turn.replies.push(recordedReply(reply, undefined, this.#places));
+      turn.replies.push(recordedReply(reply, undefined, new Map(), this.#places));
     }
   }
 
@@ -221,7 +215,7 @@ export class Recorder {
         if (session.usage?.finish === "length") {
           // The runtime drops what was cut and asks again by itself: of that answer it reports only the cost.
           const dropped = { ...activity, kind: "model.replied", text: "…", toolCalls: [] } as const;
-          turn.replies.push(recordedReply(dropped, session.usage, this.#places));
+          turn.replies.push(recordedReply(dropped, session.usage, session.calls, this.#places));
           session.usage = undefined;
         }
         const { input, output } = session.usage ?? { input: 0, output: 0 };
@@ -236,30 +230,36 @@ export class Recorder {
         if (activity.subAgent) {
           this.#subAgentReplied(session, activity);
         } else {
-          const reply = recordedReply(activity, session.usage, this.#places);
-          reply.fields = { ...this.#actions.after(session.work), ...reply.fields };
-          turn.replies.push(reply);
+          const reply = recordedReply(activity, session.usage, session.calls, this.#places);
+          turn.replies.push({ ...this.#actions.after(session.work), ...reply });
           session.usage = undefined;
         }
         break;
       case "tool.ended":
-        if (!activity.succeeded) markFailed(turn.replies, activity, this.#places);
+        if (!activity.succeeded) this.#fail(session.calls, activity);
         break;
-      case "sub-agent.tool.failed": {
-        const replies = session.subAgents.flatMap((one) => one.replies);
-        markFailed(replies, activity, this.#places);
+      case "sub-agent.tool.failed":
+        this.#fail(session.subAgentCalls, activity);
         break;
-      }
       default:
         break;
     }
   }
 
+  #fail(
+    calls: RecordedSession["calls"],
+    { toolCallId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,
+  ): void {
+    const tool = calls.get(toolCallId);
+    if (tool !== undefined) Object.assign(tool, failureFields(error, this.#places));
+  }
+
   /** A sub-agent is over with its first answer that calls no tool. */
-  #subAgentReplied({ subAgents, work }: RecordedSession, activity: ModelReplied): void {
-    const reply = recordedReply(activity, undefined, this.#places);
+  #subAgentReplied(session: RecordedSession, activity: ModelReplied): void {
+    const { subAgents, subAgentCalls, work } = session;
+    const reply = recordedReply(activity, undefined, subAgentCalls, this.#places);
     const current = subAgents.at(-1);
-    if (current?.replies.at(-1)?.fields.tools !== undefined) current.replies.push(reply);
+    if (current?.replies.at(-1)?.tools !== undefined) current.replies.push(reply);
     else subAgents.push({ replies: [reply], step: this.#workflows.step(work.workId) });
   }
 
@@ -274,8 +274,10 @@ export class Recorder {
     if (decision.kind === "criteria-retry") this.#retries.set(keyOf(work), decision.retry);
     if (decision.kind !== "session-crashed") return;
     const { crash, attempt } = decision;
-    const turn = this.#crashed.get(keyOf(work))?.turns.at(-1);
-    this.#crashed.delete(keyOf(work));
+    const turn = this.#sessions
+      .filter((one) => keyOf(one.work) === keyOf(work))
+      .map(({ turns }) => turns.at(-1))
+      .findLast((one) => one?.state === "crashed" && one.crash === undefined);
     if (turn !== undefined) {
       turn.crash = crash;
       return;
@@ -298,7 +300,7 @@ export class Recorder {
       turns.some(({ crash }) => crash?.cause === "deadline"),
     );
     // Unless a reply waits, nothing else in a replay is silent for so long, so a hang can be shorter than in the run.
-    return hangs && !this.#actions.wait ? { ...limits, idleMinutes: 0.1 } : limits;
+    return hangs && !this.#actions.waits ? { ...limits, idleMinutes: 0.1 } : limits;
   }
 }
 

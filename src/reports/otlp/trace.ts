@@ -4,9 +4,15 @@
  */
 import type { Attributes } from "@opentelemetry/api";
 import type { ActionWaiting } from "../../events/action.ts";
-import { decisionOf } from "../../events/decision-of.ts";
+import {
+  decisionOf,
+  type Acted,
+  type RunEvent,
+  type TurnStarted,
+  type WorkRef,
+  type StepStarted,
+} from "../../events/event.ts";
 import type { Decision } from "../../events/decision.ts";
-import type { Acted, RunEvent, TurnStarted, WorkRef, StepStarted } from "../../events/event.ts";
 import { workKey } from "../../events/plan.ts";
 import { delegateIn, outcomeReason, type RunView } from "../../events/view.ts";
 import {

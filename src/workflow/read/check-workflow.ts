@@ -3,9 +3,8 @@ import { shellRefusal } from "../../permissions/commands.ts";
 import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
-import type { Activity, WorkflowFiles } from "../model.ts";
+import type { Activity, WorkflowFile, WorkflowFiles } from "../model.ts";
 import { kindOf } from "../kinds/kinds.ts";
-import type { ReadFile } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { USER_INPUT } from "../parameters.ts";
 import { truncate } from "../../text/truncate.ts";
@@ -18,7 +17,7 @@ export interface CheckOptions {
 const builtIn = ["STATUS", "RESULT", "CONTENT", "EXIT_CODE", USER_INPUT, "MAX_ACTIVITY_HITS"];
 
 export function checkWorkflow(
-  all: readonly ReadFile[],
+  all: readonly WorkflowFile[],
   files: WorkflowFiles,
   problems: Problems,
   options: CheckOptions,
@@ -49,13 +48,13 @@ interface Context extends CheckOptions {
 }
 
 class FileCheck {
-  readonly #file: ReadFile;
+  readonly #file: WorkflowFile;
   readonly #context: Context;
   readonly #problems: Problems;
   readonly #reported = new Set<string>();
   readonly #used = new Set<string>();
 
-  constructor(file: ReadFile, context: Context) {
+  constructor(file: WorkflowFile, context: Context) {
     this.#file = file;
     this.#context = context;
     this.#problems = context.problems;
@@ -214,7 +213,7 @@ function quoted(text: string): string {
 }
 
 /** Finds activities that can't be reached, in time that grows with the number of edges, and agents that are never asked. */
-function checkPaths(file: ReadFile, asks: boolean, problems: Problems): void {
+function checkPaths(file: WorkflowFile, asks: boolean, problems: Problems): void {
   const activities = [...file.activities.values()];
   // Everything is unreachable if there is no START.
   if (!activities.some(({ kind }) => kind === "start")) return;

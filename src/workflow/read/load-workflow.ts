@@ -15,7 +15,7 @@ import {
   noFiles,
 } from "../model.ts";
 import { Problems, type Place } from "./problems.ts";
-import { readSections, type ReadFile } from "./sections.ts";
+import { readSections } from "./sections.ts";
 import { permissionsOfRun, readSettings, type SettingsContext } from "./settings.ts";
 
 /** A workflow that can be run, or every problem with it. */
@@ -52,7 +52,7 @@ class Loader {
   readonly #options: LoadOptions;
   readonly #files: WorkflowFiles;
   readonly #problems = new Problems();
-  readonly #read = new Map<string, ReadFile>();
+  readonly #read = new Map<string, WorkflowFile>();
   #settings: WorkflowSettings = {};
 
   constructor(options: LoadOptions) {
@@ -77,7 +77,7 @@ class Loader {
     const workflow: Workflow = {
       file,
       main,
-      files: Object.fromEntries(files.map((one) => [one.id, prepared(one)])),
+      files: Object.fromEntries(this.#read),
       settings: this.#settings,
     };
     return { kind: "loaded", workflow, warnings };
@@ -109,10 +109,20 @@ class Loader {
       const hint = "put it into a code fence with the tag mermaid";
       problems.error({ file, at: flowAt }, "This section has no flowchart.", hint);
     }
-    const startsAt = isWhole ? flow?.at : undefined;
-    const known = { id, file, description, prompts, flowAt: startsAt, ...read };
-    this.#read.set(id, { ...known, ...defined({ title }) });
-    for (const activity of read.activities.values()) {
+    const all = [...read.activities.values()];
+    const idOf = (is: (one: Activity) => boolean): string | undefined => all.find(is)?.id;
+    const known = { id, file, description, prompts, ...read };
+    this.#read.set(id, {
+      ...known,
+      start: idOf(({ kind }) => kind === "start") ?? "",
+      ...defined({
+        title,
+        flowAt: isWhole ? flow?.at : undefined,
+        onSuccess: idOf((one) => one.kind === "on" && one.event === "success"),
+        onFailed: idOf((one) => one.kind === "on" && one.event === "failed"),
+      }),
+    });
+    for (const activity of all) {
       if (activity.kind !== "call") continue;
       const target = this.#called(activity, { file, at: activity.at }, trail);
       if (target !== undefined) read.activities.set(activity.id, { ...activity, target });
@@ -148,20 +158,4 @@ function inOrder(
   const ranks = new Map(files.map(({ file }, index) => [file, index]));
   const rank = ({ file }: Diagnostic): number => ranks.get(file ?? "") ?? files.length;
   return diagnostics.toSorted((a, b) => rank(a) - rank(b) || byPosition(a, b));
-}
-
-function prepared(read: ReadFile): WorkflowFile {
-  const { activities, prompts, flowAt: _, ...file } = read;
-  const all = [...activities.values()];
-  const idOf = (is: (one: Activity) => boolean): string | undefined => all.find(is)?.id;
-  return {
-    ...file,
-    prompts: Object.fromEntries([...prompts].map(([id, { role, text }]) => [id, { role, text }])),
-    activities: Object.fromEntries(activities),
-    start: idOf(({ kind }) => kind === "start") ?? "",
-    ...defined({
-      onSuccess: idOf((one) => one.kind === "on" && one.event === "success"),
-      onFailed: idOf((one) => one.kind === "on" && one.event === "failed"),
-    }),
-  };
 }

@@ -9,7 +9,7 @@ import type { Position } from "../../document/diagnostic.ts";
 import { linePositions } from "../../document/text-position.ts";
 import { readSource } from "../../document/read-document.ts";
 import type { Problems, Place } from "./problems.ts";
-import type { Activity, WorkflowFile, WorkflowFiles, WorkflowPrompt } from "../model.ts";
+import type { WorkflowFile, WorkflowFiles, WorkflowPrompt } from "../model.ts";
 import { roleOf, roles } from "../value.ts";
 import { truncate } from "../../text/truncate.ts";
 
@@ -19,19 +19,7 @@ export interface Sections {
   /** The place of the first `# Workflow…`; undefined if it is missing, which has been reported. */
   readonly flowAt: Position | undefined;
   readonly fences: readonly MarkdownFence[];
-  readonly prompts: ReadonlyMap<string, PromptSection>;
-}
-
-export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
-  /** The place of the first flowchart; undefined if it is missing or can't be read, which has been reported. */
-  readonly flowAt: Position | undefined;
-  readonly activities: Map<string, Activity>;
-  readonly prompts: ReadonlyMap<string, PromptSection>;
-}
-
-export interface PromptSection extends WorkflowPrompt {
-  readonly place: Place;
-  readonly locate: (offset: number) => Place;
+  readonly prompts: ReadonlyMap<string, WorkflowPrompt>;
 }
 
 /** `trail`: the ids of the files that include one another, its own last. */
@@ -61,7 +49,7 @@ interface Section {
 }
 
 export function readSections(
-  { file, id, document }: Pick<ReadFile, "file" | "id"> & { readonly document: MarkdownFile },
+  { file, id, document }: Pick<WorkflowFile, "file" | "id"> & { readonly document: MarkdownFile },
   files: WorkflowFiles,
   problems: Problems,
 ): Sections {
@@ -118,7 +106,7 @@ function isSection(name: string): boolean {
 }
 
 class PromptReader {
-  readonly prompts = new Map<string, PromptSection>();
+  readonly prompts = new Map<string, WorkflowPrompt>();
   readonly #files: WorkflowFiles;
   readonly #problems: Problems;
   #includes = 0;

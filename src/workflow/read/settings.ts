@@ -12,13 +12,7 @@ import type { DeclaredTools, Model, Permissions } from "../../entry/model.ts";
 import { prepareDeclarations } from "../../entry/prepare.ts";
 import { toolPatternProblem } from "../../entry/permissions.ts";
 import { declarations, toolName } from "../../entry/tool-declarations.ts";
-import {
-  patternsOf,
-  quoted,
-  toolPatternCheck,
-  unknownPatterns,
-  type WarningChecks,
-} from "../../entry/warnings.ts";
+import { quoted, toolPatternCheck, type WarningChecks } from "../../entry/warnings.ts";
 import type { Problems } from "./problems.ts";
 import type { WorkflowSettings } from "../model.ts";
 
@@ -77,7 +71,11 @@ export function readSettings(
   const { provider, tools, mcpServers } = value;
   const { categories = [], checks = {} } = context;
   const declared = defined({ permissions: rules, tools, mcpServers });
-  const parts = prepareDeclarations(declared, { ...place, checks });
+  const usable = {
+    tools: { ...context.declared?.tools, ...tools },
+    mcpServers: { ...context.declared?.mcpServers, ...mcpServers },
+  };
+  const parts = prepareDeclarations(declared, { ...place, checks, known: usable });
   problems.include(parts.diagnostics.map(withoutRoot));
   const known = [...Object.keys(models ?? {}), ...categories];
   const naming = (text: string): Model =>
@@ -101,7 +99,7 @@ export function readSettings(
   };
   if (parts.declarations !== undefined) {
     const effective = permissionsOfRun(settings, context) ?? rules ?? "read-only";
-    const found = agentToolProblems(value, context, effective);
+    const found = agentToolProblems(value, usable, checks, effective);
     problems.include(toDiagnostics(found, place).map(withoutRoot));
   }
   return settings;
@@ -116,8 +114,9 @@ export function permissionsOfRun(
 
 /** Unknown names, and tools that no agent may call or is offered. Only for valid permissions. */
 function agentToolProblems(
-  { agentTools = [], permissions: rules, tools = {}, mcpServers = {} }: FrontMatter,
-  { checks = {}, declared = {} }: SettingsContext,
+  { agentTools = [], tools = {}, mcpServers = {} }: FrontMatter,
+  known: Required<DeclaredTools>,
+  { toolPermissions, otherTools }: WarningChecks,
   effective: Permissions,
 ): readonly Problem[] {
   const malformed = agentTools.flatMap((pattern, index): Problem[] => {
@@ -128,17 +127,12 @@ function agentToolProblems(
       ? []
       : [{ path, codePath, reason: `Is not a valid pattern: ${reason}.` }];
   });
-  const { toolPermissions, otherTools } = checks;
   if (malformed.length > 0) return malformed;
-  const known = {
-    tools: { ...declared.tools, ...tools },
-    mcpServers: { ...declared.mcpServers, ...mcpServers },
-  };
   const check = toolPatternCheck(known, otherTools);
-  const unknown = [
-    ...unknownPatterns(["permissions", "tools"], patternsOf(rules), check),
-    ...unknownPatterns(["agentTools"], agentTools, check),
-  ];
+  const unknown = agentTools.flatMap((pattern, index) => {
+    const found = check(pattern);
+    return found === undefined ? [] : [warning(["agentTools", index], ...found)];
+  });
   if (toolPermissions === undefined) return unknown;
   const allowed = toolPermissions(effective);
   const offered = toolPermissions({ tools: agentTools });

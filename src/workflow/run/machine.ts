@@ -159,7 +159,7 @@ export class Machine extends Running {
   }
 
   #activity(id: string): Activity {
-    const activity = this.file.activities[id];
+    const activity = this.file.activities.get(id);
     if (activity === undefined) throw new Error(`There is no activity ${id}.`);
     return activity;
   }

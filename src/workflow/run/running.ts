@@ -140,7 +140,8 @@ export abstract class Running {
     if (name === "STATUS") return value(state.status);
     if (isResult(name)) return value(state.result);
     if (Object.hasOwn(variables, name)) return value(variables[name]);
-    if (Object.hasOwn(prompts, name)) return { isAuthored: true, text: prompts[name]?.text ?? "" };
+    const prompt = prompts.get(name);
+    if (prompt !== undefined) return { isAuthored: true, text: prompt.text };
     return Object.hasOwn(this.#environment, name) ? value(this.#environment[name]) : undefined;
   }
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Conversation } from "../../../src/events/output-shapes.ts";
 import { fingerprintOf } from "../../../src/outputs/check-finding.ts";
-import { renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
-import { githubFields } from "../../../src/rehearsal/format/reading.ts";
+import { renderRehearsal } from "../../../src/rehearsal/format/script.ts";
+import { githubFields } from "../../../src/rehearsal/format/surroundings.ts";
 import { previousFinding } from "../../rig/conversation.ts";
 import { refused, script } from "../rig.ts";
 

@@ -5,7 +5,7 @@ import {
   completeDocument,
   shortDocument,
   type DocumentFields,
-} from "../../../src/rehearsal/format/fields.ts";
+} from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { ask, play, prompt, script, system } from "../rig.ts";
 

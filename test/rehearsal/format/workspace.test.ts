@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { refusedName } from "../../../src/rehearsal/format/workspace.ts";
+import { refusedName } from "../../../src/rehearsal/format/surroundings.ts";
 import { rounds } from "../../rig/nightly.ts";
 
 test("no spelling of .git is a file of a workspace, wherever it stands", () => {

@@ -144,22 +144,6 @@ test("a rule without an activity plays the session from its first prompt to its 
   assert.deepEqual([mixed.failures(), mixed.unused()], [[], []]);
 });
 
-test("what the session was given as its history is no prompt of it", async () => {
-  const history = [
-    prompt("An earlier prompt"),
-    assistant("An earlier answer"),
-    { role: "user", content: "Plain" },
-    assistant("Set by the workflow"),
-  ] as const;
-  const { model } = play("  - turns: [{ prompt: { equals: A }, text: One }, Two]");
-  assert.deepEqual(await answers(new Agent(model, {}, { history }), "A", "B"), ["One", "Two"]);
-  // Where the runtime adds no time to prompts.
-  const { model: plain } = play("  - turns: [{ prompt: { equals: A }, text: One }, Two]");
-  const log = [system, { role: "user", content: "A" }] as const;
-  const untimed = history.filter((_, index) => index > 0);
-  assert.equal((await ask(plain, log, { history: untimed })).text, "One");
-});
-
 test("a sub-agent of an activity is played by its own rule", async () => {
   const { model } = play(`
   - { activity: A, turns: [Root] }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/script.ts";
 import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import type { RehearsalFile, ReplyFields } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import type { Reply, Rule } from "../../../src/rehearsal/format/script.ts";
@@ -53,7 +53,7 @@ function start(sessions: RehearsalFile["sessions"]): Played {
 async function consume({ model, rules }: Played, budget: number): Promise<number> {
   let left = budget;
   for (const [index, rule] of rules.entries()) {
-    for (let session = 0; session < Number(rule.repeat); session += 1) {
+    for (let session = 0; session < Number(rule.repeat ?? 1); session += 1) {
       const log: Message[] = [system];
       for (const turn of rule.turns) {
         log.push(prompt("Go on"));

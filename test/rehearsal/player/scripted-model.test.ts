@@ -25,16 +25,6 @@ test("an answer streams in a few deltas, with its usage", async () => {
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
 
-test("a request that does not stream gets the same answer in one piece", async () => {
-  const { model } = play("  - turns: [{ reasoning: Hm, text: Hi, tools: [{ name: bash }] }]");
-  const streamed = await ask(model, hello);
-  const whole = await ask(model, hello, { stream: false });
-  assert.deepEqual(
-    [whole.text, whole.reasoning, whole.tools, whole.finish, whole.usage],
-    [streamed.text, streamed.reasoning, streamed.tools, streamed.finish, streamed.usage],
-  );
-});
-
 test("tools are called with their arguments, each under an id of its own", async () => {
   const { model } = play(`
   - turns:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Purpose } from "../../../src/events/decision.ts";
-import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/script.ts";
 import type { RehearsalFile, TurnFields } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { Told } from "../told.ts";
 

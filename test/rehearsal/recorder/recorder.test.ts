@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Crash } from "../../../src/events/crash.ts";
 import type { MadeDecision } from "../../../src/events/decision.ts";
-import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/script.ts";
 import type { RecorderOptions } from "../../../src/rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-schema.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/names.ts";
@@ -279,7 +279,7 @@ test("whatever text a recording holds, it is read back as it was", () => {
       assert.equal(loaded.kind, "loaded", rendered);
       if (loaded.kind !== "loaded") return;
       assert.equal(fillIn(loaded.script.userInput ?? "", { workingDirectory: "" }), argument);
-      const [tools, answer] = loaded.script.rules[0]?.turns[0].replies ?? [];
+      const [tools, answer] = loaded.script.rules[0]?.turns[0]?.replies ?? [];
       assert.equal(fillIn(answer?.text ?? "", { workingDirectory: "/repo" }), said);
       const given = JSON.stringify({ command: argument, list: [argument] });
       assert.equal(JSON.stringify(filled(JSON.stringify(tools?.tools[0]?.arguments))), given);

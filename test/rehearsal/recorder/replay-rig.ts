@@ -7,9 +7,9 @@ import { resolveLimits } from "../../../src/engine/limits.ts";
 import { LocalRateLimit } from "../../../src/engine/rate-limit.ts";
 import { runJob } from "../../../src/engine/run-job.ts";
 import { decisionText } from "../../../src/events/decision.ts";
-import type { RunEvent } from "../../../src/events/event.ts";
+import { type RunEvent, decisionOf } from "../../../src/events/event.ts";
 import { Expectations } from "../../../src/rehearsal/expectations.ts";
-import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/load-script.ts";
+import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/script.ts";
 import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import type { Script } from "../../../src/rehearsal/format/script.ts";
@@ -26,7 +26,6 @@ import {
 } from "../../../src/rehearsal/player/wire.ts";
 import { SimulatedRuntime } from "./simulated-runtime.ts";
 import { identity } from "../../rig/plan.ts";
-import { decisionOf } from "../../../src/events/decision-of.ts";
 import { tell } from "../../rig/tell.ts";
 
 export const behaviors = [
@@ -200,7 +199,7 @@ export async function recordAndReplay(
   const { script } = loaded;
   const clock = new FakeClock();
   const model = new ScriptedModel(script, { clock, workingDirectory: "/repo" });
-  const expectations = new Expectations(script.expect);
+  const expectations = new Expectations(script);
   const replayed = await run(
     entry,
     flowsOf(script.answers),

@@ -152,7 +152,7 @@ export class SimulatedRuntime implements SessionFactory {
     });
     const answer = this.#transport
       .send(request(messages, { sessionId: id, label, history, signal: ended.signal, killRuntime }))
-      .then((response) => receive(response, true))
+      .then((response) => receive(response))
       // Given up, or broken: the race below knows which.
       .catch(() => given);
     const result = await Promise.race([given, answer]);

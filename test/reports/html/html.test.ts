@@ -52,7 +52,7 @@ test("a report contains every event in order, and a summary of every run", async
 
 test("a report of no events, and one of many, can be read back", async () => {
   assert.deepEqual(readReport(await htmlOf([])).events, []);
-  const many = Array.from({ length: 400 }, (_, at) => every.map((event) => ({ ...event, at })));
+  const many = Array.from({ length: 80 }, (_, at) => every.map((event) => ({ ...event, at })));
   assert.deepEqual(readReport(await htmlOf(many.flat())).events, many.flat());
 });
 
@@ -168,5 +168,5 @@ test("hostile text in every field of every event is in the file as text only", a
 
 test("without scripts, a report lists its runs", async () => {
   const [, plain = ""] = /<noscript>(.*)<\/noscript>/s.exec(await htmlOf(every)) ?? [];
-  assert.match(plain, /<li>\S+ canceled /);
+  assert.match(plain, /<li>\S+ skipped /);
 });

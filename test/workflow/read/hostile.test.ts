@@ -100,7 +100,7 @@ describe("bad input", () => {
     const result = load(workflowText(`START --> SET_0\n${chain.join("\n")}\nSET_${length}[A=1]`));
     assert.ok(result.kind === "loaded");
     const main = result.workflow.files[result.workflow.main];
-    assert.equal(Object.keys(main?.activities ?? {}).length, length + 2);
+    assert.equal(main?.activities.size, length + 2);
     assert.deepEqual(result.warnings, []);
   });
 });

@@ -17,7 +17,7 @@ describe("called workflows", () => {
     const workflow = loaded(text, { files });
     assert.deepEqual(Object.keys(workflow.files), ["a.wf.md", "b.wf.md", "sub/d.wf.md", "e.wf.md"]);
     assert.deepEqual(said(text, { files }), []);
-    const call = workflow.files["sub/d.wf.md"]?.activities["CALL_E"];
+    const call = workflow.files["sub/d.wf.md"]?.activities.get("CALL_E");
     assert.deepEqual(call?.kind === "call" && [call.path, call.target], ["../e.wf.md", "e.wf.md"]);
   });
 
@@ -50,7 +50,7 @@ describe("included files", () => {
     contents: Readonly<Record<string, string>>,
   ): string | undefined => {
     const workflow = loaded(workflowText(flow, prompts), { files: filesOf(contents) });
-    return workflow.files[workflow.main]?.prompts["User Ask"]?.text;
+    return workflow.files[workflow.main]?.prompts.get("User Ask")?.text;
   };
 
   it("are part of the prompt, with their headings", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { describeWorkflow } from "../../../src/workflow/describe.ts";
 import { filesOf, load, loaded, said, workflowText } from "../rig.ts";
 
 const ask = "## User Ask\n\nHello";
@@ -54,14 +55,14 @@ no prompt
       ["Lesson 1", "What it is for.", "START"],
     );
     assert.deepEqual(
-      Object.entries(file.prompts).map(([id, { role, text: prompt }]) => [id, role, prompt]),
+      [...file.prompts].map(([id, { role, text: prompt }]) => [id, role, prompt]),
       [
         ["System", "system", "You are helpful."],
         ["User Ask", "user", "What is the answer?\n\n### With details\n\n1. one"],
         ["Assistant Example", "assistant", "Forty-two."],
       ],
     );
-    assert.deepEqual(file.activities["PROMPT_ASK"]?.at, { line: 11, column: 5 });
+    assert.deepEqual(file.activities.get("PROMPT_ASK")?.at, { line: 11, column: 5 });
     assert.deepEqual(said(text), []);
   });
 
@@ -69,7 +70,7 @@ no prompt
     const text =
       "# Workflow\n\n```mermaid\ngraph LR\nSTART --> SET_A\n```\n\n- and\n\n  ```mermaid\n  flowchart TD\n  SET_A[A=1] --> FAILED\n  ```\n";
     const workflow = loaded(text);
-    assert.deepEqual(workflow.files[workflow.main]?.activities["SET_A"], {
+    assert.deepEqual(workflow.files[workflow.main]?.activities.get("SET_A"), {
       id: "SET_A",
       at: { line: 12, column: 3 },
       label: "A=1",
@@ -282,5 +283,60 @@ describe("front matter", () => {
   it("begins with the first line, and is closed", () => {
     assert.deepEqual(loaded(`\n---\nmodel: x\n---\n${text}`).settings, {});
     assert.deepEqual(loaded(`---\nmodel: x\n\n${text}`).settings, {});
+  });
+});
+
+describe("the paths of a workflow", () => {
+  it("are warnings if prompts are never sent", () => {
+    const system = "PROMPT_S[Prompt: System]";
+    const unasked = /^5:11: warning: PROMPT_S starts an agent that is never asked/;
+    const prompts = `## System\n\nYou.\n\n${ask}`;
+    const of = (flowchart: string): string =>
+      said(workflowText(flowchart, prompts), {
+        permissions: "workspace",
+        files: filesOf({ "b.wf.md": workflowText("START --> PROMPT_B['Hi']") }),
+      })
+        .map((one) => one.replace("a.wf.md:", ""))
+        .join("\n");
+    for (const flowchart of [
+      `START --> ${system}`,
+      `START --> ${system} --> EXECUTE_A[ls] --> SUCCESS`,
+    ])
+      assert.match(of(flowchart), unasked, flowchart);
+    for (const flowchart of [
+      `START --> ${system} --> EXECUTE_A[ls] --> PROMPT_A[Prompt: User Ask]`,
+      `START --> ${system} --> EXECUTE_A[ls]\nON_FAILED --> PROMPT_A['Hi']`,
+      `START --> ${system} --> SUCCESS\nON_SUCCESS --> PROMPT_A['Hi']`,
+      `START --> ${system} --> CALL_B[[b.wf.md]]`,
+      `START --> ASSIGN_A[Assign: User Ask] --> ASK_A --> SET_A[A=System]`,
+    ])
+      assert.equal(of(flowchart), "", flowchart);
+    assert.equal(
+      of("START --> SUCCESS"),
+      '10:1: warning: The prompt "System" is never sent: the flowchart has no PROMPT. (such as PROMPT_1[Prompt: System])',
+    );
+  });
+});
+
+const chart = `    START@{ shape: f-circ, label:"start"} --> CHECK_A
+    PARAMS@{ shape: comment, label: "REPO_URL, \\nUSER_NAME='a, b'"}
+    CHECK_A{RESULT == "x"} --> |TRUE| EXECUTE_A
+    CHECK_A --> |FALSE| ASK_A[/Ask: who?/]
+    EXECUTE_A["Execute: echo #quot;a#quot; | cat<br/>ls"] --> SUCCESS
+    EXECUTE_A --> |error| FAILED
+    ON_FAILED --> CALL_A[[b.wf.md]]`;
+
+describe("the description of a workflow", () => {
+  it("says what a run needs", () => {
+    const files = filesOf({ "b.wf.md": workflowText("START --> ASK_B") });
+    const text = `---\nmodel: small\nmodels: { small: gpt-5-mini }\npermissions: workspace\n---\n# A title\n${workflowText(chart)}`;
+    assert.deepEqual(describeWorkflow(loaded(text, { files })), {
+      title: "A title",
+      parameters: [{ name: "REPO_URL" }, { name: "USER_NAME", default: "a, b" }],
+      activities: 10,
+      asks: ["ASK_A", "ASK_B"],
+      models: ["gpt-5-mini"],
+      files: ["b.wf.md"],
+    });
   });
 });

@@ -19,8 +19,8 @@ export function outlineOf(file: WorkflowFile): readonly string[] {
     ...file.parameters.map(({ name, default: value }) =>
       value === undefined ? name : `${name}=${value}`,
     ),
-    ...Object.values(file.activities).map(activityLine),
-    ...Object.keys(file.prompts).map((id) => `# ${id}`),
+    ...[...file.activities.values()].map(activityLine),
+    ...[...file.prompts.keys()].map((id) => `# ${id}`),
   ];
 }
 

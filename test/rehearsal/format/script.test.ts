@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
+import { loadScript } from "../../../src/rehearsal/format/script.ts";
 import { FILE, refused, script } from "../rig.ts";
 
 const turn = (yaml: string): string[] =>
@@ -33,14 +33,14 @@ test("shorthands mean what they stand for", () => {
           - Done`).rules;
   assert.deepEqual(
     rule?.turns.map(({ prompt, replies }) => [
-      prompt,
+      JSON.stringify(prompt),
       replies.map(({ text, tools }) => [text, tools.map(({ name }) => name)]),
     ]),
     [
       [undefined, [["Hi", []]]],
-      [{ contains: ["Say no"], excludes: [] }, [["No", []]]],
+      ['"Say no"', [["No", []]]],
       [
-        { contains: ["Both"], excludes: ["One", "Two"] },
+        '{"contains":"Both","excludes":["One","Two"]}',
         [
           [undefined, ["bash"]],
           ["Done", []],
@@ -53,18 +53,15 @@ test("shorthands mean what they stand for", () => {
 test("every part knows its place", () => {
   const loaded = script(
     "  - turns:\n      - replies:\n          - Hi",
-    "expect:\n  works:\n    - { task: a, outcome: failed }\n  decisions:\n    include: [x]",
+    "expect:\n  works:\n    - { task: a, outcome: failed }",
   );
   assert.equal(loaded.rules[0]?.place, "sessions[0] (tests/a.rehearsal.yml:3:5)");
   assert.equal(
-    loaded.rules[0]?.turns[0].replies[0]?.place,
+    loaded.rules[0]?.turns[0]?.replies[0]?.place,
     "sessions[0].turns[0].replies[0] (tests/a.rehearsal.yml:5:13)",
   );
-  assert.equal(loaded.expect.works?.value[0]?.place, "expect.works[0] (tests/a.rehearsal.yml:8:7)");
-  assert.equal(
-    loaded.expect.decisions.include[0]?.place,
-    "expect.decisions.include[0] (tests/a.rehearsal.yml:10:15)",
-  );
+  const place = loaded.placeOf(["expect", "works", 0]);
+  assert.equal(place, "expect.works[0] (tests/a.rehearsal.yml:8:7)");
 });
 
 test("faults of the schema are reported with a position and all at once", () => {
@@ -190,22 +187,17 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
   [
     "a field of another kind of decision",
     "{ decisions: { include: [{ kind: criteria-retry, retries: 1 }] } }",
-    '3:67: rehearsal.expect.decisions.include[0].retries: A decision of the kind "criteria-retry" has no field "retries". (it has retry, of, reason, task, workId, iteration)',
+    '3:67: rehearsal.expect.decisions.include[0].retries: Unknown field "retries". (known fields: kind, retry, of, reason, task, workId, iteration)',
   ],
   [
     "a word that the kind of decision does not know",
     "{ decisions: { exclude: [{ kind: availability-failed, field: toolExecuted }] } }",
-    '3:70: rehearsal.expect.decisions.exclude[0].field: With the kind "availability-failed", "field" must be change or previousTasks or condition.',
-  ],
-  [
-    "fields without a kind",
-    "{ decisions: { sequence: [{ task: a }] } }",
-    '3:43: rehearsal.expect.decisions.sequence[0].task: "task" needs a "kind". (name the kind of the decision)',
+    '3:70: rehearsal.expect.decisions.exclude[0].field: Must be "change", "previousTasks" or "condition", not the text "toolExecuted".',
   ],
   [
     "both the fields and the text of a decision",
     "{ decisions: [{ kind: note, contains: a }] }",
-    '3:47: rehearsal.expect.decisions[0].contains: A decision is matched by its kind and fields or by its text ("contains"), not both.',
+    '3:47: rehearsal.expect.decisions[0].contains: Unknown field "contains". (known fields: kind, text, task, workId, iteration)',
   ],
   [
     "the output of an action that failed",
@@ -227,10 +219,17 @@ for (const [what, yaml, message] of expectations) {
   });
 }
 
+test("an expected decision with fields needs a kind", () => {
+  const [line = ""] = refused(
+    "entry: a.yml\nsessions: []\nexpect: { decisions: { sequence: [{ task: a }] } }",
+  );
+  assert.match(line, /3:35: .*sequence\[0\]\.kind: This field is required\. \(write availability-/);
+});
+
 test("tasks that expected decisions and actions name are to be checked against the entry", () => {
   const rest = "expect: { decisions: [{ kind: note, task: a }], actions: [{ id: x, task: b }] }";
   assert.deepEqual(
-    script("  []", rest).namedTasks.map(({ task, at: { codePath } }) => [task, codePath]),
+    script("  []", rest).names.map(({ name, at: { codePath } }) => [name, codePath]),
     [
       ["a", "rehearsal.expect.decisions[0].task"],
       ["b", "rehearsal.expect.actions[0].task"],
