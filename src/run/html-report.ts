@@ -1,4 +1,5 @@
 /** Runs as one HTML file: the run under way (`report.html` of `--output-dir`), or those of journals (`agent-jobs report`). */
+import { existsSync } from "node:fs";
 import { open, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Reporter } from "../events/sink.ts";
@@ -69,7 +70,7 @@ export async function makeReport(
     throw new UsageError(`There are no *.jsonl files in ${paths.join(", ")}.`);
   if (output !== undefined) checkOutputs(files, { report: output });
   // A slip in the arguments must not cost the record of a run.
-  if (output?.endsWith(".jsonl") === true)
+  if (output?.endsWith(".jsonl") === true && existsSync(output))
     throw new UsageError(`The report would overwrite the journal ${output}. Choose another file.`);
   const report = await reportOfJournals(files);
   const { journals, runs, events, intact, readable } = report;
