@@ -5,7 +5,7 @@ import type { RunOutcome } from "../events/event.ts";
 import { printLastLine } from "../reports/terminal/terminal-reporter.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
-import type { ContinueOptions } from "../run/resume-job.ts";
+import type { ContinueOptions } from "../run/prepared-run.ts";
 import { prepareRun, type RunOptions } from "../run/prepare.ts";
 import { recordPaths } from "../run/records.ts";
 import { executeRun } from "../run/execute.ts";

@@ -28,7 +28,6 @@ const SMALL_PART_BYTES = 16 * 1024;
 export interface ReadingOptions {
   /** Default: followed. */
   readonly links?: Links;
-  readonly maxBytes?: number;
   /** In bytes. A longer line is not held, and is a problem. */
   readonly maxLine?: number | undefined;
 }
@@ -46,16 +45,17 @@ export interface JournalReading {
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
 export async function openJournalFile(
   path: string,
-  { links = "followed", maxBytes = Infinity, maxLine }: ReadingOptions = {},
+  { links = "followed", maxLine }: ReadingOptions = {},
 ): Promise<JournalReading> {
   const file = await openRegular(path, links);
-  return readJournalIn(partsOf(file, maxBytes), { maxLine });
+  return readJournalIn(file.createReadStream({ highWaterMark: PART_BYTES }), { maxLine });
 }
 
 /** The journals of a run are files, unless an application brings a store. */
 export const journalFiles: JournalSource = {
   async *read(path) {
-    yield* partsOf(await openRegular(path, "followed"), Infinity, SMALL_PART_BYTES);
+    const file = await openRegular(path, "followed");
+    yield* file.createReadStream({ highWaterMark: SMALL_PART_BYTES });
   },
 };
 
@@ -70,14 +70,6 @@ async function openRegular(path: string, links: Links): Promise<FileHandle> {
     throw error;
   }
   return file;
-}
-
-function partsOf(
-  file: FileHandle,
-  maxBytes: number,
-  highWaterMark = PART_BYTES,
-): AsyncIterable<Buffer> {
-  return file.createReadStream({ start: 0, end: maxBytes - 1, highWaterMark });
 }
 
 export async function readJournalFile(

@@ -11,7 +11,6 @@ import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from
 import {
   checkNames,
   chooseJob,
-  overrideModels,
   readEntry,
   readRehearsal,
   readText,
@@ -39,7 +38,7 @@ import {
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { PreparedRun, RunOptions, SettledEntry } from "./prepared-run.ts";
-import { withPrices } from "./prices.ts";
+import { overrideModels, withPrices } from "./entry-models.ts";
 import { checkRecords, recordFiles, recordPaths } from "./records.ts";
 import type { Continued, continueJob, ResumedJob } from "./resume-job.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
@@ -147,13 +146,21 @@ async function readJob(options: RunOptions, write: WriteName): Promise<ReadEntry
     : promptEntry({ ...job, prompt });
 }
 
-/** Like `prepareRun`, for a rehearsal that names its entry and job itself. `change` edits the entry that was read. */
+/** Like `prepareRun`, for a rehearsal that names its entry and job itself. */
 export async function prepareRehearsal(
   options: RunOptions,
   script: Script,
-  change: (loaded: ReadEntry, jobName: string) => ReadEntry = (loaded) => loaded,
+  {
+    change = (loaded) => loaded,
+    seen,
+  }: {
+    /** Edits the entry that was read. */
+    readonly change?: (loaded: ReadEntry, jobName: string) => ReadEntry;
+    /** Gets the path of each file that the entry is read from. */
+    readonly seen?: (path: string) => void;
+  } = {},
 ): Promise<PreparedRun> {
-  const loaded = await readEntry(script.entryFile, readingOf(options, script));
+  const loaded = await readEntry(script.entryFile, { ...readingOf(options, script), seen });
   const jobName = chooseJob(loaded.entry, script.job);
   return prepareLoaded(options, change(loaded, jobName), jobName, script);
 }

@@ -17,9 +17,26 @@ import type { ChangeOptions } from "./job-subject.ts";
 import type { FieldsOn } from "./option-table.ts";
 import type { Inputs, WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
-import type { ContinueOptions } from "./resume-job.ts";
+import type { JournalSource } from "../journal/store.ts";
+import type { Shard } from "../engine/fan-out.ts";
 import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry.ts";
+
+export interface ContinueOptions {
+  /** Only what comes before the fan-out runs, and its items are listed. */
+  readonly plan?: boolean | undefined;
+  /** With `plan`: the number of shards that will follow. */
+  readonly shards?: number | undefined;
+  /** With `resume`, the journal of the plan: only these members of the fan-out run. */
+  readonly shard?: Shard | undefined;
+  /** Journals of a plan and of its shards, from which the run goes on. */
+  readonly journals?: readonly string[] | undefined;
+  readonly onMissing?: "fail" | "continue" | undefined;
+  /** Where the journals are. Default: files. */
+  readonly store?: JournalSource | undefined;
+  /** The journal of this run. In a store, it may contain earlier attempts. */
+  readonly journal?: string | undefined;
+}
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
 export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions, ContinueOptions {

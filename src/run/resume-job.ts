@@ -1,5 +1,5 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
-import type { FanOut, Shard } from "../engine/fan-out.ts";
+import type { FanOut } from "../engine/fan-out.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { Conversation } from "../events/output-shapes.ts";
@@ -10,13 +10,14 @@ import {
   type PlannedLeaf,
 } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
-import type { Limits, PreparedEntry } from "../entry/model.ts";
+import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
-import { MissingJournalError, type JournalSource } from "../journal/store.ts";
+import { MissingJournalError } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
 import type { Flows } from "./flows.ts";
-import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./options.ts";
+import { asFlag, type Inputs, type Params, UsageError } from "./options.ts";
+import type { ContinueOptions, RunOptions } from "./prepared-run.ts";
 import type { Started } from "./past-events.ts";
 import {
   type EarlierJob,
@@ -25,23 +26,7 @@ import {
   readEarlierJob,
   unusable,
 } from "./past-run.ts";
-import { membersOf, shardOf, type Share } from "./shards.ts";
-
-export interface ContinueOptions {
-  /** Only what comes before the fan-out runs, and its items are listed. */
-  readonly plan?: boolean | undefined;
-  /** With `plan`: the number of shards that will follow. */
-  readonly shards?: number | undefined;
-  /** With `resume`, the journal of the plan: only these members of the fan-out run. */
-  readonly shard?: Shard | undefined;
-  /** Journals of a plan and of its shards, from which the run goes on. */
-  readonly journals?: readonly string[] | undefined;
-  readonly onMissing?: "fail" | "continue" | undefined;
-  /** Where the journals are. Default: files. */
-  readonly store?: JournalSource | undefined;
-  /** The journal of this run. In a store, it may contain earlier attempts. */
-  readonly journal?: string | undefined;
-}
+import { membersOf, shardOf } from "./shards.ts";
 
 interface ContinuedJob {
   readonly entry: PreparedEntry;
@@ -51,20 +36,12 @@ interface ContinuedJob {
   readonly whole?: string | undefined;
 }
 
-interface ResumeOptions {
-  readonly resume?: string | undefined;
-  readonly resumeAnyway?: boolean | undefined;
-  readonly rerun?: boolean | undefined;
-  readonly leg?: string | undefined;
-  readonly userInput?: string | undefined;
-  readonly inputs?: Inputs | undefined;
-  readonly params?: Params | undefined;
-  readonly write?: WriteName | undefined;
-  readonly rehearses: boolean;
-  readonly share?: Share | undefined;
-  /** The limits that were set for this machine. */
-  readonly limits?: Limits | undefined;
-}
+type ResumeOptions = ContinueOptions &
+  Pick<
+    RunOptions,
+    "resume" | "resumeAnyway" | "rerun" | "leg" | "userInput" | "inputs" | "params"
+  > &
+  Pick<RunOptions, "write" | "share" | "limits"> & { readonly rehearses: boolean };
 
 export interface Continued {
   readonly resumed?: ResumedJob;
@@ -74,10 +51,7 @@ export interface Continued {
 }
 
 /** Throws `UsageError` if the job can't continue from there, or can't be split. */
-export async function continueJob(
-  job: ContinuedJob,
-  given: ContinueOptions & ResumeOptions,
-): Promise<Continued> {
+export async function continueJob(job: ContinuedJob, given: ResumeOptions): Promise<Continued> {
   const { shard, journals, onMissing = "fail", plan, rehearses, write = asFlag, store } = given;
   const resume = await latestAttempt(given);
   const options = { ...given, resume };
@@ -142,9 +116,7 @@ export async function continueJob(
  * In a store, all attempts of a shard share a journal: the first one continues from the plan, the others from that journal.
  * An attempt that was killed while it copied the events of the plan doesn't count, nor does one of another plan.
  */
-async function latestAttempt(
-  options: ContinueOptions & ResumeOptions,
-): Promise<string | undefined> {
+async function latestAttempt(options: ResumeOptions): Promise<string | undefined> {
   const { resume, plan, shard, journals, journal, store, write = asFlag } = options;
   const asked = plan === true ? "plan" : journals === undefined ? shard && "shard" : "merge";
   if (journal === undefined || store === undefined || asked === undefined) return resume;

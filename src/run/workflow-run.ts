@@ -59,6 +59,8 @@ export interface FlowReading {
   readonly environment?: readonly string[] | undefined;
   /** Default permissions, and an upper bound for all others. */
   readonly permissions?: PermissionPreset | undefined;
+  /** Gets the absolute path of each file that is looked for. */
+  readonly seen?: ((path: string) => void) | undefined;
 }
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
@@ -122,10 +124,14 @@ export function loadFlow(
   text: string | Uint8Array,
   file: string,
   entry: Pick<PreparedEntry, "permissions" | "models" | "tools" | "mcpServers"> | undefined,
-  { environment = [], permissions }: FlowReading,
+  { environment = [], permissions, seen }: FlowReading,
 ): LoadedFlow {
   const { models = {}, ...declared } = entry ?? {};
-  const loaded = loadWorkflow(text, file, {
+  const { id, files } = filesAround(file, { seen });
+  const loaded = loadFrom(text, file, {
+    id,
+    files,
+    checks: warningChecks,
     environment,
     categories: Object.keys(models),
     declared,
@@ -133,7 +139,7 @@ export function loadFlow(
   });
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { workflow, warnings } = loaded;
-  return new LoadedFlow(workflow, filesAround(file).files, warnings);
+  return new LoadedFlow(workflow, files, warnings);
 }
 
 /** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
@@ -176,7 +182,7 @@ function readFlow(
   entry: PreparedEntry,
   reading: FlowReading,
 ): LoadedFlow | { readonly reason: string; readonly warnings: readonly Diagnostic[] } {
-  const { id, files } = filesAround(file);
+  const { id, files } = filesAround(file, reading);
   const found = files.read(basename(file), id);
   if (found.kind !== "found")
     return { reason: `Can't read the workflow: ${found.reason}`, warnings: [] };
