@@ -16,6 +16,7 @@ import {
   type EarlierRun,
   type JobPart,
   readEarlierJob,
+  type Refuse,
   unusable,
 } from "./past-run.ts";
 import { membersOf } from "./shards.ts";
@@ -49,7 +50,6 @@ interface Part extends JobPart {
   readonly isFinished: boolean;
 }
 
-type Refuse = (reason: string) => UsageError;
 type MergePart = Extract<NonNullable<Started["part"]>, { kind: "merge" }>;
 
 export async function mergeJournals(

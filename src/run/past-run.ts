@@ -14,6 +14,7 @@ import { itemsIn, workKey } from "../events/plan.ts";
 import { damageOf, journalFiles, readJournalIn } from "../journal/file.ts";
 import type { JournalProblem } from "../journal/read.ts";
 import type { JournalSource } from "../journal/store.ts";
+import { asFlag, UsageError, type WriteName } from "./options.ts";
 import { AFTER, pastEvents, partsOf, PLAN, type EventSource, type Started } from "./past-events.ts";
 
 export interface EarlierJob {
@@ -287,6 +288,18 @@ export function interruptedCommand(
     failed === undefined ||
     failed.effects?.some((one) => one.kind === "failed" && one.runs !== undefined);
   return hasBegun === true ? { name: open.activity, failed: failed?.reason } : undefined;
+}
+
+export type Refuse = (reason: string) => UsageError;
+
+export function refusing({
+  resume,
+  write = asFlag,
+}: {
+  readonly resume?: string | undefined;
+  readonly write?: WriteName | undefined;
+}): Refuse {
+  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
 }
 
 /** Says why a journal can't be continued. The journal of a rehearsal serves only other rehearsals. */

@@ -8,7 +8,7 @@ import type { Reporter } from "../events/sink.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { Runtimes } from "../sessions/request-handler.ts";
-import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Asker } from "../workflow/model.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
 import type { Flows, ReadEntry } from "./flows.ts";

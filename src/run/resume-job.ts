@@ -24,6 +24,8 @@ import {
   type EarlierRun,
   interruptedCommand,
   readEarlierJob,
+  type Refuse,
+  refusing,
   unusable,
 } from "./past-run.ts";
 import { membersOf, shardOf } from "./shards.ts";
@@ -168,15 +170,6 @@ export interface ResumedJob {
     head: string | undefined,
     instructions?: PlannedInstructions["files"],
   ) => void;
-}
-
-type Refuse = (reason: string) => UsageError;
-
-export function refusing({
-  resume,
-  write = asFlag,
-}: Pick<ResumeOptions, "resume" | "write">): Refuse {
-  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
 }
 
 function resumeJob(

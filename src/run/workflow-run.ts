@@ -17,9 +17,8 @@ import { EventLoopYielder } from "../platform/waiting.ts";
 import type { TextStream } from "../redaction/secret-search.ts";
 import type { Confinement } from "../sessions/confinement.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
-import type { Answers, Asker } from "../workflow/kinds/ask.ts";
 import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
-import type { Workflow, WorkflowFiles } from "../workflow/model.ts";
+import type { Answers, Asker, Workflow, WorkflowFiles } from "../workflow/model.ts";
 import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import {
   type LoadedWorkflow,
@@ -32,7 +31,7 @@ import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
 import { permissionsOfFlow } from "./callers.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
-import { refusing } from "./resume-job.ts";
+import { refusing } from "./past-run.ts";
 import type { Params, WriteName } from "./options.ts";
 import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { filesAround, readValue, warningChecks } from "./workflow-files.ts";

@@ -4,10 +4,9 @@ import type { ExceededLimit } from "../../events/exceeded-limit.ts";
 import type { EffectResult } from "../../events/flow.ts";
 import type { ShellState } from "../../events/event.ts";
 import { decides, kindOf } from "../kinds/kinds.ts";
-import type { Ended } from "../kinds/kind.ts";
+import { type Ended, type MachineOptions, Running } from "../kinds/kind.ts";
 import type { Activity, Workflow } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
-import { Running, type MachineOptions } from "./running.ts";
 import type { Effect, Failure, Flow, Frame, Step, Variables } from "./state.ts";
 
 type Transition =
