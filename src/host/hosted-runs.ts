@@ -197,7 +197,7 @@ export class HostedRuns {
     const given = { ...start, store, limits, share };
     const options = { ...given, environment, script, rehearses, write: asOption };
     const begun = await beginJob(installed, settled, jobName, options);
-    const { whole, past, fanOut, resumed, userInput = "" } = begun;
+    const { whole, past, fanOut, resumed, userInput } = begun;
     const before = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
     const inputs = checkGiven(entry, jobName, { userInput, inputs: before });
     // Throws for a workflow without a model.
