@@ -7,7 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { actions, inputName, inputTable, type Mode } from "../src/action/actions.ts";
 import { helpOf, options, type Row } from "../src/cli/options.ts";
-import { outputTable } from "../src/github/output-table.ts";
+import { outputTable } from "../src/github/step-outputs.ts";
 import type { Option } from "../src/run/option-table.ts";
 
 const root = join(import.meta.dirname, "..", "..");

@@ -82,10 +82,9 @@ export type {
   ToolProgress,
 } from "./tools/tool.ts";
 export type { ActionEvent } from "./events/action.ts";
-export type { Answer, Answers, Asker, Question } from "./workflow/kinds/ask.ts";
 export type { Executor, ScriptContext, ScriptEnd } from "./workflow/run/executors.ts";
 export type { LoadedWorkflow } from "./workflow/read/load-workflow.ts";
-export type { Workflow } from "./workflow/model.ts";
+export type { Answer, Answers, Asker, Question, Workflow } from "./workflow/model.ts";
 export {
   JobHost,
   ensureInstalledEntry,

@@ -11,12 +11,11 @@ import {
   reportReasons,
   reportWarnings,
 } from "../github/annotations.ts";
-import { deliveryPage } from "../github/deliveries.ts";
+import { deliveryPage } from "../github/delivery.ts";
 import { createGithubReporter, type GithubReporter } from "../github/github-reporter.ts";
 import type { LiveStatus } from "../github/live-status.ts";
-import type { Outputs } from "../github/output-table.ts";
 import { sayLine } from "../github/step-log.ts";
-import { outputsWithoutRun } from "../github/step-outputs.ts";
+import { outputsWithoutRun, type Outputs } from "../github/step-outputs.ts";
 import { summaryWithoutRun } from "../github/summary.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";

@@ -2,7 +2,7 @@
  * The actions: a main one, and sisters in folders of their names. Their action.yml files are made from this. Inputs are
  * rows of the table of options, and rows of the same form.
  */
-import type { OutputName } from "../github/output-table.ts";
+import type { OutputName } from "../github/step-outputs.ts";
 import { choice, count, flag, limits, logins, paths, text, word } from "../run/option-kinds.ts";
 import { kebab, optionsOn, optionTable, type Option } from "../run/option-table.ts";
 

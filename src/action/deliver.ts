@@ -8,17 +8,21 @@ import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { originOf } from "../github/origin.ts";
 import type { GithubApi } from "../github/github-api.ts";
 import { asksForDelivery, deliver } from "../github/deliver.ts";
-import { skipped, type Delivery, type DeliveryOptions } from "../github/delivery.ts";
+import {
+  deliveryLine,
+  refusedOf,
+  skipped,
+  type Delivery,
+  type DeliveryOptions,
+} from "../github/delivery.ts";
 import { createGithubPort, offlinePort } from "../github/github-port.ts";
 import { defined } from "../text/guards.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { reportReasons } from "../github/annotations.ts";
-import { deliveryLine, refusedOf } from "../github/deliveries.ts";
 import { jobReport } from "../reports/run-json.ts";
 import type { RunReport } from "../run/execute.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import type { Outputs } from "../github/output-table.ts";
-import { deliveriesText, outputsOf as outputsOfRun } from "../github/step-outputs.ts";
+import { deliveriesText, outputsOf as outputsOfRun, type Outputs } from "../github/step-outputs.ts";
 import { legNameOf, legOf, outputsOfPlan } from "./journals.ts";
 import type { Paths } from "./paths.ts";
 import { apiOf, centralFiles, deliveryApiOf, Stop, type Setting } from "./setting.ts";

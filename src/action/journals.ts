@@ -13,7 +13,7 @@ import { readEarlierJob } from "../run/past-run.ts";
 import { prepareRun, type PreparedRun, type RunOptions } from "../run/prepare.ts";
 import type { ContinueOptions } from "../run/resume-job.ts";
 import { checkShards, matrixOf } from "../run/shards.ts";
-import type { Outputs } from "../github/output-table.ts";
+import type { Outputs } from "../github/step-outputs.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";
 import type { Paths } from "./paths.ts";
 import { apiOf, temporaryFolder, type Setting } from "./setting.ts";

@@ -18,7 +18,7 @@ import { at, payloadOf, sameRepository, sha } from "../github/webhook-event.ts";
 import { LiveStatus, showsProgress, type End } from "../github/live-status.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { PreparedRun } from "../run/prepare.ts";
-import type { Outputs } from "../github/output-table.ts";
+import type { Outputs } from "../github/step-outputs.ts";
 import { nameInRepository } from "./entry-copies.ts";
 import { originOfStep } from "./deliver.ts";
 import type { Paths } from "./paths.ts";

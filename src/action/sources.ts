@@ -112,7 +112,7 @@ export async function trustedSources(
       `${asInput(name)} names a journal, and the workspace may contain untrusted files, so no run is continued. Check out the commit of the event (actions/checkout without \`ref\` and \`repository\`), and take the journal from a run that you trust.`,
     ]);
   }
-  const work = await commitsOf(setting, await workFolders(setting, paths));
+  const work = await commitsOfWork(setting, paths);
   const kind = areAt(work, baseRef) ? "at-commit" : "elsewhere";
   const base = filesOfBase(api, baseRef, howToReadTheBase);
   const files = await copied(setting, paths, { central, base });
@@ -172,29 +172,30 @@ async function entriesThere(workspace: string): Promise<string> {
   return `The workspace has these entries: ${firstOf(entries, SHOWN_ENTRIES)}.`;
 }
 
+/** By their names and through links, which may lead into another checkout. */
+async function withLinks(paths: readonly string[]): Promise<string[]> {
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
+  return [...paths, ...real];
+}
+
 async function commitsOf(
   { environment }: Setting,
   folders: readonly string[],
+  files: readonly string[],
 ): Promise<(string | undefined)[]> {
-  const checkouts = await Promise.all(
-    [...new Set(folders)].map((folder) => checkoutOf(folder, environment)),
-  );
+  const holding = (await withLinks(files)).map((file) => dirname(file));
+  const all = new Set([...(await withLinks(folders)), ...holding]);
+  const checkouts = await Promise.all([...all].map((folder) => checkoutOf(folder, environment)));
   return checkouts.map((checkout) => checkout?.commit);
 }
 
-/** By their names and through links, which may lead into another checkout. */
-async function foldersOf(files: readonly string[]): Promise<string[]> {
-  const real = await Promise.all(files.map((file) => realpath(file).catch(() => file)));
-  return [...files, ...real].map((file) => dirname(file));
-}
-
-async function workFolders(
-  { workspace }: Setting,
+function commitsOfWork(
+  setting: Setting,
   { workingDirectory = ".", userInputFile }: Paths,
-): Promise<string[]> {
-  const folder = resolve(workspace, workingDirectory);
-  const input = userInputFile === undefined ? [] : [resolve(workspace, userInputFile)];
-  return [folder, await realpath(folder).catch(() => folder), ...(await foldersOf(input))];
+): Promise<(string | undefined)[]> {
+  const { workspace } = setting;
+  const files = userInputFile === undefined ? [] : [resolve(workspace, userInputFile)];
+  return commitsOf(setting, [resolve(workspace, workingDirectory)], files);
 }
 
 /** A journal that a step has left in the runner's folder is in no checkout. */
@@ -205,25 +206,20 @@ async function checkedOut(
 ): Promise<CheckedOut> {
   const { workspace, inputs, environment } = setting;
   const { entry, resume, journals } = paths;
-  const work = await commitsOf(setting, await workFolders(setting, paths));
+  const work = await commitsOfWork(setting, paths);
   const isOwn = isFile(inputs);
-  const left = [...journals, ...(resume === undefined ? [] : [resume])];
+  const named = [...(isOwn ? [entry] : []), ...deciding].map((file) => resolve(workspace, file));
   const temporary = temporaryFolder(environment);
-  const isLeft = await Promise.all(
-    left.map(async (file) => {
-      const path = resolve(workspace, file);
-      return (await isInside(temporary, path)) && !(await isInside(workspace, path));
-    }),
-  );
-  const inTree = left.filter((_, at) => isLeft[at] !== true);
-  const named = [...(isOwn ? [entry] : []), ...inTree, ...deciding].map((file) =>
-    resolve(workspace, file),
-  );
-  const files = [...work, ...(await commitsOf(setting, await foldersOf(named)))];
+  for (const journal of resume === undefined ? journals : [...journals, resume]) {
+    const path = resolve(workspace, journal);
+    const isLeft = (await isInside(temporary, path)) && !(await isInside(workspace, path));
+    if (!isLeft) named.push(path);
+  }
+  const files = [...work, ...(await commitsOf(setting, [], named))];
   // With several commits, the files are not believed, and nothing needs to be read in them.
   if (!isOwn || new Set(files).size > 1) return { work, files };
   const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
-  return { work, files: [...files, ...(await commitsOf(setting, await foldersOf(found)))] };
+  return { work, files: [...files, ...(await commitsOf(setting, [], found))] };
 }
 
 /** The runtime enforces the sandbox, so it must not come from untrusted files. */

@@ -1,7 +1,7 @@
 import { deliverJournal, JournalRefused } from "../github/deliver-journal.ts";
 import { filesOfCentral, parseCentral } from "../github/commit-files.ts";
 import { createGithubApi } from "../github/github-api.ts";
-import { deliveryLine } from "../github/deliveries.ts";
+import { deliveryLine } from "../github/delivery.ts";
 import { UsageError } from "../run/options.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { knownSecrets } from "../run/secrets.ts";

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { answersOf } from "../evals/answers.ts";
 import { MAX_RUNS } from "../evals/eval-schema.ts";
 import { readEval, type Cell, type Eval } from "../evals/read-eval.ts";
 import {
@@ -14,7 +13,13 @@ import {
   heads,
   notes,
 } from "../evals/reports.ts";
-import { readBaseline, Results, writeBaseline, type RunResult } from "../evals/results.ts";
+import {
+  answersOf,
+  readBaseline,
+  Results,
+  writeBaseline,
+  type RunResult,
+} from "../evals/results.ts";
 import { runEval } from "../evals/run-eval.ts";
 import { designsOf, summarize, type EvalSummary } from "../evals/summary.ts";
 import { oneLine } from "../text/harmless-text.ts";
@@ -165,7 +170,7 @@ async function writeReports(
 ): Promise<void> {
   const markdown = evalMarkdown(summary);
   if (outputDir !== undefined) {
-    const answers = await answersOf(summary, outputDir);
+    const answers = await answersOf(summary.cases, outputDir);
     for (const [name, text] of [
       ["report.html", evalHtml(summary, answers)],
       ["eval.json", `${JSON.stringify(evalJson(summary), null, 2)}\n`],

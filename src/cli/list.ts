@@ -11,7 +11,7 @@ import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
 import { type Flows, modelOfFlow } from "../run/flows.ts";
-import { callerOfFlow, callerOfTask } from "../run/callers.ts";
+import { callerOfFlow, callerOfTask, type Caller } from "../run/callers.ts";
 
 export async function list(
   { output }: Io,
@@ -133,29 +133,28 @@ function describeTools(entry: PreparedEntry, flows: Flows) {
       ...callerOfFlow(entry, flow, undefined),
     })),
   ];
+  const namesOf = (uses: (caller: Caller) => boolean): string[] =>
+    callers.filter(uses).map(({ name }) => name);
   const declaring = [entry, ...Object.values(flows).map(({ workflow }) => workflow.settings)];
   const tools = declaring.flatMap((one) => Object.entries(one.tools ?? {}));
   const servers = declaring.flatMap((one) => Object.entries(one.mcpServers ?? {}));
+  const described = {
+    tools: tools.map(([name, tool]) => ({
+      name,
+      description: tool.description,
+      tasks: namesOf(({ declared, mayCall }) => declared.tools?.[name] === tool && mayCall(name)),
+    })),
+    mcpServers: servers.map(([name, server]) => ({
+      name,
+      source: "command" in server ? [server.command, ...(server.args ?? [])].join(" ") : server.url,
+      tasks: namesOf(
+        ({ declared, mayUse }) => declared.mcpServers?.[name] === server && mayUse(name),
+      ),
+    })),
+  };
   return {
-    ...(tools.length > 0 && {
-      tools: tools.map(([name, tool]) => ({
-        name,
-        description: tool.description,
-        tasks: callers
-          .filter(({ declared, mayCall }) => declared.tools?.[name] === tool && mayCall(name))
-          .map((caller) => caller.name),
-      })),
-    }),
-    ...(servers.length > 0 && {
-      mcpServers: servers.map(([name, server]) => ({
-        name,
-        source:
-          "command" in server ? [server.command, ...(server.args ?? [])].join(" ") : server.url,
-        tasks: callers
-          .filter(({ declared, mayUse }) => declared.mcpServers?.[name] === server && mayUse(name))
-          .map((caller) => caller.name),
-      })),
-    }),
+    ...(tools.length > 0 && { tools: described.tools }),
+    ...(servers.length > 0 && { mcpServers: described.mcpServers }),
   };
 }
 

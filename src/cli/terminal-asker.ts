@@ -4,7 +4,7 @@ import type { ReadStream } from "node:tty";
 import { onAbort, yieldToEventLoop } from "../platform/waiting.ts";
 import type { TerminalPause } from "../reports/terminal/terminal-reporter.ts";
 import { harmless, oneLine } from "../text/harmless-text.ts";
-import type { Answer, Asker, Question } from "../workflow/kinds/ask.ts";
+import type { Answer, Asker, Question } from "../workflow/model.ts";
 import { withoutSecrets } from "../run/secrets.ts";
 import { truncate } from "../text/truncate.ts";
 

@@ -1,15 +1,9 @@
 /** Checks of the tools that agents may call, as in `check-entry.ts`. */
-import { defined, urlOf } from "../text/guards.ts";
+import { defined } from "../text/guards.ts";
 import type { Path } from "../document/diagnostic.ts";
 import { schemaFaults } from "../document/schema-faults.ts";
 import { type EntryNames, type Problems, type Salvaged, type SalvagedEntry } from "./problems.ts";
-import type {
-  McpServer,
-  MonumentDeclaration,
-  RelicDeclaration,
-  Task,
-  ToolDeclaration,
-} from "./model.ts";
+import type { McpServer, MonumentDeclaration, RelicDeclaration, ToolDeclaration } from "./model.ts";
 import { ownerOf } from "./permissions.ts";
 
 /** Every session is told the parameters of its tools. In characters. */
@@ -27,14 +21,13 @@ export class ToolChecker {
   }
 
   checkDeclarations(): void {
-    const { tools, mcpServers, relics, monuments, tasks } = this.#entry;
+    const { tools, mcpServers, relics, monuments } = this.#entry;
     for (const [name, tool] of Object.entries(tools ?? {})) this.#checkTool(name, tool ?? {});
     for (const [name, server] of Object.entries(mcpServers ?? {}))
       this.#checkServer(name, server ?? {});
     for (const [name, relic] of Object.entries(relics ?? {})) this.#checkRelic(name, relic ?? {});
     for (const [name, monument] of Object.entries(monuments ?? {}))
       this.#checkMonument(name, monument ?? {});
-    for (const [name, task] of Object.entries(tasks ?? {})) this.#checkTask(name, task ?? {});
   }
 
   #checkTool(name: string, tool: Salvaged<ToolDeclaration>): void {
@@ -54,20 +47,12 @@ export class ToolChecker {
       const reason = "This name is reserved: in permissions, delegate/TASK means a task.";
       this.#problems.add(at, reason);
     }
-    if ("url" in server && server.url !== undefined) this.#checkUrl([...at, "url"], server.url);
     server.tools?.forEach((tool, index) => {
       if (tool?.startsWith(`${name}/`) !== true) return;
       const hint = `write ${JSON.stringify(tool.slice(name.length + 1))}`;
       const reason = "Must be the name of the tool, without its server.";
       this.#problems.add([...at, "tools", index], reason, { hint });
     });
-  }
-
-  #checkUrl(path: Path, url: string): void {
-    if (!/^https?:\/\//i.test(url) || urlOf(url) === undefined) {
-      const reason = "Must be an address that starts with http:// or https://.";
-      this.#problems.add(path, reason);
-    }
   }
 
   #checkRelic(name: string, { files = [] }: Salvaged<RelicDeclaration>): void {
@@ -83,16 +68,6 @@ export class ToolChecker {
       const reason = `A tool of this monument is called ${JSON.stringify(relic)}, too. Members are addressed by name.`;
       this.#problems.add(["monuments", name, "relics", index], reason);
     });
-  }
-
-  #checkTask(name: string, task: Salvaged<Task>): void {
-    const at = ["tasks", name];
-    if (task.protocol !== undefined || this.#problems.isBroken([...at, "protocol"])) return;
-    for (const field of ["iterations", "preThinking", "relics", "monuments"] as const) {
-      if (task[field] === undefined || task[field] === false) continue;
-      const reason = "Requires protocol.";
-      this.#problems.add([...at, field], reason, { hint: "add protocol: actions to the task" });
-    }
   }
 
   /** A tool of the entry, `server/tool`, or one of `others`. */

@@ -184,7 +184,15 @@ const task = object(
     monuments: listOf("monument", "With protocol: the monuments of the task. Default: all."),
   },
   ["prompt"],
-  { title: "Task" },
+  {
+    title: "Task",
+    dependentRequired: {
+      iterations: ["protocol"],
+      preThinking: ["protocol"],
+      relics: ["protocol"],
+      monuments: ["protocol"],
+    },
+  },
 );
 
 const memory = object(

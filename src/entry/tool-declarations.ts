@@ -11,6 +11,7 @@ import {
   object,
   positive,
   ref,
+  text,
   textOf,
   texts,
   whole,
@@ -114,7 +115,12 @@ export const mcpServerSchema = object(
       `^(?!env:)|^env:${variable}$`,
       "\\u0000",
     ),
-    url: named("The address of a server that is already running: Streamable HTTP."),
+    url: {
+      ...text,
+      pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/]",
+      description:
+        "The address of a server that is already running (Streamable HTTP), with http:// or https://.",
+    } as const,
     headers,
     permissions: ref<Permissions>(
       "permissions",

@@ -2,7 +2,7 @@ import { costText, costWords, plural } from "../text/numbers.ts";
 import { junitXml, type TestCase } from "../outputs/junit.ts";
 import { inline } from "../text/harmless-text.ts";
 import { escapeHtml, findPageFiles, htmlDocument, policyAndStyle } from "../reports/html/page.ts";
-import type { Answer, Answers } from "./answers.ts";
+import type { Answer, Answers } from "./results.ts";
 import {
   comparisonText,
   nameOf,

@@ -1,6 +1,10 @@
 /** The files of an eval: its results as JSON lines, and the baseline. */
 import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { viewsOf, type RunView } from "../events/view.ts";
+import { readJournalFile } from "../journal/file.ts";
+import { givenOutputs, reportsOf } from "../rehearsal/seen-outputs.ts";
+import { truncate } from "../text/truncate.ts";
 import { parsedJson } from "../text/guards.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import * as is from "../document/describe.ts";
@@ -171,4 +175,63 @@ function readIfThere(file: string, what: string, option?: string): string | unde
     const hint = isMissing ? `. Write it with ${option}.` : "";
     throw new UsageError(`Can't read ${what}${file}: ${errorMessage(error)}${hint}`);
   }
+}
+
+/* The answers of failed runs, from their journals. */
+
+export interface Answer {
+  readonly run: number;
+  readonly failures: readonly string[];
+  /** The path in the output directory. */
+  readonly journal: string;
+  readonly text: string;
+}
+interface CaseWithFailures {
+  readonly key: string;
+  readonly failedRuns: readonly Pick<RunResult, "run" | "failures">[];
+}
+
+/** The answers by the key of the case, which the report shows side by side. */
+export type Answers = ReadonlyMap<string, readonly Answer[]>;
+
+/** The limit of one report. All journals are kept. */
+const MOST_CASES = 100;
+
+export async function answersOf(
+  cases: readonly CaseWithFailures[],
+  outputDir: string,
+): Promise<Answers> {
+  const all = new Map<string, readonly Answer[]>();
+  const failed = cases.filter(({ failedRuns }) => failedRuns.length > 0).slice(0, MOST_CASES);
+  for (const { key, failedRuns } of failed) {
+    const answers = failedRuns.map(async (one) => {
+      const journal = journalName({ key, ...one });
+      return { ...one, journal, text: await answerIn(join(outputDir, journal)) };
+    });
+    all.set(key, await Promise.all(answers));
+  }
+  return all;
+}
+
+async function answerIn(journal: string): Promise<string> {
+  const views = new Map<string, RunView>();
+  try {
+    await readJournalFile(journal, (events) => void viewsOf(events, views));
+  } catch (error) {
+    return `The journal can't be read: ${errorMessage(error)}`;
+  }
+  return truncate([...views.values()].map(answerOf).join("\n\n"), 4_000, "…");
+}
+
+/** The results of a run, or the last messages of its tasks if it has none. */
+function answerOf(view: RunView): string {
+  const reports = [...reportsOf(view)].map(([task, markdown]) => `${task}:\n${markdown}`);
+  const fields = Object.entries(givenOutputs(view)).map(
+    ([name, value]) => `${name}: ${JSON.stringify(value, null, 2)}`,
+  );
+  const said = [...view.works.values()].flatMap(({ taskId, lastMessage }) =>
+    lastMessage === undefined ? [] : [`${taskId}:\n${lastMessage}`],
+  );
+  const handedIn = [...reports, ...fields];
+  return (handedIn.length > 0 ? handedIn : said).join("\n\n");
 }

@@ -19,9 +19,7 @@ import {
   ownThreads,
   threadsOf,
   type OwnThread,
-  type ReviewThread,
   type ThreadComment,
-  type ThreadFacts,
 } from "./review-threads.ts";
 
 const mostFindings = 100;
@@ -55,8 +53,8 @@ async function conversationOf(
   { origin, ...owner }: Conversing,
   number: number,
 ): Promise<Conversation> {
-  const ours: Ours = ({ body, isOurs, isBot }, kind) =>
-    // Anybody can write a marker, but only apps that are installed can comment as a bot. Such comments are only read.
+  // Anybody can write a marker, but only apps that are installed can comment as a bot. Such comments are only read.
+  const ours = ({ body, isOurs, isBot }: ThreadComment, kind: MarkerKind): Marker | undefined =>
     isOurs || isBot ? readMarkerOf(body, kind, { ...owner, leg: origin.leg }) : undefined;
   const threads = ownThreads(await threadsOf(api, number), (first) => ours(first, "finding"));
   const newest = [...threads.values()];
@@ -72,102 +70,83 @@ async function conversationOf(
   const heads = new Set(
     [report?.reviewed, ...newest.map(({ marker }) => marker.head)].filter(isText),
   );
-  const all = newest.toReversed().map((one, index) => ({ ...one, id: `F${index + 1}` }));
+  const all = newest.toReversed().map((thread, index) => ({ thread, id: `F${index + 1}` }));
   // Open ones are checked again, so they come first, and then the latest.
   const chosen = all
     .toReversed()
-    .toSorted((a, b) => Number(a.isResolved) - Number(b.isResolved))
+    .toSorted((a, b) => Number(a.thread.isResolved) - Number(b.thread.isResolved))
     .slice(0, mostFindings);
-  const reading = new Reading(createThreadFacts(api, origin.head), ours);
+
+  const facts = createThreadFacts(api, origin.head);
+  const authors = new Set<string>();
+  let room = longestConversation;
+  let isCut = false;
+  const fitting = (given: string): string => {
+    const limit = Math.min(longestText, room);
+    const text = cleanEventText(given).text.trim();
+    room -= Math.min(text.length, limit);
+    isCut ||= text.length > limit;
+    return truncate(text, limit, "…");
+  };
+  const canWrite = async (author: string): Promise<boolean> => {
+    const isLeftOut = !authors.has(author) && authors.size >= mostAuthors;
+    isCut ||= isLeftOut;
+    if (isLeftOut) return false;
+    authors.add(author);
+    return facts.canWrite(author);
+  };
+  const repliesOf = async ({ replies }: OwnThread): Promise<PreviousFinding["replies"]> => {
+    const found: { readonly reply: ThreadComment; readonly isOwn: boolean }[] = [];
+    for (const reply of replies) {
+      const { author, isBot, isOurs } = reply;
+      const isOwn = ours(reply, "reply") !== undefined;
+      const isPerson = author !== undefined && !isBot && !isOurs;
+      if (isOwn || (isPerson && (await canWrite(author)))) found.push({ reply, isOwn });
+    }
+    isCut ||= found.length > mostReplies;
+    return found.slice(-mostReplies).map(({ reply: { author = "", body }, isOwn }) => ({
+      author,
+      text: fitting(isOwn ? contentOf(body) : body),
+      ...(isOwn && { own: true }),
+    }));
+  };
+
   const findings: PreviousFinding[] = [];
-  for (const one of all) if (chosen.includes(one)) findings.push(await reading.findingOf(one));
+  for (const one of all.filter((found) => chosen.includes(found))) {
+    const { id, thread } = one;
+    const { key, marker, path, line, isResolved, isOutdated, resolvedBy, first } = thread;
+    const { rule = "", text: digest } = marker;
+    // A thread is outdated if GitHub no longer finds its line, which may also have moved.
+    const isGone = isOutdated && digest !== undefined && (await facts.isGone(path, digest));
+    const isByPerson = await facts.isClosedByPerson(thread);
+    findings.push({
+      id,
+      key,
+      severity: severities.find((severity) => severity === marker.severity) ?? "warning",
+      rule,
+      path,
+      ...defined({ line, resolvedBy: isResolved ? resolvedBy?.login : undefined }),
+      text: fitting(contentOf(first.body)),
+      thread: isResolved ? "resolved" : "open",
+      ...(isByPerson && { byPerson: true }),
+      ...(isOutdated && { outdated: true }),
+      ...(isGone && { gone: true }),
+      replies: await repliesOf(thread),
+    });
+  }
   const left = all.length - chosen.length;
   const notes = [
-    left === 0 ? "" : `${plural(left, "earlier finding")} of ${all.length} are not listed.`,
-    reading.isCut
-      ? "Long texts are shortened, and of long conversations only a part is listed."
-      : "",
-  ].filter((note) => note !== "");
+    ...(left === 0 ? [] : [`${plural(left, "earlier finding")} of ${all.length} are not listed.`]),
+    ...(isCut
+      ? ["Long texts are shortened, and of long conversations only a part is listed."]
+      : []),
+  ];
   return {
     findings,
     ...defined({ lastReviewedHead }),
     round: Math.max(heads.size, Number(report?.round ?? 0) || 0),
     ...(notes.length > 0 && { notes }),
   };
-}
-
-type Ours = (
-  comment: Pick<ThreadComment, "body" | "isOurs" | "isBot">,
-  kind: MarkerKind,
-) => Marker | undefined;
-
-class Reading {
-  readonly #facts: ThreadFacts;
-  readonly #ours: Ours;
-  readonly #authors = new Set<string>();
-  #room = longestConversation;
-  isCut = false;
-
-  constructor(facts: ThreadFacts, ours: Ours) {
-    this.#facts = facts;
-    this.#ours = ours;
-  }
-
-  async findingOf(thread: OwnThread & { readonly id: string }): Promise<PreviousFinding> {
-    const { id, key, marker, path, line, isResolved, isOutdated, resolvedBy, first } = thread;
-    const { rule = "", text: digest } = marker;
-    // A thread is outdated if GitHub no longer finds its line, which may also have moved.
-    const isGone = isOutdated && digest !== undefined && (await this.#facts.isGone(path, digest));
-    const isByPerson = await this.#facts.isClosedByPerson(thread);
-    return {
-      id,
-      key,
-      severity: severities.find((one) => one === marker.severity) ?? "warning",
-      rule,
-      path,
-      ...defined({ line, resolvedBy: isResolved ? resolvedBy?.login : undefined }),
-      text: this.#fitting(contentOf(first.body)),
-      thread: isResolved ? "resolved" : "open",
-      ...(isByPerson && { byPerson: true }),
-      ...(isOutdated && { outdated: true }),
-      ...(isGone && { gone: true }),
-      replies: await this.#repliesOf(thread),
-    };
-  }
-
-  async #repliesOf({ replies }: ReviewThread): Promise<PreviousFinding["replies"]> {
-    const found: ThreadComment[] = [];
-    const isOwn = (reply: ThreadComment): boolean => this.#ours(reply, "reply") !== undefined;
-    for (const reply of replies) {
-      const { author, isBot, isOurs } = reply;
-      const isPerson = author !== undefined && !isBot && !isOurs;
-      if (isOwn(reply) || (isPerson && (await this.#canWrite(author)))) found.push(reply);
-    }
-    if (found.length > mostReplies) this.isCut = true;
-    return found.slice(-mostReplies).map((reply) => ({
-      author: reply.author ?? "",
-      ...(isOwn(reply)
-        ? { text: this.#fitting(contentOf(reply.body)), own: true }
-        : { text: this.#fitting(reply.body) }),
-    }));
-  }
-
-  async #canWrite(author: string): Promise<boolean> {
-    if (!this.#authors.has(author) && this.#authors.size >= mostAuthors) {
-      this.isCut = true;
-      return false;
-    }
-    this.#authors.add(author);
-    return this.#facts.canWrite(author);
-  }
-
-  #fitting(given: string): string {
-    const limit = Math.min(longestText, this.#room);
-    const text = cleanEventText(given).text.trim();
-    this.#room -= Math.min(text.length, limit);
-    if (text.length > limit) this.isCut = true;
-    return truncate(text, limit, "…");
-  }
 }
 
 /** The text of our comment, without its marker and the line that names the run. */

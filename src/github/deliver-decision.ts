@@ -12,7 +12,7 @@ import { skipped, type Delivering, type Outcome } from "./delivery.ts";
 import type { OwnReview } from "./github-port.ts";
 import { codeText } from "./markdown.ts";
 import { readMarker } from "./markers.ts";
-import { isPerson, threadsOnPull } from "./review-state.ts";
+import { isPerson, threadsOnPull } from "./deliver-review.ts";
 
 const needs = "`pull-requests: write`";
 const MAX_NAME = 100;

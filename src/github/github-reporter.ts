@@ -11,8 +11,7 @@ import { annotate, chooseAnnotations, type AnnotationOptions } from "./annotatio
 import type { Delivery } from "./delivery.ts";
 import { resultText } from "./layout.ts";
 import { createGithubLog, type GithubCore } from "./step-log.ts";
-import type { Outputs } from "./output-table.ts";
-import { durationMs, omittedFromOutputs, outputsOf } from "./step-outputs.ts";
+import { durationMs, omittedFromOutputs, outputsOf, type Outputs } from "./step-outputs.ts";
 import { renderSummary, type SummaryOptions } from "./summary.ts";
 
 const MAX_STILL = 1000;

@@ -11,13 +11,14 @@ import { errorMessage } from "../platform/system-error.ts";
 import { startTimer, within, type Release } from "../platform/waiting.ts";
 import type { Clock } from "../platform/clock.ts";
 import { code, inline, sentence } from "../text/harmless-text.ts";
+import { defined } from "../text/guards.ts";
 import { plural, durationText } from "../text/numbers.ts";
-import type { CheckText, Conclusion, NewCheck } from "./check-port.ts";
+import type { CheckText, Conclusion, NewCheck, OwnCheck } from "./check-port.ts";
 import { bodyOf, maxBody, runLink, type Publisher } from "./comments.ts";
 import { checkNeeds, newCheck, titleText } from "./deliver-check.ts";
 import { reasonOf } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
-import type { GithubPort, OwnComment } from "./github-port.ts";
+import type { GithubPort } from "./github-port.ts";
 import { result, tableHead, tableRow } from "./layout.ts";
 import { codeText } from "./markdown.ts";
 import { markerOf, readMarkerOf, type Marker } from "./markers.ts";
@@ -49,18 +50,21 @@ export interface End {
 interface Writer {
   readonly what: string;
   readonly needs: string;
-  /** Undefined: there is nothing to update. */
-  readonly show: (port: GithubPort, text: CheckText) => Promise<unknown>;
-  readonly end: (port: GithubPort, text: CheckText, conclusion: Conclusion) => Promise<unknown>;
+  /** `conclusion`: the job has ended. */
+  readonly send: (port: GithubPort, text: CheckText, conclusion?: Conclusion) => Promise<void>;
 }
 
-export function showsProgress({ check, report }: Outputs): boolean {
-  return check !== undefined || (report?.comment !== undefined && report.progress === true);
+export function showsProgress(outputs: Outputs): boolean {
+  return outputs.check !== undefined || hasProgress(outputs);
+}
+
+function hasProgress({ report }: Outputs): boolean {
+  return report?.comment !== undefined && report.progress === true;
 }
 
 export class LiveStatus {
   readonly #options: LiveOptions;
-  readonly #writers: readonly Writer[];
+  readonly #writers: Writer[] = [];
   readonly #refused = new Set<Writer>();
   readonly #over = new AbortController();
   readonly #port: GithubPort;
@@ -77,14 +81,10 @@ export class LiveStatus {
     this.#port = options.connect(this.#over.signal);
     const { about, outputs } = options;
     const { isPullRequest, number } = about.origin;
-    const hasComment = outputs.report?.comment !== undefined && outputs.report.progress === true;
     const check = newCheck(about, outputs.check);
-    this.#writers = [
-      ...(check === undefined ? [] : [this.#check(check)]),
-      ...(hasComment && isPullRequest === true && number !== undefined
-        ? [this.#comment(number)]
-        : []),
-    ];
+    if (check !== undefined) this.#writers.push(this.#check(check));
+    if (hasProgress(outputs) && isPullRequest === true && number !== undefined)
+      this.#writers.push(this.#comment(number));
   }
 
   /** The check run that was made, for its delivery. */
@@ -130,7 +130,7 @@ export class LiveStatus {
       title: titleText(`The job ${word}${reason === "" ? "" : `: ${reason}`}`),
       summary: this.#page(word, reason),
     };
-    const isEnded = await this.#each((writer) => writer.end(port, text, conclusion));
+    const isEnded = await this.#each((writer) => writer.send(port, text, conclusion));
     if (isEnded) this.#options.onEnded?.();
     return isEnded;
   }
@@ -166,7 +166,7 @@ export class LiveStatus {
     if (text.summary === this.#shown) return;
     this.#shown = text.summary;
     this.#lastAt = this.#options.clock.now();
-    await this.#each((writer) => writer.show(this.#port, text));
+    await this.#each((writer) => writer.send(this.#port, text));
   }
 
   async #each(write: (writer: Writer) => Promise<unknown>): Promise<boolean> {
@@ -208,19 +208,17 @@ export class LiveStatus {
     return {
       what: "check run",
       needs: checkNeeds,
-      show: async (port, text) => {
-        // GitHub may have made it without an answer.
-        if (isAsked) this.#checkId ??= (await port.checkOf(check))?.id;
-        isAsked = true;
-        if (this.#checkId === undefined) this.#checkId = await port.createCheck(check, text);
-        else await port.updateCheck(this.#checkId, text);
-      },
-      end: async (port, text, conclusion) => {
+      send: async (port, text, conclusion) => {
+        const isEnd = conclusion !== undefined;
         const id = this.#checkId;
-        const known = id === undefined ? await port.checkOf(check) : await port.checkAt(id);
-        if (known?.isCompleted === true) return;
-        if (known === undefined) await port.createCheck(check, text, conclusion);
-        else await port.updateCheck(known.id, text, conclusion);
+        // GitHub may have made it without an answer.
+        let known: Pick<OwnCheck, "id" | "isCompleted"> | undefined;
+        if (id !== undefined) known = isEnd ? await port.checkAt(id) : { id, isCompleted: false };
+        else if (isAsked || isEnd) known = await port.checkOf(check);
+        isAsked = true;
+        this.#checkId = known?.id;
+        if (known === undefined) this.#checkId = await port.createCheck(check, text, conclusion);
+        else if (!isEnd || !known.isCompleted) await port.updateCheck(known.id, text, conclusion);
       },
     };
   }
@@ -229,51 +227,44 @@ export class LiveStatus {
     const { about } = this.#options;
     const owner = { ...about, leg: about.origin.leg };
     const running = `${about.origin.workflowRun}/${about.origin.attempt}`;
-    const find = async (port: GithubPort): Promise<OwnComment | undefined> =>
-      (await port.ownComments(number)).find(
-        ({ body }) => readMarkerOf(body, "report", owner) !== undefined,
-      );
-    const isOwn = (found: OwnComment | undefined): boolean =>
-      readMarkerOf(found?.body ?? "", "report", owner)?.status === running;
-    /** The last report stays below, with its marker: it is the one that the next report follows. */
-    const bodyWith = (page: string, earlier: string, status: string): string => {
-      const marker: Marker = readMarkerOf(earlier, "report", owner) ?? {
-        kind: "report",
-        job: about.job,
-        entry: about.entry,
-        ...(about.origin.leg !== undefined && { leg: about.origin.leg }),
-      };
-      const content = earlier.split("\n").slice(1).join("\n");
-      const report =
-        marker.status === undefined
-          ? content
-          : content.split(`\n${DIVIDER}\n`).slice(1).join(`\n${DIVIDER}\n`);
-      const above = report.trim() === "" ? page : `${page}\n\n---\n\nThe last report:`;
-      const body = bodyOf(markerOf({ ...marker, status }), [above, DIVIDER, report.trim()]);
-      return body.length <= maxBody
-        ? body
-        : bodyOf(markerOf({ ...marker, status }), [page, DIVIDER]);
-    };
     let isShown = false;
     return {
       what: "comment",
       needs: "`pull-requests: write`",
-      show: async (port, { summary }) => {
-        const found = await find(port);
+      send: async (port, { summary }, conclusion) => {
+        const isEnd = conclusion !== undefined;
+        const ours = (await port.ownComments(number)).flatMap(({ id, body }) => {
+          const marker = readMarkerOf(body, "report", owner);
+          return marker === undefined ? [] : [{ id, body, marker }];
+        });
+        const [found] = ours;
         // Another run has taken the comment over, or has put its report there.
-        if (isShown && !isOwn(found)) return;
-        const body = bodyWith(summary, found?.body ?? "", running);
+        if ((isShown || isEnd) && found?.marker.status !== running) return;
+        const first = { kind: "report", job: about.job, entry: about.entry } as const;
+        const marker = found?.marker ?? { ...first, ...defined({ leg: about.origin.leg }) };
+        const status = isEnd ? "ended" : running;
+        const body = bodyWith(summary, found?.body ?? "", { ...marker, status }, marker.status);
         if (found === undefined) await port.createComment(number, body);
         else await port.updateComment(found.id, body);
         isShown = true;
       },
-      end: async (port, { summary }) => {
-        const found = await find(port);
-        if (found === undefined || !isOwn(found)) return;
-        await port.updateComment(found.id, bodyWith(summary, found.body, "ended"));
-      },
     };
   }
+}
+
+/** The last report stays below, with its marker: it is the one that the next report follows. `status`: of the marker before. */
+function bodyWith(
+  page: string,
+  earlier: string,
+  marker: Marker,
+  status: string | undefined,
+): string {
+  const content = earlier.split("\n").slice(1).join("\n");
+  const [, ...below] = content.split(`\n${DIVIDER}\n`);
+  const report = (status === undefined ? content : below.join(`\n${DIVIDER}\n`)).trim();
+  const above = report === "" ? page : `${page}\n\n---\n\nThe last report:`;
+  const body = bodyOf(markerOf(marker), [above, DIVIDER, report]);
+  return body.length <= maxBody ? body : bodyOf(markerOf(marker), [page, DIVIDER]);
 }
 
 const DIVIDER = "<!-- agent-jobs: the last report -->";

@@ -28,8 +28,7 @@ import { blobs } from "../outputs/line-address.ts";
 import { safeCell, safeMarkdown } from "./markdown.ts";
 import { judgementOf, verdictTitle, verdictWords } from "../outputs/verdict.ts";
 import { changeText, instructionsText } from "../events/plan.ts";
-import type { Delivery } from "./delivery.ts";
-import { deliveriesSection, refusedMarkdown } from "./deliveries.ts";
+import { deliveriesSection, refusedMarkdown, type Delivery } from "./delivery.ts";
 import {
   chartDetail,
   fitting,

@@ -8,7 +8,7 @@ import type { Reporter } from "../events/sink.ts";
 import type { Tool } from "../sessions/sessions.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Asker } from "../workflow/model.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import { filled, limits, must, type Check } from "../run/option-kinds.ts";
 import { optionsOn, optionTable, type Edge, type Option } from "../run/option-table.ts";

@@ -12,7 +12,7 @@ import type { WorkView } from "../events/view.ts";
 import type { Clock } from "../platform/clock.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { HostRun } from "../run/host.ts";
-import type { Answer, Asker } from "../workflow/kinds/ask.ts";
+import type { Answer, Asker } from "../workflow/model.ts";
 import type { Feed } from "./feed.ts";
 import { endStatus, isSuccess, jobStatus } from "./job-callbacks.ts";
 import { refused, type Refused } from "./refusals.ts";

@@ -6,7 +6,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
-import { thisProcess } from "../platform/process-identity.ts";
+import { thisProcess } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { JOURNAL_FORMAT, journalLine, readJournal } from "./read.ts";
 

@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import { systemClock } from "./system-clock.ts";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
+import { isRecord } from "../text/guards.ts";
 import { errorCode } from "./system-error.ts";
 import { within } from "./waiting.ts";
 
@@ -195,4 +196,31 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((line) => line.split(" ").includes(mark))
     .map((line) => Number.parseInt(line, 10))
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
+}
+
+/** It keeps the process running until `unref` is called. */
+export interface Handle {
+  ref(): unknown;
+  unref(): unknown;
+}
+
+export function isHandle(value: unknown): value is Handle {
+  return isRecord(value) && "ref" in value && "unref" in value;
+}
+
+/** All share one listener of the process, because Node warns about more than ten. */
+const listeners = new Set<() => void>();
+
+const end = (): void => {
+  for (const listener of listeners) listener();
+};
+
+/** Calls the listener when the process ends by itself, by `process.exit`, or by an error that nobody caught. */
+export function atExit(listener: () => void): () => void {
+  if (listeners.size === 0) process.on("exit", end);
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) process.off("exit", end);
+  };
 }

@@ -11,7 +11,7 @@ import {
   within,
 } from "./waiting.ts";
 import { systemClock } from "./system-clock.ts";
-import { endText, signalGroup } from "./processes.ts";
+import { endText, isHandle, signalGroup } from "./processes.ts";
 import { resolveCommand } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
@@ -138,7 +138,8 @@ export function startProgram(
     if (!conversation) stdin?.end(input);
     else if (input !== undefined) stdin?.write(input);
   }
-  if (!keepsRunning) for (const part of [child, stdin, stdout, errors]) unref(part);
+  if (!keepsRunning)
+    for (const part of [child, stdin, stdout, errors]) if (isHandle(part)) part.unref();
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
       for (const stream of [stdin, stdout, errors, third]) stream?.destroy();
@@ -170,10 +171,6 @@ async function drained(closed: Promise<unknown>, lastOutput: () => number): Prom
     if (quiet >= quietMilliseconds || now - exited >= graceMilliseconds) return;
     if ((await within(closed, quietMilliseconds - quiet, systemClock)) !== undefined) return;
   }
-}
-
-function unref(part: object | null): void {
-  if (part !== null && "unref" in part && typeof part.unref === "function") part.unref();
 }
 
 function notFound(command: string): Error {

@@ -2,14 +2,13 @@
  * Only a folder of the same user, made by a process that is certainly dead, is removed: that is certain only for
  * processes of this machine and this pid namespace.
  */
-import { randomUUID } from "node:crypto";
-import { existsSync, promises as fs, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { isRecord, isText } from "../text/guards.ts";
 import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
-import { isGone, thisProcess, type ProcessIdentity } from "./process-identity.ts";
-import { endMarkedProcesses } from "./processes.ts";
+import { endMarkedProcesses, isRunning, isZombie, statOf } from "./processes.ts";
 import { errorCode, errorMessage, SystemError } from "./system-error.ts";
 
 /** Every process that a run starts has this in its environment, with the run's mark as its value. */
@@ -88,4 +87,46 @@ function isOwner(value: unknown): value is Owner {
   const { mark, pid, started, place } = value;
   const isMark = isText(mark) && /^[0-9a-f-]{36}$/.test(mark);
   return isMark && typeof pid === "number" && isText(started) && isText(place);
+}
+
+/** Tells whether a process is still there: a pid alone is given to another one some day. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** When the process started, as the system counts it. */
+  readonly started: string;
+  /** A hash of the machine, its start and the pid namespace in which the pid means something. */
+  readonly place: string;
+}
+
+export function thisProcess(): ProcessIdentity {
+  const { pid } = process;
+  return { pid, started: startOf(pid), place: here() };
+}
+
+/** False also for what can't be known: a process of another machine, or of another pid namespace. */
+export function isGone({ pid, started, place }: ProcessIdentity): boolean {
+  if (place !== here()) return false;
+  if (!isRunning(pid) || isZombie(pid)) return true;
+  const now = startOf(pid);
+  return now !== "" && started !== "" && now !== started;
+}
+
+/** Empty if the system doesn't provide it. A live process with this pid then counts as the same. */
+function startOf(pid: number): string {
+  // Field 22 of all.
+  return statOf(pid)[19] ?? "";
+}
+
+function here(): string {
+  const place = [hostname()];
+  try {
+    if (process.platform === "linux")
+      place.push(
+        readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim(),
+        readlinkSync("/proc/self/ns/pid"),
+      );
+  } catch {
+    // The name of the machine is all that there is.
+  }
+  return createHash("sha256").update(place.join(" ")).digest("hex").slice(0, 16);
 }

@@ -16,7 +16,7 @@ import {
 import { type ActionSpec, messageSchema } from "./message-schema.ts";
 import type { ProblemCode } from "./read-message.ts";
 
-export const defaultLimits = {
+const defaultLimits = {
   /** Calls at once, at least 1. Default: 8. */
   parallel: 8,
   /** Time limit of a call, unless its tool sets one. Default: 600. */
@@ -51,6 +51,10 @@ export const defaultLimits = {
 
 /** The bounds of an executor. All have defaults. */
 export type ExecutorLimits = { readonly [Name in keyof typeof defaultLimits]: number };
+
+export function limitsOf(limits: Partial<ExecutorLimits> = {}): ExecutorLimits {
+  return { ...defaultLimits, ...defined(limits) };
+}
 
 /** A named bundle of tools and relics. A member is addressed as `bundle.member`. */
 export interface Monument {
@@ -130,16 +134,18 @@ export type Standard = "task_manager" | "trap_card";
 
 export type Refuse = (reason: string) => void;
 
-interface Bounds {
+/** The internal functions that work on the tables of an executor. */
+export type Internals = Readonly<Record<Standard, Run>>;
+
+interface ExecutorParts {
   readonly limits?: Partial<ExecutorLimits>;
-  /** The internal functions that work on the tables of an executor. */
-  readonly internals?: Readonly<Record<Standard, Run>>;
+  readonly internals?: Internals;
 }
 
 /** Throws if a name is used twice or reserved, or a schema is invalid; with `refuse`, such a tool is left out. */
-export function createCatalogue(parts: CatalogueParts & Bounds, refuse?: Refuse): Catalogue {
+export function createCatalogue(parts: CatalogueParts & ExecutorParts, refuse?: Refuse): Catalogue {
   const { relics = [], monuments = [], without = [], delegation, internals } = parts;
-  const limits = { ...defaultLimits, ...defined(parts.limits ?? {}) };
+  const limits = limitsOf(parts.limits);
   const tools: Tool[] = [];
   const targets: Readonly<Record<ActionSpec["type"], Map<string, Target>>> = {
     tool: new Map(),
@@ -230,7 +236,7 @@ function targetOfRelic(relic: Relic, { toolSeconds: seconds }: ExecutorLimits): 
 
 function internalTargets(
   { waitSeconds, graceSeconds, toolSeconds, delegateSeconds }: ExecutorLimits,
-  runs: Bounds["internals"],
+  runs: Internals | undefined,
   delegation: Delegation | undefined,
 ): readonly Target[] {
   const internal = (kind: (typeof reserved)[number], own: Partial<Target>): Target => {

@@ -1,33 +1,28 @@
 /** The action protocol as the dialogue of a task. Owns its executor; sessions and attempts are the engine's. */
-import { defined } from "../text/guards.ts";
-import { failed, type Relic, type Tool } from "../tools/tool.ts";
+import { failed, type Tool } from "../tools/tool.ts";
 import type { Dialogue, DialogueContext, RoundEnd, SendTurn } from "../engine/dialogue.ts";
 import type { SessionTool, ToolCall, TurnOutcome } from "../engine/ports.ts";
 import { linkSignals, type LinkedSignal } from "../platform/waiting.ts";
-import { type Delegation, isReserved, type Monument, type Standard } from "./catalogue.ts";
+import { type Delegation, isReserved } from "./catalogue.ts";
 import type { Store } from "./delivery.ts";
 import { createActionExecutor, type Executor, type Turn } from "./executor.ts";
-import { defaultLimits, type ExecutorLimits } from "./catalogue.ts";
 import { type ActionDocument, messageSchema } from "./message-schema.ts";
 import { type ProtocolProblem, readMessage } from "./read-message.ts";
 import { earlierText, newsText, problemsText } from "./delivery.ts";
 import { verbOf } from "./task.ts";
 import { canceledByModel } from "./task-manager.ts";
-import { changedToolsText, endingDocument, teachingText } from "./teaching.ts";
+import {
+  changedToolsText,
+  endingDocument,
+  teachingText,
+  type TeachingOptions,
+} from "./teaching.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 
-export interface ActionDialogueOptions {
-  readonly tools: readonly Tool[];
+export interface ActionDialogueOptions extends Omit<TeachingOptions, "delegation" | "verdicts"> {
   /** Tools that replace `tools`; undefined while nothing changes. Asked before each prompt. Never throws. */
   readonly changedTools?: () => Promise<readonly Tool[] | undefined>;
-  readonly relics?: readonly Relic[];
-  readonly monuments?: readonly Monument[];
-  readonly without?: readonly Standard[];
   readonly delegates?: readonly string[];
-  readonly limits?: Partial<ExecutorLimits>;
-  readonly iterations: number;
-  /** Documents before the first. 0: none. */
-  readonly preThinking?: number;
   readonly store?: Store;
   /** Folders that its sessions may read, such as the one of the store. Absolute. */
   readonly readable?: readonly string[];
@@ -56,26 +51,25 @@ class ActionDialogue implements Dialogue {
   #iteration = 0;
 
   constructor(options: ActionDialogueOptions, context: DialogueContext) {
-    const { tools, relics = [], monuments = [], delegates = [], store, iterations } = options;
-    const { preThinking = 0, readable = [], without = [] } = options;
+    const { delegates = [], readable = [] } = options;
     this.#options = options;
     this.#context = context;
-    const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
-    const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
     this.#jobTools = context.jobTools.map(asTool);
-    const own = [...tools, ...this.#jobTools];
-    const offered = { tools: own, relics, monuments, without, limits, ...defined({ delegation }) };
+    const offered = {
+      ...options,
+      tools: [...options.tools, ...this.#jobTools],
+      ...(delegates.length === 0 ? {} : { delegation: this.#delegation(delegates) }),
+    };
     const { clock, emit } = context;
     const { signal } = this.#stop;
     this.#executor = createActionExecutor(
-      { ...offered, clock, emit, signal, ...defined({ store }) },
+      { ...offered, clock, emit, signal },
       // Their names or parameters may come from a server: the task goes on without them.
       (reason) => context.decide({ kind: "tool-left-out", reason }),
     );
     this.#teach = () => {
-      const now = { ...offered, tools: this.#executor.tools };
-      const text = teachingText({ ...now, iterations, preThinking, verdicts: true });
+      const text = teachingText({ ...offered, tools: this.#executor.tools, verdicts: true });
       return { systemPrompt: { mode: "append", text }, readable };
     };
     this.session = this.#teach();
@@ -85,7 +79,7 @@ class ActionDialogue implements Dialogue {
     const { iterations, preThinking = 0 } = this.#options;
     const isFirst = (this.#round += 1) === 1;
     const before = this.#iteration;
-    const rounds = new Rounds({ iterations, preThinking: isFirst ? preThinking : 0 });
+    const rounds = new Rounds(iterations, isFirst ? preThinking : 0);
     const { signal } = this.#context.scope;
     const toolCalls: ToolCall[] = [];
     this.#last = "";
@@ -197,16 +191,14 @@ class ActionDialogue implements Dialogue {
   }
 
   #reason(outcome: Exclude<Outcome, "stopped">, problem: ProtocolProblem | undefined): string {
-    switch (outcome) {
-      case "cap reached":
-        return `cap reached: the model did not stop within ${this.#options.iterations} documents (iterations)`;
-      case "nothing to do":
-        return "nothing to do: the model neither acted nor stopped, twice in a row";
-      case "protocol failure": {
-        const last = problem === undefined ? "" : `; the last: ${problem.code}: ${problem.message}`;
-        return `protocol failure: three answers in a row were rejected${truncateUnredacted(last, 500, "…")}`;
-      }
-    }
+    const { iterations } = this.#options;
+    const last = problem === undefined ? "" : `; the last: ${problem.code}: ${problem.message}`;
+    const why = {
+      "cap reached": `the model did not stop within ${iterations} documents (iterations)`,
+      "nothing to do": "the model neither acted nor stopped, twice in a row",
+      "protocol failure": `three answers in a row were rejected${truncateUnredacted(last, 500, "…")}`,
+    }[outcome];
+    return `${outcome}: ${why}`;
   }
 
   #delegation(tasks: readonly string[]): Delegation {
@@ -248,11 +240,6 @@ const answerCut: ProtocolProblem = {
   message: "The answer was cut at the model's output limit. Write a shorter document.",
 };
 
-interface RoundLimits {
-  readonly iterations: number;
-  readonly preThinking: number;
-}
-
 type NextRound =
   | { readonly kind: "prompt"; readonly request: string }
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly response: string | null };
@@ -265,21 +252,23 @@ const repairsPerIteration = 2;
 
 /** The rules of repairs, nudges and caps, apart from any session. One for each round of a task. */
 class Rounds {
-  readonly #limits: RoundLimits;
   mode: "normal" | "thinking" | "refused";
+  readonly #iterations: number;
+  readonly #preThinking: number;
   #accepted = 0;
   #repairs = 0;
   #nudged = false;
 
-  constructor(limits: RoundLimits) {
-    this.#limits = limits;
-    this.mode = limits.preThinking > 0 ? "thinking" : "normal";
+  constructor(iterations: number, preThinking: number) {
+    this.#iterations = iterations;
+    this.#preThinking = preThinking;
+    this.mode = preThinking > 0 ? "thinking" : "normal";
   }
 
   first(): NextRound {
     if (this.mode === "normal") return prompt("");
     return prompt(
-      `Think first, in at most ${this.#limits.preThinking} documents with read-only SYNC actions or none. Write "stop": true to begin the task.`,
+      `Think first, in at most ${this.#preThinking} documents with read-only SYNC actions or none. Write "stop": true to begin the task.`,
     );
   }
 
@@ -301,7 +290,7 @@ class Rounds {
   }
 
   #thought({ next }: Executed): NextRound {
-    if (next === "continue" && this.#accepted < this.#limits.preThinking) {
+    if (next === "continue" && this.#accepted < this.#preThinking) {
       return prompt('Continue thinking, or write "stop": true to begin the task.');
     }
     this.mode = "normal";
@@ -310,14 +299,13 @@ class Rounds {
   }
 
   #acted({ next, response }: Executed, request: string): NextRound {
-    const { iterations } = this.#limits;
     if (next === "stop") return ended("stopped", response);
     if (next === "idle" && this.#nudged) return ended("nothing to do", response);
     this.#nudged = next === "idle";
-    if (this.#accepted >= iterations) {
+    if (this.#accepted >= this.#iterations) {
       this.mode = "refused";
       return prompt(
-        `This is your last answer: the limit of documents (${iterations}) is reached, and no more actions are run. Say in "response" what is done and what is not.`,
+        `This is your last answer: the limit of documents (${this.#iterations}) is reached, and no more actions are run. Say in "response" what is done and what is not.`,
       );
     }
     if (!this.#nudged) return prompt(request);

@@ -2,15 +2,21 @@
  * The executor of action documents: document in, results out. It lives as long as its task, so that a later round can ask
  * about the actions of an earlier one. Rights are not decided here: `tools`, `relics` and `delegation` may all be called.
  */
-import { defined } from "../text/guards.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, onAbort, startTimer } from "../platform/waiting.ts";
 import type { Tool } from "../tools/tool.ts";
-import { type Catalogue, type CatalogueParts, createCatalogue, type Refuse } from "./catalogue.ts";
+import {
+  type Catalogue,
+  type CatalogueParts,
+  createCatalogue,
+  type ExecutorLimits,
+  type Internals,
+  limitsOf,
+  type Refuse,
+} from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
-import { defaultLimits, type ExecutorLimits } from "./catalogue.ts";
 import type { ActionDocument } from "./message-schema.ts";
 import { type PlannedAction, preflight } from "./preflight.ts";
 import { type ProtocolProblem, readMessage, reject, type Rejected } from "./read-message.ts";
@@ -117,8 +123,8 @@ export class Executor implements ActionExecutor {
 
   constructor(options: ExecutorOptions, refuse?: Refuse) {
     const { clock, signal, store } = options;
-    const limits = { ...defaultLimits, ...defined(options.limits ?? {}) };
-    const internals: NonNullable<Parameters<typeof createCatalogue>[0]["internals"]> = {
+    const limits = limitsOf(options.limits);
+    const internals: Internals = {
       task_manager: ({ id, params }, context) =>
         manageTasks(id, params, context, {
           clock,
@@ -159,7 +165,7 @@ export class Executor implements ActionExecutor {
       ...common,
       onEnded: (task) => this.#outbox.results.add(task),
     });
-    this.#standing = new StandingActions({ ...common, catalogue, slots: this.#scheduler.slots });
+    this.#standing = new StandingActions({ ...common, catalogue, tools: this.#scheduler });
     onAbort(signal, () => this.#cancelAll());
   }
 

@@ -34,13 +34,16 @@ interface SchedulerPorts extends ParamPorts {
 
 export class Scheduler {
   readonly #ports: SchedulerPorts;
-  readonly slots: Slots;
   readonly #table = new Map<string, Task>();
   readonly #active = new Set<Task>();
+  /** Ready, but without a slot or their tool. In the order in which they became ready. */
+  readonly #queue = new Set<Task>();
+  readonly #running = new Set<Task>();
+  /** Tools whose calls may not overlap, while one runs. */
+  readonly #inUse = new Set<string>();
 
   constructor(ports: SchedulerPorts) {
     this.#ports = ports;
-    this.slots = new Slots(ports.limits.parallel, (task) => this.#dispatch(task));
   }
 
   /** By id. The first of two actions with the same id counts. */
@@ -125,8 +128,33 @@ export class Scheduler {
       case "tool":
       case "relic":
       case "delegate":
-        this.slots.enqueue(task);
+        this.#queue.add(task);
+        this.#startNext();
     }
+  }
+
+  #startNext(): void {
+    for (const task of this.#queue) {
+      if (this.#running.size >= Math.max(1, this.#ports.limits.parallel)) return;
+      // A call that waits for its tool holds no slot.
+      if (!this.lock(task.planned.target)) continue;
+      this.#queue.delete(task);
+      this.#running.add(task);
+      this.#dispatch(task);
+    }
+  }
+
+  /** Takes the tool of a call; false if it is in use. */
+  lock({ name, isParallelSafe }: Target): boolean {
+    if (isParallelSafe) return true;
+    if (this.#inUse.has(name)) return false;
+    this.#inUse.add(name);
+    return true;
+  }
+
+  unlock({ name }: Target): void {
+    this.#inUse.delete(name);
+    this.#startNext();
   }
 
   #startGroup(group: Task): void {
@@ -198,7 +226,8 @@ export class Scheduler {
     task.resolveEnded(ended);
     for (const member of task.members) this.#leave(member, task);
     for (const dependent of task.dependents) this.#review(dependent);
-    this.slots.release(task);
+    this.#queue.delete(task);
+    if (this.#running.delete(task)) this.unlock(task.planned.target);
     if (task.group !== undefined) this.#endGroup(task.group);
   }
 
@@ -258,71 +287,4 @@ function endOfGroup(members: readonly Task[]): Extract<Ended, { status: "succeed
   if (failures.length === 0) return { status: "succeeded", output };
   const reason = `${failures.length} of ${members.length} actions did not succeed: ${failures.join("; ")}`;
   return { status: "failed", reason, output };
-}
-
-/** In the order in which they became ready. A call that waits for its tool, if that isn't parallel, holds no slot. */
-export class Slots {
-  readonly #parallel: number;
-  readonly #start: (task: Task) => void;
-  readonly #queue = new Set<Task>();
-  readonly #running = new Set<Task>();
-  readonly #inUse = new Set<string>();
-  #isStarting = false;
-
-  constructor(parallel: number, start: (task: Task) => void) {
-    // With none, nothing would ever start.
-    this.#parallel = Math.max(1, parallel);
-    this.#start = start;
-  }
-
-  enqueue(task: Task): void {
-    this.#queue.add(task);
-    this.#startNext();
-  }
-
-  release(task: Task): void {
-    this.#queue.delete(task);
-    if (this.#running.delete(task)) this.unlock(task.planned.target);
-  }
-
-  /** Takes the tool for a call that needs no slot; false if it is in use. */
-  lock(target: Target): boolean {
-    const tool = exclusiveTool(target);
-    if (tool === undefined) return true;
-    if (this.#inUse.has(tool)) return false;
-    this.#inUse.add(tool);
-    return true;
-  }
-
-  unlock(target: Target): void {
-    const tool = exclusiveTool(target);
-    if (tool !== undefined) this.#inUse.delete(tool);
-    this.#startNext();
-  }
-
-  #startNext(): void {
-    // A start can fail at once, which frees its slot: this loop then goes on, without recursion.
-    if (this.#isStarting) return;
-    this.#isStarting = true;
-    try {
-      for (let task = this.#next(); task !== undefined; task = this.#next()) this.#start(task);
-    } finally {
-      this.#isStarting = false;
-    }
-  }
-
-  #next(): Task | undefined {
-    if (this.#running.size >= this.#parallel) return undefined;
-    for (const task of this.#queue) {
-      if (!this.lock(task.planned.target)) continue;
-      this.#queue.delete(task);
-      this.#running.add(task);
-      return task;
-    }
-    return undefined;
-  }
-}
-
-function exclusiveTool(target: Target): string | undefined {
-  return target.isParallelSafe ? undefined : target.name;
 }

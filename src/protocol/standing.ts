@@ -8,7 +8,7 @@ import type { Catalogue, Params } from "./catalogue.ts";
 import type { ActionSpec } from "./message-schema.ts";
 import { finalParams, type ParamPorts } from "./params.ts";
 import { isAction } from "./preflight.ts";
-import type { Slots } from "./scheduler.ts";
+import type { Scheduler } from "./scheduler.ts";
 import { contentOf, endOf } from "./task.ts";
 
 /** The part of every prompt beside the delivery. */
@@ -35,7 +35,7 @@ interface StandingPorts extends ParamPorts {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly emit: (event: ActionEvent) => void;
-  readonly slots: Slots;
+  readonly tools: Pick<Scheduler, "lock" | "unlock">;
 }
 
 export class StandingActions {
@@ -108,14 +108,14 @@ export class StandingActions {
   }
 
   async #call(id: string, spec: ActionSpec, signal: AbortSignal): Promise<CallEnd> {
-    const { catalogue, slots } = this.#ports;
+    const { catalogue, tools } = this.#ports;
     const target = catalogue.resolve(spec);
     if (target.kind === "unknown") return failed(target.message);
     const params = finalParams(target, spec.params ?? {}, this.#ports);
     if (typeof params === "string") return failed(params);
-    if (!slots.lock(target)) return failed("The tool is in use.");
+    if (!tools.lock(target)) return failed("The tool is in use.");
     const end = await this.#bounded((context) => target.run({ id, params }, context), signal);
-    slots.unlock(target);
+    tools.unlock(target);
     return end;
   }
 

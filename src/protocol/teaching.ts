@@ -5,7 +5,7 @@ import { isList, isRecord } from "../text/guards.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import { truncate } from "../text/truncate.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
-import { defaultLimits, type ExecutorLimits } from "./catalogue.ts";
+import { limitsOf, type ExecutorLimits } from "./catalogue.ts";
 import { documentLimits } from "./message-schema.ts";
 
 /** The content of the instructions: how to write documents, and what actions can call. */
@@ -25,7 +25,7 @@ const most = { example: 600, description: 300, schema: 1_500, list: 24_000, name
 /** The system prompt that teaches the action protocol. Always the same for the same options; of bounded length. */
 export function teachingText(options: TeachingOptions): string {
   const { tools, relics = [], monuments = [], iterations, preThinking = 0 } = options;
-  const limits = { ...defaultLimits, ...options.limits };
+  const limits = limitsOf(options.limits);
   return [
     protocol(options, iterations, limits.parallel, options.verdicts === true),
     ...(preThinking === 0 ? [] : [thinking(preThinking)]),

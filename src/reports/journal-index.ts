@@ -9,7 +9,7 @@ import * as is from "../document/describe.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { version } from "../generated/version.ts";
 import { readSmallFile, writeNewFile } from "../platform/files.ts";
-import type { ProcessIdentity } from "../platform/process-identity.ts";
+import type { ProcessIdentity } from "../platform/run-folder.ts";
 import { isRecord } from "../text/guards.ts";
 import type { RunSummary } from "./run-summary.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { openJournalFile } from "../journal/file.ts";
-import { isGone, type ProcessIdentity } from "../platform/process-identity.ts";
+import { isGone, type ProcessIdentity } from "../platform/run-folder.ts";
 import { readIndex, writeIndex, type Known } from "./journal-index.ts";
 import { summaryOf, type JournalInfo, type JournalPage } from "./run-summary.ts";
 

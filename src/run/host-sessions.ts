@@ -3,7 +3,7 @@
  * them; an idle runtime may be kept for a minute, but neither keeps the process running nor outlives it; after `close()`,
  * both are gone.
  */
-import { atExit } from "../platform/at-exit.ts";
+import { atExit } from "../platform/processes.ts";
 import type { Clock } from "../platform/clock.ts";
 import { startBackgroundTimer, type Release } from "../platform/waiting.ts";
 import type { Runtimes } from "../sessions/request-handler.ts";

@@ -1,6 +1,6 @@
 /** Kinds of values that are given by name, one `NAME=value` after the other. */
 import { isRecord, isText, parsedJson } from "../text/guards.ts";
-import type { Answers } from "../workflow/kinds/ask.ts";
+import type { Answers } from "../workflow/model.ts";
 import * as kind from "./option-kinds.ts";
 import { andThen, must, nameForm, quote, right, wrong, type Assignment } from "./option-kinds.ts";
 import type { Line, Parsed, Repeated, Texts } from "./option-kinds.ts";

@@ -13,7 +13,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { fillIn } from "../rehearsal/format/names.ts";
 import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
 import type { Runtimes } from "../sessions/request-handler.ts";
-import type { Asker } from "../workflow/kinds/ask.ts";
+import type { Asker } from "../workflow/model.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
 import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";

@@ -12,13 +12,20 @@ import {
 import { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isHandle, type Handle } from "../platform/at-exit.ts";
 import type { Clock } from "../platform/clock.ts";
 import { truncateStartUnredacted } from "../text/truncate.ts";
 import { filesOfRuntime, type Authentication } from "./find-runtime.ts";
 import { bestEffort, onAbort, startTimer, unless, yieldToEventLoop } from "../platform/waiting.ts";
 import { makeDirectory, realPathOf, removeDirectory } from "../platform/files.ts";
-import { cpuTicks, endProcess, endText, programIn, sendSignal } from "../platform/processes.ts";
+import {
+  cpuTicks,
+  endProcess,
+  endText,
+  isHandle,
+  programIn,
+  sendSignal,
+  type Handle,
+} from "../platform/processes.ts";
 import { runtimeSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxChoice } from "../sandbox/mounts.ts";
 import { errorMessage } from "../platform/system-error.ts";

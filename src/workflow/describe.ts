@@ -45,9 +45,12 @@ export function executes(workflow: Workflow): boolean {
 }
 
 export function promptsModels(workflow: Workflow): boolean {
-  return activitiesOf(workflow).some(
-    (one) => one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user",
-  );
+  return activitiesOf(workflow).some(isQuestion);
+}
+
+/** Whether a model is asked. */
+export function isQuestion(one: Activity): boolean {
+  return one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user";
 }
 
 function activitiesOf({ files }: Workflow): readonly Activity[] {

@@ -8,6 +8,7 @@ import type {
   ProviderSettings,
 } from "../entry/model.ts";
 import type { Position } from "../document/diagnostic.ts";
+import type { WorkRef } from "../events/event.ts";
 import type { Place } from "./read/problems.ts";
 import type { PromptRole } from "./value.ts";
 
@@ -123,14 +124,6 @@ export type FoundFile =
       readonly hint?: string;
     };
 
-/** For a workflow that is alone. */
-export const noFiles: WorkflowFiles = {
-  read: (path) => ({
-    kind: "unreadable",
-    reason: `Can't read ${JSON.stringify(path)}: other files are not available here.`,
-  }),
-};
-
 export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
 
 export interface Check {
@@ -139,3 +132,29 @@ export interface Check {
   /** A quoted constant, a name, or, if nothing has that name, itself. */
   readonly right: string;
 }
+
+/** A question of an ASK. */
+export interface Question {
+  /** The id of the ASK. */
+  readonly activity: string;
+  /** With its variables; empty if there is none. */
+  readonly question: string;
+  /** How often this ASK has been answered in this run. */
+  readonly times: number;
+  /** The work that is the workflow. */
+  readonly work: WorkRef;
+  /** The `step` of its `step.started`. */
+  readonly step: number;
+}
+
+/** The answer to a question. */
+export type Answer =
+  | { readonly kind: "answered"; readonly text: string }
+  /** There is none: the activity fails. */
+  | { readonly kind: "unanswered"; readonly reason: string };
+
+/** Asks a person. Ends soon after `signal` has aborted; what it says then doesn't matter. */
+export type Asker = (question: Question, signal: AbortSignal) => Promise<Answer>;
+
+/** By the id of the ASK; several are used in order. */
+export type Answers = Readonly<Record<string, readonly string[]>>;

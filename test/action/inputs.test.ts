@@ -141,6 +141,9 @@ describe("the inputs", () => {
       const entry = valid({ inputs });
       assert.deepEqual([entry.params, entry.inputs, entry.answers], [{}, params, answers]);
     }
+    assert.deepEqual(problems({ entry: "e.yml", inputs: '{"a=b": "c"}' }), [
+      '`inputs`: the line "{\\"a=b\\": \\"c\\"}" has the name "a=b".',
+    ]);
     const long = `A${"x".repeat(1000)}`;
     assert.deepEqual(
       problems({
@@ -235,15 +238,9 @@ describe("the inputs", () => {
   });
 
   it("are booleans as the toolkit reads them", () => {
-    for (const [text, value] of [
-      ["true", true],
-      ["True", true],
-      ["TRUE", true],
-      ["false", false],
-      ["False", false],
-      ["FALSE", false],
-    ] as const)
-      assert.equal(valid({ staged: text }).staged, value, text);
+    for (const text of ["true", "True", "TRUE"]) assert.equal(valid({ staged: text }).staged, true);
+    for (const text of ["false", "False", "FALSE"])
+      assert.equal(valid({ staged: text }).staged, false);
     for (const text of ["yes", "1", "tRUE"])
       assert.equal(problems({ entry: "e.yml", staged: text }).length, 1, text);
   });

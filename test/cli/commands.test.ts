@@ -190,28 +190,28 @@ describe("agent-jobs list, chart, schema, help", () => {
       "good.yml": good,
     });
     execFileSync("mkfifo", [join(cwd, "pipe.jsonl")]);
-    const draw = (...args: string[]): ReturnType<typeof runCli> =>
-      runCli(["chart", ...args], { cwd });
-    const last = await draw("--journal", "whole.jsonl");
+    const draw = (args: string): ReturnType<typeof runCli> =>
+      runCli(`chart ${args}`.trim(), { cwd });
+    const last = await draw("--journal whole.jsonl");
     assert.deepEqual([last.code, last.stderr], [0, ""]);
     assert.match(last.stdout, /^flowchart TD\n[^]*second[^]*class n1 skipped\n$/);
-    const first = await draw("--journal", "whole.jsonl", "--run", "one");
+    const first = await draw("--journal whole.jsonl --run one");
     assert.match(first.stdout, /first[^]*class n1 pending/);
-    const torn = await draw("--journal", "torn.jsonl");
+    const torn = await draw("--journal torn.jsonl");
     assert.deepEqual([torn.code, torn.stderr.startsWith("torn.jsonl:4: ")], [0, true]);
-    const damaged = await draw("--journal", "damaged.jsonl");
+    const damaged = await draw("--journal damaged.jsonl");
     assert.deepEqual([damaged.code, damaged.stderr.startsWith("damaged.jsonl:4: ")], [1, true]);
     assert.match(damaged.stdout, /second/);
     for (const [args, why] of [
-      [["--journal", "empty.jsonl"], /empty\.jsonl contains no run/],
-      [["--journal", "other.txt"], /^agent-jobs: other\.txt is not a journal\.\n$/],
-      [["--journal", "pipe.jsonl"], /Can't read the journal pipe\.jsonl: it is not a regular file/],
-      [["--journal", "whole.jsonl", "--run", "three"], /no run "three"\. .*one, two\./],
-      [["good.yml", "--journal", "whole.jsonl"], /an entry or a journal, not both/],
-      [["good.yml", "--run", "one"], /--run requires --journal/],
-      [[], /Name an entry, or a journal with --journal/],
+      ["--journal empty.jsonl", /empty\.jsonl contains no run/],
+      ["--journal other.txt", /^agent-jobs: other\.txt is not a journal\.\n$/],
+      ["--journal pipe.jsonl", /Can't read the journal pipe\.jsonl: it is not a regular file/],
+      ["--journal whole.jsonl --run three", /no run "three"\. .*one, two\./],
+      ["good.yml --journal whole.jsonl", /an entry or a journal, not both/],
+      ["good.yml --run one", /--run requires --journal/],
+      ["", /Name an entry, or a journal with --journal/],
     ] as const) {
-      const { code, stdout, stderr } = await draw(...args);
+      const { code, stdout, stderr } = await draw(args);
       assert.deepEqual([code, stdout], [2, ""], stderr);
       assert.match(stderr, why);
     }
@@ -251,26 +251,20 @@ describe("agent-jobs list, chart, schema, help", () => {
       ].join("\n"),
     });
     for (const [args, why] of [
+      ["run hello.yml helo", /There is no job "helo" \(did you mean "hello"\?\)\. The entry/],
+      ["chart hello.yml helo", /There is no job "helo" \(did you mean "hello"\?\)\. The entry/],
       [
-        ["run", "hello.yml", "helo"],
-        /There is no job "helo" \(did you mean "hello"\?\)\. The entry/,
-      ],
-      [
-        ["chart", "hello.yml", "helo"],
-        /There is no job "helo" \(did you mean "hello"\?\)\. The entry/,
-      ],
-      [
-        ["run", "hello.yml", "hello", "--model", "drivin=m"],
+        "run hello.yml hello --model drivin=m",
         /no model category "drivin" in the entry \(did you mean "driving"\?\)\. It has: /,
       ],
-      [["run", "hello.yml", "--no-such"], /\(run agent-jobs run --help for its options\)\n$/],
-      [["--no-such"], /\(run agent-jobs --help for a list of commands\)\n$/],
+      ["run hello.yml --no-such", /\(run agent-jobs run --help for its options\)\n$/],
+      ["--no-such", /\(run agent-jobs --help for a list of commands\)\n$/],
       [
-        ["rehearse", "task.rehearsal.yml"],
+        "rehearse task.rehearsal.yml",
         /task\.rehearsal\.yml:5:\d+: rehearsal\.expect\.decisions\.exclude\[0\]\.task: The entry has no task "taskk"\.\n.*exclude\[1\]\.task: The entry has no task "A"\.? .*did you mean "a"\?/,
       ],
     ] as const) {
-      const { stdout, stderr } = await cliExits(2, [...args], { cwd });
+      const { stdout, stderr } = await cliExits(2, args, { cwd });
       assert.match(stdout + stderr, why);
     }
   });

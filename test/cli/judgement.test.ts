@@ -20,6 +20,14 @@ const required = { verdict: { required: true } };
 const pass = verdict("pass");
 const beyond = refused(annotate(99, "error"));
 const gone = refused(annotate(1, "error", { path: "deleted.txt" }));
+const odd = annotate(1, "warning", { message: "Odd." });
+const unsaid = refused(verdict("reject", ""));
+const unsaidPass = refused(verdict("pass", ""));
+const unknown = refused(verdict("rejected"));
+const critical = refused(annotate(1, "critical"));
+const info = refused(annotate(1, "info"));
+const warning = annotate(1, "warning");
+const fixed = annotate(1, "notice", { message: "Other words." });
 
 /** The calls of each answer. */
 const cases: readonly (readonly [
@@ -30,42 +38,12 @@ const cases: readonly (readonly [
   warns?: true,
 ])[] = [
   ["an error beyond the end of its file", failOn, [[pass, beyond]], /`line` is 99/],
-  [
-    "an error in a deleted file",
-    failOn,
-    [[pass, gone]],
-    /an error .*could not be reported: .*deleted/,
-  ],
-  [
-    "a lost error beside a warning",
-    failOn,
-    [[pass, beyond, annotate(1, "warning", { message: "Odd." })]],
-    /1 finding is an error .*, and could not/,
-  ],
-  [
-    "an error that was reported rightly then",
-    failOn,
-    [[pass, beyond], [annotate(1, "error")]],
-    /1 finding is an error/,
-  ],
-  [
-    "a lost error that became a warning",
-    failOn,
-    [[pass, beyond], [annotate(1, "warning")]],
-    undefined,
-  ],
-  [
-    "a severity that there isn't",
-    failOn,
-    [[pass, refused(annotate(1, "critical"))]],
-    /must be one of/,
-  ],
-  [
-    "one that was corrected",
-    failOn,
-    [[pass, refused(annotate(1, "info"))], [annotate(1, "notice", { message: "Other words." })]],
-    undefined,
-  ],
+  ["an error in a deleted file", failOn, [[pass, gone]], /error .*not be reported: .*deleted/],
+  ["a lost error beside a warning", failOn, [[pass, beyond, odd]], /1 .* error .*, and could not/],
+  ["an error, reported then", failOn, [[pass, beyond], [annotate(1, "error")]], /1 finding is an/],
+  ["a lost error that became a warning", failOn, [[pass, beyond], [warning]], undefined],
+  ["a severity that there isn't", failOn, [[pass, critical]], /must be one of/],
+  ["one that was corrected", failOn, [[pass, info], [fixed]], undefined],
   ["a lost warning", failOn, [[pass, refused(annotate(99, "warning"))]], undefined],
   [
     "a lost error where nothing fails",
@@ -73,39 +51,14 @@ const cases: readonly (readonly [
     [[beyond, refused(verdict("reject", " "))]],
     undefined,
   ],
-  [
-    "a refused rejection",
-    failOn,
-    [[refused(verdict("reject", ""))]],
-    /last verdict was refused.*needs a text in "reason"/,
-  ],
-  [
-    "a refused rejection after a pass",
-    failOn,
-    [[pass], [refused(verdict("reject", ""))]],
-    /is not pass/,
-  ],
-  ["a word that there isn't", failOn, [[pass], [refused(verdict("rejected"))]], /must be one of/],
-  [
-    "a refused rejection before a pass",
-    failOn,
-    [[refused(verdict("reject", ""))], [pass]],
-    undefined,
-  ],
-  ["a refused pass", failOn, [[refused(verdict("pass", ""))]], undefined, true],
-  ["no verdict", failOn, [[annotate(1, "warning")]], undefined, true],
-  [
-    "no verdict where one is required",
-    required,
-    [],
-    /no task gave a verdict \(`outputs\.verdict\.required: true`\)/,
-  ],
-  [
-    "a refused pass where one is required",
-    required,
-    [[refused(verdict("pass", ""))]],
-    /no task gave/,
-  ],
+  ["a refused rejection", failOn, [[unsaid]], /last verdict was refused.*needs a text in "reason"/],
+  ["a refused rejection after a pass", failOn, [[pass], [unsaid]], /is not pass/],
+  ["a word that there isn't", failOn, [[pass], [unknown]], /must be one of/],
+  ["a refused rejection before a pass", failOn, [[unsaid], [pass]], undefined],
+  ["a refused pass", failOn, [[unsaidPass]], undefined, true],
+  ["no verdict", failOn, [[warning]], undefined, true],
+  ["no required verdict", required, [], /gave a verdict \(`outputs\.verdict\.required: true`\)/],
+  ["a refused pass where one is required", required, [[unsaidPass]], /no task gave/],
   ["a verdict that is required", required, [[pass]], undefined],
   ["no verdict, and nothing about one in the entry", {}, [], undefined],
 ];

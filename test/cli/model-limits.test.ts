@@ -9,6 +9,7 @@ import {
   type Script,
 } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { entryOf } from "./rig.ts";
 
 interface Case extends ModelServerOptions {
   readonly tasks?: number;
@@ -32,18 +33,14 @@ async function run(
   }: Case,
 ): Promise<CliResult & { readonly requests: readonly RecordedRequest[] }> {
   const { baseUrl, requests } = await modelServer(t, script, server);
-  const ref = { kind: "Ref", taskId: "t" };
+  const works = Array.from({ length: tasks }, () => ({ kind: "Ref", taskId: "a" }));
   const entry = {
     models: { driving: model },
-    tasks: { t: { model: { category: "driving" }, prompt } },
-    jobs: {
-      job: {
-        work: tasks === 1 ? ref : { kind: "Par", works: Array.from({ length: tasks }, () => ref) },
-      },
-    },
+    jobs: { job: { work: { kind: "Par", works } } },
     ...(idleSeconds === undefined ? {} : { limits: { idleMinutes: idleSeconds / 60 } }),
   };
-  const { path: cwd } = await makeWorkspace(t, { "a.json": JSON.stringify(entry), ...files });
+  const text = entryOf(entry, { prompt });
+  const { path: cwd } = await makeWorkspace(t, { "a.json": text, ...files });
   const ran = await runCli(`run a.json --provider-base-url ${baseUrl}`, { cwd });
   return { ...ran, requests };
 }

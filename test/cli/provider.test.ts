@@ -4,14 +4,10 @@ import { describe, it, type TestContext } from "node:test";
 import { cliExits, type CliResult, runCli } from "../rig/cli.ts";
 import { modelServer, type ModelServer, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { entryOf, scriptOf } from "./rig.ts";
 
 const entry = (provider: object): string =>
-  JSON.stringify({
-    models: { driving: "m" },
-    provider,
-    tasks: { t: { prompt: "Say which key you have.", model: { category: "driving" } } },
-    jobs: { job: { work: { kind: "Ref", taskId: "t" } } },
-  });
+  entryOf({ provider }, { prompt: "Say which key you have." });
 
 const secret = "portkey-73a19c";
 const headers = { "x-portkey-api-key": "env:PORTKEY", "x-plain": "Bearer env:PORTKEY" };
@@ -70,10 +66,9 @@ describe("the headers of a provider", () => {
   it("are not needed by a rehearsal", async (t) => {
     const { path: cwd } = await makeWorkspace(t, {
       "e.json": entry({ headers }),
-      "e.rehearsal.yml":
-        "entry: e.json\njob: job\nsessions: [{ task: t, turns: [{ text: Done. }] }]\n",
+      "r.json": scriptOf([{ text: "Done." }]),
     });
-    await cliExits(0, "rehearse e.rehearsal.yml", { cwd });
+    await cliExits(0, "rehearse r.json", { cwd });
   });
 });
 

@@ -328,7 +328,7 @@ describe("plan, run --shard and merge", () => {
     );
     const workspace = await makeWorkspace(t, { "jobs.json": shared });
     const cli = (line: string): ReturnType<typeof runCli> =>
-      runCli([...line.split(" "), "--provider-base-url", model.baseUrl], { cwd: workspace.path });
+      runCli(`${line} --provider-base-url ${model.baseUrl}`, { cwd: workspace.path });
     await cli("plan jobs.json main --shards 2 --journal plan.jsonl");
     await cli("run jobs.json main --shard 1/2 --resume plan.jsonl --journal 1.jsonl");
     const merged = await cli("merge plan.jsonl 1.jsonl --on-missing continue --output-dir out");
@@ -359,19 +359,15 @@ describe("plan, run --shard and merge", () => {
     const workflow = "# Workflow\n\n```mermaid\nflowchart TD\n    START --> SUCCESS\n```\n";
     const files = { "jobs.json": entry, "flow.wf.md": workflow };
     const { path: cwd } = await makeWorkspace(t, files);
-    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [["plan", "jobs.json", "main"], /--journal or --output-dir is required/],
-      [["plan", "jobs.json", "main", "--shards", "257", "--journal", "p"], /from 1 to 256/],
-      [["plan", "jobs.json", "alone", "--journal", "p"], /has no Each and no Par at its top/],
-      [["run", "jobs.json", "main", "--shard", "1/2"], /--shard requires --resume/],
-      [
-        ["plan", "flow.wf.md", "--journal", "p"],
-        /flow\.wf\.md is a workflow, which can't be split/,
-      ],
-      [["run", "flow.wf.md", "--shard", "1/2", "--resume", "p"], /can't be split into shards/],
-      [["merge", "none.jsonl"], /Can.t merge: none\.jsonl: the file or its folder doesn.t exist/],
-    ];
-    for (const [args, reason] of wrong) {
+    for (const [args, reason] of [
+      ["plan jobs.json main", /--journal or --output-dir is required/],
+      ["plan jobs.json main --shards 257 --journal p", /from 1 to 256/],
+      ["plan jobs.json alone --journal p", /has no Each and no Par at its top/],
+      ["run jobs.json main --shard 1/2", /--shard requires --resume/],
+      ["plan flow.wf.md --journal p", /flow\.wf\.md is a workflow, which can't be split/],
+      ["run flow.wf.md --shard 1/2 --resume p", /can't be split into shards/],
+      ["merge none.jsonl", /Can.t merge: none\.jsonl: the file or its folder doesn.t exist/],
+    ] as const) {
       const { stderr } = await cliExits(2, args, { cwd });
       assert.match(stderr, reason);
     }

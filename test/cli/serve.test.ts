@@ -202,37 +202,29 @@ describe("agent-jobs serve", () => {
 });
 
 describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
-  const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
-    ["a token that is empty", ["--token", ""], /must not be empty/],
-    ["a short token", ["--token", "T42", "--host", "0.0.0.0"], /has 3 characters.* at least 16/],
-    ["a short token behind a proxy", ["--token", "T", "--allowed-host", "x.org"], /at least 16/],
-    ["a token with a space", ["--token", "a b"], /without spaces/],
-    ["a port that is none", ["--port", "70000"], /0 to 65535/],
-    [
-      "a folder of journals that can't be made",
-      ["--journals", "missing/one"],
-      /--journals: ENOENT/,
-    ],
-    [
-      "a folder of entries that isn't there",
-      ["--test", "--entries-dir", "no"],
-      /no is not a folder/,
-    ],
-    ["a folder of entries without --test", ["--entries-dir", "entries"], /requires --test/],
-    ["a runtime that isn't there", ["--runtime-path", "missing"], /missing/],
-    ["an entry with --test", ["--test", "--entry", "entries/hello.yml"], /Omit --entry/],
-    ["an entry that isn't there", ["--entry", "missing.yml"], /The file doesn't exist/],
-    ["--in-place without a rehearsal", ["--in-place"], /requires --rehearse/],
+  const refused: readonly (readonly [string, string, RegExp])[] = [
+    ["a token that is empty", "--token=", /must not be empty/],
+    ["a short token", "--token T42 --host 0.0.0.0", /has 3 characters.* at least 16/],
+    ["a short token behind a proxy", "--token T --allowed-host x.org", /at least 16/],
+    ["a token with a tab", "--token a\tb", /without spaces/],
+    ["a port that is none", "--port 70000", /0 to 65535/],
+    ["a folder of journals that can't be made", "--journals missing/one", /--journals: ENOENT/],
+    ["a folder of entries that isn't there", "--test --entries-dir no", /no is not a folder/],
+    ["a folder of entries without --test", "--entries-dir entries", /requires --test/],
+    ["a runtime that isn't there", "--runtime-path missing", /missing/],
+    ["an entry with --test", "--test --entry entries/hello.yml", /Omit --entry/],
+    ["an entry that isn't there", "--entry missing.yml", /The file doesn't exist/],
+    ["--in-place without a rehearsal", "--in-place", /requires --rehearse/],
     [
       "an address that isn't this machine's",
-      ["--host", "192.0.2.1", "--token", "T".repeat(16)],
+      `--host 192.0.2.1 --token ${"T".repeat(16)}`,
       /192.0.2.1/,
     ],
   ];
   for (const [what, args, reason] of refused) {
     it(what, async () => {
-      const port = args.includes("--port") ? [] : ["--port", "0"];
-      const { stdout, stderr } = await cliExits(2, ["serve", ...port, ...args], { cwd });
+      const port = args.includes("--port") ? "" : " --port 0";
+      const { stdout, stderr } = await cliExits(2, `serve${port} ${args}`, { cwd });
       assert.match(stderr, reason);
       assert.doesNotMatch(stderr, /\n\s+at |bug in agent-jobs/);
       assert.equal(stdout, "");

@@ -40,7 +40,7 @@ async function setup(t: TestContext, entry: string, shards: number): Promise<Sha
   );
   const workspace = await makeWorkspace(t, { "jobs.json": entry });
   const cli = (line: string): Promise<CliResult> =>
-    runCli([...line.split(" "), "--provider-base-url", model.baseUrl], { cwd: workspace.path });
+    runCli(`${line} --provider-base-url ${model.baseUrl}`, { cwd: workspace.path });
   const plan = await cli(`plan jobs.json main --shards ${shards} --journal plan.jsonl`);
   assert.equal(plan.code, 0, plan.stderr);
   return {

@@ -11,10 +11,7 @@ import { writeFiles } from "../tools/rig.ts";
 import { entryOf } from "./rig.ts";
 
 const node = process.execPath;
-const entry = JSON.stringify({
-  models: { driving: "gpt-5-mini" },
-  tasks: { a: { model: { category: "driving" }, prompt: ["Hi"] } },
-  jobs: { main: { work: { kind: "Ref", taskId: "a" } } },
+const entry = entryOf({
   tools: {
     greet: {
       description: "Greets",

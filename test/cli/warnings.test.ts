@@ -24,34 +24,43 @@ const lone = /odd\.yml:5:\d+: warning: entry\.tasks\["lone"\]: No job uses this 
 const userInput = /odd\.yml:7:\d+: warning: entry\.jobs\["j"\]: The user input is not used: /;
 
 describe("agent-jobs validate", () => {
-  it("prints warnings, and the file stays valid", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const { stdout } = await cliExits(0, "validate odd.yml", { cwd });
-    assert.match(stdout, /^odd\.yml: valid$/m);
-    assert.match(stdout, pattern);
-    assert.match(stdout, lone);
-  });
-  it("lets them count as errors with --strict", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const { stdout } = await cliExits(2, "validate --strict odd.yml", { cwd });
-    assert.match(stdout, /^odd\.yml:5:\d+: entry\.tasks\["lone"\]: No job uses this task\.$/m);
-    assert.doesNotMatch(stdout, /warning|: valid/);
-  });
-  it("has them in its other formats", async (t) => {
-    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
-    const json = await runCli("validate --format json odd.yml", { cwd });
-    assert.match(json.stdout, /^\{\n {2}"valid": true,/);
-    assert.equal(json.stdout.match(/"severity": "warning"/g)?.length, 2);
-    const github = await runCli("validate --format github odd.yml", { cwd });
-    assert.match(github.stdout, /^::warning file=odd\.yml,line=5,col=\d+::entry\.tasks/m);
-    const strict = await runCli("validate --strict --format github odd.yml", { cwd });
-    assert.match(strict.stdout, /^::error file=odd\.yml,line=5/m);
-    const failed = await cliExits(2, "validate --strict --format json odd.yml", {
-      cwd,
+  for (const [what, args, code, shown, hidden] of [
+    ["prints warnings, and the file stays valid", "", 0, [/^odd\.yml: valid$/m, pattern, lone]],
+    [
+      "lets them count as errors with --strict",
+      "--strict ",
+      2,
+      [/^odd\.yml:5:\d+: entry\.tasks\["lone"\]: No job uses this task\.$/m],
+      /warning|: valid/,
+    ],
+    [
+      "has them in JSON",
+      "--format json ",
+      0,
+      [/^\{\n {2}"valid": true,/, /"severity": "warning"[^]*"severity": "warning"/],
+    ],
+    ["has them as errors in JSON", "--strict --format json ", 2, [/"valid": false/], /severity/],
+    [
+      "has them in workflow commands",
+      "--format github ",
+      0,
+      [/^::warning file=odd\.yml,line=5,col=\d+::entry\.tasks/m],
+    ],
+    [
+      "has them as errors in workflow commands",
+      "--strict --format github ",
+      2,
+      [/^::error file=odd\.yml,line=5/m],
+      /::warning/,
+    ],
+  ] as const)
+    it(what, async (t) => {
+      const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
+      const { stdout } = await cliExits(code, `validate ${args}odd.yml`, { cwd });
+      for (const one of shown) assert.match(stdout, one);
+      if (hidden !== undefined) assert.doesNotMatch(stdout, hidden);
     });
-    const { valid, diagnostics } = JSON.parse(failed.stdout);
-    assert.deepEqual([valid, diagnostics.length], [false, 2]);
-  });
+
   it("says that the user input of a rehearsal is not used", async (t) => {
     const { path: cwd } = await makeWorkspace(t, {
       "odd.yml": odd,

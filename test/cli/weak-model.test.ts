@@ -6,6 +6,7 @@ import { type CliResult, runCli } from "../rig/cli.ts";
 import { modelServer, type RecordedRequest, type Reply, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
+import { entryOf as entryWith } from "./rig.ts";
 
 interface Ran extends CliResult {
   readonly requests: readonly RecordedRequest[];
@@ -27,14 +28,7 @@ async function runFile(
   return { ...ran, requests: server.requests, prompts: prompts.map(({ prompt }) => prompt) };
 }
 
-const entryOf = (task: object): readonly [string, string] => [
-  "a.json",
-  JSON.stringify({
-    models: { driving: "m" },
-    tasks: { t: { model: { category: "driving" }, ...task } },
-    jobs: { job: { work: { kind: "Ref", taskId: "t" } } },
-  }),
-];
+const entryOf = (task: object): readonly [string, string] => ["a.json", entryWith({}, task)];
 
 const inTurn =
   (...replies: readonly Reply[]): Script =>

@@ -208,9 +208,7 @@ describe("an MCP server", () => {
   it("has an address of the web", () => {
     assert.deepEqual(serverProblems({ url: "https://example.org/mcp" }), []);
     for (const url of ["example.org/mcp", "ws://x", "file:///x", "http://", "stdio"]) {
-      assert.deepEqual(serverProblems({ url }), [
-        "url: Must be an address that starts with http:// or https://.",
-      ]);
+      assert.deepEqual(serverProblems({ url }), ["url: Is invalid."]);
     }
   });
 
@@ -345,17 +343,13 @@ describe("the action protocol of a task", () => {
         JSON.stringify(entryWithTask({ [field]: value }, more)),
         "e.json",
       );
-      assert.ok(
-        line?.endsWith(`.${field}: Requires protocol. (add protocol: actions to the task)`),
-        line,
-      );
+      assert.ok(line?.endsWith(`.${field}: Requires protocol.`), line);
       assert.deepEqual(others, []);
       assert.deepEqual(
         problemsOf(entryWithTask({ protocol: "actions", [field]: value }, more)),
         [],
       );
     }
-    assert.deepEqual(problemsOf(entryWithTask({ preThinking: false })), []);
   });
 
   it("has one name, and bounds", () => {

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import type { Passes } from "../../src/evals/results.ts";
-import { detectableFall, probabilityOfFall, wilson } from "../../src/evals/statistics.ts";
-import { summarize } from "../../src/evals/summary.ts";
+import { detectableFall, probabilityOfFall, summarize, wilson } from "../../src/evals/summary.ts";
 import { cellOf, resultOf } from "./rig.ts";
 
 const near = (actual: number, expected: number): void =>
@@ -120,33 +119,6 @@ describe("the fall that can be detected", () => {
     const found = detectableFall(before, 200, 3) ?? 0;
     assert.ok(found > 8_850 && found < 8_950, String(found));
   });
-});
-
-describe("an eval with three variants", () => {
-  const axes = [0, 1, 2];
-  for (const [runs, fell] of [
-    [3, false],
-    [4, true],
-  ] as const)
-    it(`${fell ? "fails" : "doesn't fail"} if all ${runs} runs of one of them fail: each is one of three comparisons`, () => {
-      const cells = axes.map((axis) => cellOf(0, axis));
-      const results = cells.flatMap(({ key, variant }) =>
-        Array.from({ length: runs }, (_, at) => resultOf(key, at + 1, variant !== "2")),
-      );
-      const cases = new Map(cells.map(({ key }) => [key, { passed: runs, runs }]));
-      const { problems } = summarize({ file: "e", minPassRate: 0 }, cells, {
-        runs,
-        results,
-        spent: { tokens: 0, cost: 0 },
-        stopped: undefined,
-        warnings: [],
-        baseline: { file: "b.json", cases, replaced: false },
-      });
-      assert.deepEqual(
-        problems.map(({ name, kind }) => `${name}: ${kind}`),
-        fell ? ["all cases | 2: fell"] : [],
-      );
-    });
 });
 
 /** Runs of 13 cases, five each, with these pass rates, by a generator that is always the same (mulberry32). */

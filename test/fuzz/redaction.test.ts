@@ -302,29 +302,37 @@ test("only what may be a secret is held back", () => {
   }
 });
 
-test("the cost of a stream is linear in the text, however small the pieces", () => {
-  for (const [name, fill] of Object.entries({
-    prose: "The quick brown fox jumps. ",
-    base64: "QUJDREVGR0hJSktM",
-    lines: `${"QUJDREVGR0hJSktM".repeat(4)}\n`,
-    key: `${key}\nMIIEpAIBAAKCAQEA\n`,
-    token: "eyJ.",
-    nearly: "correct horse battery ",
-    schemes: "authorization: bearer ",
-    dashes: "-----BEGIN A",
-    urls: "://a:b",
-    colors: "\u001b[32mINFO\u001b[0m all is well ",
-    beginnings: "\u001b[",
-    numbers: "\u001b[0;",
-    titles: "\u001b]0;title",
-    nul: "a\0",
-    backslashes: "\\",
-  })) {
+test("the cost is linear in the text, whatever is repeated in it, and however small the pieces", () => {
+  const many = Array.from(
+    { length: 300 },
+    (_, n) => `a${bytes(`secret number ${n}`).toString("base64")}`,
+  );
+  const indented = Array.from({ length: 1_500 }, (_, n) => `${" ".repeat(12)}line number ${n}`);
+  const one = createRedactor([...known, "aaaab", ...many, `x\n${indented.join("\n")}`]);
+  const tokens =
+    "eyJ eyJa. eyJ. . a. a- - _ gh ghp_ ghp_. sk- sk-a xoxb- AKIA :// ://a: a:b@ @ : ://:";
+  const fills = [
+    tokens.split(" "),
+    "://a:b authorization authorization: a\0 \\ \\n \n a \u001b[ \u001b[0; \u001b]0;title ü 😀".split(
+      " ",
+    ),
+    [key, `${key}\n`, keyEnd, `${key}\nMIIEpAIBAAKCAQEA\n`, "-----BEGIN ", "-----BEGIN A"],
+    ["authorization: ", "authorization: bearer ", "bearer ", "basic a1", " "],
+    ["The quick brown fox jumps. ", "correct horse battery ", "secret number "],
+    ["QUJDREVGR0hJSktM", "YWFhYWFh", `${"QUJDREVGR0hJSktM".repeat(4)}\n`],
+    [`${"a".repeat(60)}\n`, `${"a".repeat(60)}\\n`, `${"aaaab".repeat(12)}\n`],
+    ["\u001b[32mINFO\u001b[0m all is well "],
+  ].flat();
+  for (const fill of fills) {
+    const make = (length: number): string =>
+      fill.repeat(Math.ceil(length / fill.length)).slice(0, length);
+    const sizes = [2_000, 16_000] as const;
     linearInTime({
-      name,
-      sizes: [2_000, 32_000],
-      make: (length) => fill.repeat(Math.ceil(length / fill.length)).slice(0, length),
-      run: (whole) => streamed(whole, [1]),
+      name: `pieces of ${fill}`,
+      sizes,
+      make,
+      run: (whole) => streamed(whole, [1], one),
     });
+    linearInTime({ name: fill, sizes, make, run: (whole) => one.text(whole + key + whole) });
   }
 });

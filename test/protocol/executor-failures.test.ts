@@ -33,13 +33,13 @@ describe("a tool", () => {
     const { execute, executor, events, results } = bench({
       tools: [tool("odd", { returns: { large } }), tool("good")],
     });
-    await execute(documentOf([action("odd", { action_id: "a" })]));
+    await execute([action("odd", { action_id: "a" })]);
     const [result] = (await executor.collect()).results;
     assert.equal(result?.text.length, 8000);
     assert.equal(result?.characters, large.length + 12);
     assert.ok(JSON.stringify(events).length < 10_000);
     const use = { part: "${{results.a.large}}" };
-    assert.deepEqual(await results(documentOf([action("good", { action_id: "b", params: use })])), [
+    assert.deepEqual(await results([action("good", { action_id: "b", params: use })]), [
       "b failed The params are larger than 1000000 characters.",
     ]);
   });
@@ -50,9 +50,7 @@ describe("a tool", () => {
     const use = (name: string): Json =>
       action("good", { action_id: name, params: { x: `\${{results.a.${name}}}` } });
     assert.deepEqual(
-      await results(
-        documentOf([action("odd", { action_id: "a" }), use("f"), use("list"), use("u")]),
-      ),
+      await results([action("odd", { action_id: "a" }), use("f"), use("list"), use("u")]),
       [
         `a succeeded {"list":[null,null]}`,
         "f failed Nothing is at ${{results.a.f}}.",
@@ -129,7 +127,7 @@ describe("a card", () => {
       tool("good", { readOnly: true }),
     ];
     const { execute, executor, until, clock } = bench({ tools });
-    await execute(documentOf(tools.map(({ name }) => register(name, action(name)))));
+    await execute(tools.map(({ name }) => register(name, action(name))));
     const { cards } = await until(executor.standing());
     assert.deepEqual(
       cards.map(({ id, succeeded, text }) => [id, succeeded, text]),
@@ -155,7 +153,7 @@ describe("a card", () => {
     ];
     const clock = new FakeClock();
     const { execute, executor } = bench({ tools, clock, signal: run.signal });
-    await execute(documentOf([register("a", action("waits")), register("b", action("good"))]));
+    await execute([register("a", action("waits")), register("b", action("good"))]);
     const standing = executor.standing();
     await clock.runUntil(clock.sleep(500));
     run.abort();
@@ -181,7 +179,7 @@ describe("cancellation", () => {
         group("g", [slow("d"), unsafe("e")]),
         manage({ operation: "wait" }, { action_id: "w" }),
       ]);
-      await rig.execute(answer, "signal" in options ? {} : { signal: AbortSignal.abort() });
+      await rig.execute(answer, {}, "signal" in options ? {} : { signal: AbortSignal.abort() });
       assert.deepEqual(rig.started, []);
       assert.deepEqual(
         rig.events.filter(({ type }) => type === "action.started"),
@@ -193,11 +191,9 @@ describe("cancellation", () => {
 
   it("of several actions starts none of them in the place of another", async () => {
     const rig = bench({ limits: { parallel: 1 } });
-    await rig.execute(documentOf([background("a", { seconds: 50 })]));
-    await rig.execute(documentOf(["b", "c", "d"].map((id) => background(id))));
-    await rig.execute(
-      documentOf([manage({ operation: "cancel", ids: ["a", "b", "c"] }, { action_id: "m" })]),
-    );
+    await rig.execute([background("a", { seconds: 50 })]);
+    await rig.execute(["b", "c", "d"].map((id) => background(id)));
+    await rig.execute([manage({ operation: "cancel", ids: ["a", "b", "c"] }, { action_id: "m" })]);
     await rig.until(rig.executor.finish());
     assert.deepEqual(rig.started, ["a", "d"]);
     const startedLate = rig.events.filter(
@@ -209,10 +205,10 @@ describe("cancellation", () => {
   it("ends a wait at once", async () => {
     const turn = new AbortController();
     const rig = bench();
-    await rig.execute(documentOf([background("a", { seconds: 50 })]));
+    await rig.execute([background("a", { seconds: 50 })]);
     void rig.clock.sleep(1000).then(() => turn.abort());
     const wait = documentOf([manage({ operation: "wait", ids: ["a"] }, { action_id: "w" })]);
-    await rig.execute(wait, { signal: turn.signal });
+    await rig.execute(wait, {}, { signal: turn.signal });
     assert.equal(rig.clock.now(), 1000);
     assert.deepEqual(statuses(rig), ["a running", "w cancelled"]);
     await rig.until(rig.executor.finish());
@@ -226,7 +222,7 @@ describe("the end of a run", () => {
       [AbortSignal.abort(), 10_000],
     ] as const) {
       const rig = bench();
-      await rig.execute(documentOf([background("a", { stubborn: true, seconds: 1e6 })]));
+      await rig.execute([background("a", { stubborn: true, seconds: 1e6 })]);
       const { background: ended } = await rig.until(rig.executor.finish(signal));
       assert.equal(rig.clock.now(), milliseconds);
       assert.equal(ended[0]?.status, signal === undefined ? "timed_out" : "cancelled");
@@ -237,7 +233,7 @@ describe("the end of a run", () => {
     const rig = bench();
     const fields = { stop: true, context: { variables: { last: "a" } } };
     const tail = background("b", { fails: "no" });
-    await rig.execute(documentOf([background("a", { returns: { x: [7] } }), tail], fields));
+    await rig.execute([background("a", { returns: { x: [7] } }), tail], fields);
     await rig.until(rig.executor.finish());
     assert.deepEqual((await rig.executor.collect()).results, [], "finish() has delivered them");
     const ask = (params: Json): string => documentOf([manage(params)]);
@@ -250,11 +246,11 @@ describe("the end of a run", () => {
     assert.match(JSON.stringify(await valueOf(rig, ask(wait))), /"timedOut":false/);
     const use = action("safe", { action_id: "u", params: { returns: "${{results.a.x.0}}" } });
     const late = action("safe", { action_id: "v", depends_on: ["b"] });
-    assert.deepEqual(await rig.results(documentOf([use, late])), [
+    assert.deepEqual(await rig.results([use, late]), [
       `v skipped It needs "b", which failed.`,
       "u succeeded 7",
     ]);
-    assert.deepEqual(await rig.results(documentOf([background("a", { returns: { x: [7] } })])), [
+    assert.deepEqual(await rig.results([background("a", { returns: { x: [7] } })]), [
       `a succeeded {"x":[7]}`,
     ]);
   });
@@ -263,10 +259,10 @@ describe("the end of a run", () => {
 describe("waits", () => {
   it("without ids for any of what runs now, whatever ended before", async () => {
     const rig = bench();
-    await rig.execute(documentOf([background("a", { seconds: 1 })]));
+    await rig.execute([background("a", { seconds: 1 })]);
     await rig.clock.runUntil(rig.clock.sleep(5000));
-    await rig.execute(documentOf([background("b"), background("c", { seconds: 30 })]));
-    await rig.execute(documentOf([manage({ operation: "wait", mode: "any" })]));
+    await rig.execute([background("b"), background("c", { seconds: 30 })]);
+    await rig.execute([manage({ operation: "wait", mode: "any" })]);
     assert.equal(rig.clock.now(), 15_000);
     await rig.until(rig.executor.finish());
   });
@@ -282,7 +278,7 @@ describe("listeners and stores", () => {
     };
     const rig = bench({ emit, store, limits: { resultCharacters: 10 } });
     const long = action("safe", { action_id: "a", params: { returns: "0123456789abc" } });
-    assert.deepEqual(await rig.results(documentOf([long, slow("b")])), [
+    assert.deepEqual(await rig.results([long, slow("b")]), [
       "a succeeded 0123456789",
       "b succeeded b done",
     ]);

@@ -56,7 +56,7 @@ describe("relics and monuments", () => {
     assert.deepEqual((await executor.collect()).warnings, [`There is no relic "secret".`]);
     const excerpt = [{ name: "docs", text: "about everything, at" }];
     assert.deepEqual((await executor.standing()).relics, excerpt);
-    await execute(documentOf([], { stop: true }));
+    await execute([], { stop: true });
     assert.deepEqual((await executor.standing()).relics, excerpt);
     await execute(choose([]));
     assert.deepEqual((await executor.standing()).relics, []);
@@ -76,19 +76,17 @@ describe("cards", () => {
   it("run before every model call, with the variables of that time", async () => {
     const { execute, executor, until, started, events } = bench();
     const card = action("read", { params: { returns: "now ${{variables.v}}" } });
-    await execute(
-      documentOf([internal("trap_card", { operation: "register", id: "now", action: card })], {
-        context: { variables: { v: 1 } },
-      }),
-    );
+    await execute([internal("trap_card", { operation: "register", id: "now", action: card })], {
+      context: { variables: { v: 1 } },
+    });
     const run = async (): Promise<unknown> => (await until(executor.standing())).cards;
     const shown = (text: string, succeeded = true): unknown => [
       { id: "now", action: "read", succeeded, text },
     ];
     assert.deepEqual(await run(), shown("now 1"));
-    await execute(documentOf([], { context: { variables: { v: 2 } } }));
+    await execute([], { context: { variables: { v: 2 } } });
     assert.deepEqual(await run(), shown("now 2"));
-    await execute(documentOf([], { context: { variables: { v: null } } }));
+    await execute([], { context: { variables: { v: null } } });
     assert.deepEqual(await run(), shown("Nothing is at ${{variables.v}}.", false));
     assert.deepEqual(started, ["now", "now"]);
     assert.deepEqual(
@@ -126,7 +124,7 @@ describe("cards", () => {
     await execute(register("late", action("read", { params: { seconds: 60 } })));
     await execute(register("long", action("read", { params: { returns: "x".repeat(100) } })));
     await execute(register("busy", action("lookup")));
-    await execute(documentOf([action("lookup", { params: { seconds: 50 }, execution: "ASYNC" })]));
+    await execute([action("lookup", { params: { seconds: 50 }, execution: "ASYNC" })]);
     const before = clock.now();
     const { cards } = await until(executor.standing());
     assert.deepEqual(
@@ -155,10 +153,10 @@ describe("delegate", () => {
       internal("delegate", { task, input: "look" }, { action_id: id });
     const context = { variables: { t: "other" } };
     assert.deepEqual(
-      await results(documentOf([call("a", "review"), call("b", "${{variables.t}}")], { context })),
+      await results([call("a", "review"), call("b", "${{variables.t}}")], { context }),
       ["a succeeded review: look", `b failed There is no task "other".`],
     );
-    assert.deepEqual(await bench().results(documentOf([call("a", "review")])), [
+    assert.deepEqual(await bench().results([call("a", "review")]), [
       "unknown_internal /actions/0/action",
     ]);
   });
@@ -176,7 +174,7 @@ describe("events", () => {
       slow("a", { seconds: 40 }, { display, execution: "SYNC" }),
       safe("b", { seconds: 1, percent: 300 }, { display: { type: "hologram" } }),
     ];
-    await execute(documentOf(both));
+    await execute(both);
     const waiting = events.flatMap((event) =>
       event.type === "action.waiting" ? [event.display] : [],
     );
@@ -197,15 +195,13 @@ describe("events", () => {
 
   it("warn about a false status and an ignored security level, and don't follow them", async () => {
     const { execute, executor, events, until } = bench();
-    await execute(
-      documentOf([safe("a", { fails: "x" })], {
-        status: "SUCCESS",
-        context: { security_level: "system" },
-      }),
-    );
-    await execute(documentOf([safe("c")], { status: "TASK_STARTED" }));
-    await execute(documentOf([slow("b")], { status: "SUCCESS", stop: true }));
-    await execute(documentOf([slow("d")], { status: "EXECUTING", stop: true }));
+    await execute([safe("a", { fails: "x" })], {
+      status: "SUCCESS",
+      context: { security_level: "system" },
+    });
+    await execute([safe("c")], { status: "TASK_STARTED" });
+    await execute([slow("b")], { status: "SUCCESS", stop: true });
+    await execute([slow("d")], { status: "EXECUTING", stop: true });
     assert.deepEqual(
       events.flatMap((event) => (event.type === "actions.warning" ? [event.text] : [])),
       [
@@ -224,7 +220,7 @@ describe("the end of a run", () => {
   it("waits for the background, for each call at most its time limit, and then cancels it", async () => {
     const { execute, executor, clock, until } = bench({ limits: { parallel: 1 } });
     const calls = ["a", "b", "c"].map((id) => slow(id, { seconds: 40 }));
-    await execute(documentOf(calls, { stop: true }));
+    await execute(calls, { stop: true });
     const { background, undelivered } = await until(executor.finish());
     assert.equal(clock.now(), 60_000);
     assert.deepEqual(
@@ -239,9 +235,9 @@ describe("cancellation", () => {
   it("of the executor ends everything, and starts nothing afterwards", async () => {
     const controller = new AbortController();
     const { execute, executor, started } = bench({ signal: controller.signal });
-    await execute(documentOf([slow("a"), slow("b", {}, { depends_on: "a" })]));
+    await execute([slow("a"), slow("b", {}, { depends_on: "a" })]);
     controller.abort();
-    await execute(documentOf([safe("c")]));
+    await execute([safe("c")]);
     assert.deepEqual(
       executor.tasks().map(({ status }) => status),
       ["cancelled", "cancelled", "cancelled"],

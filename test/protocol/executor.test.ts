@@ -21,7 +21,7 @@ const manage = (params: Json, fields: Json = {}): Json =>
 describe("a document with problems", () => {
   it("runs nothing at all", async () => {
     const { execute, executor, started, events } = bench();
-    const turn = await execute(documentOf([safe("a"), safe("b", {}, { depends_on: "none" })]));
+    const turn = await execute([safe("a"), safe("b", {}, { depends_on: "none" })]);
     assert.ok(turn.kind === "rejected");
     assert.deepEqual(shortly(turn.problems), ["unknown_dependency /actions/1/depends_on"]);
     assert.deepEqual(started, []);
@@ -35,23 +35,21 @@ describe("a document with problems", () => {
   it("sets no variable and takes no id", async () => {
     const { execute, results } = bench();
     const context = { variables: { x: 1 } };
-    await execute(documentOf([safe("a", {}, { depends_on: "none" })], { context }));
-    assert.deepEqual(await results(documentOf([safe("b", { returns: "${{variables.x}}" })])), [
+    await execute([safe("a", {}, { depends_on: "none" })], { context });
+    assert.deepEqual(await results([safe("b", { returns: "${{variables.x}}" })]), [
       "unknown_reference /actions/0/params/returns",
     ]);
-    assert.deepEqual(await results(documentOf([safe("a")])), ["a succeeded a done"]);
+    assert.deepEqual(await results([safe("a")]), ["a succeeded a done"]);
   });
 });
 
 describe("execution", () => {
   it("waits for SYNC and not for ASYNC", async () => {
     const { execute, executor, clock, until } = bench();
-    const turn = await execute(
-      documentOf([slow("build"), slow("sync", {}, { execution: "SYNC" })]),
-    );
+    const turn = await execute([slow("build"), slow("sync", {}, { execution: "SYNC" })]);
     assert.equal(clock.now(), 10_000);
     assert.equal(turn.kind === "executed" && turn.next, "continue");
-    const quick = await execute(documentOf([slow("again", { seconds: 100 })]));
+    const quick = await execute([slow("again", { seconds: 100 })]);
     assert.equal(clock.now(), 10_000);
     assert.equal(quick.kind === "executed" && quick.actions[0]?.status, "running");
     await until(executor.finish());
@@ -59,16 +57,14 @@ describe("execution", () => {
 
   it("runs parallelSafe siblings in parallel, and others in document order", async () => {
     const { execute, started, ended, clock } = bench();
-    await execute(
-      documentOf([
-        safe("a", { seconds: 3 }),
-        safe("b", { seconds: 1 }),
-        unsafe("c", { seconds: 1 }),
-        unsafe("d"),
-        safe("e", { seconds: 1 }),
-        safe("f", { seconds: 2 }),
-      ]),
-    );
+    await execute([
+      safe("a", { seconds: 3 }),
+      safe("b", { seconds: 1 }),
+      unsafe("c", { seconds: 1 }),
+      unsafe("d"),
+      safe("e", { seconds: 1 }),
+      safe("f", { seconds: 2 }),
+    ]);
     assert.deepEqual(started, ["a", "b", "c", "d", "e", "f"]);
     assert.deepEqual(ended, ["b", "a", "c", "d", "e", "f"]);
     assert.equal(clock.now(), 6000);
@@ -76,9 +72,9 @@ describe("execution", () => {
 
   it("lets an action in the background hold back only calls of its own tool, also in later documents", async () => {
     const { execute, started, executor, until } = bench();
-    await execute(documentOf([unsafe("bg", { seconds: 20 }, { execution: "ASYNC" })]));
+    await execute([unsafe("bg", { seconds: 20 }, { execution: "ASYNC" })]);
     const other = action("unsafe2", { action_id: "other" });
-    const turn = await execute(documentOf([other, unsafe("same", {}, { execution: "ASYNC" })]));
+    const turn = await execute([other, unsafe("same", {}, { execution: "ASYNC" })]);
     assert.deepEqual(started, ["bg", "other"]);
     assert.equal(turn.kind === "executed" && turn.actions[1]?.status, "waiting");
     await until(executor.finish());
@@ -108,15 +104,12 @@ describe("execution", () => {
       ],
     });
     const names = ["throws", "cyclic", "big", "nothing"];
-    assert.deepEqual(
-      await results(documentOf(names.map((name) => action(name, { action_id: name })))),
-      [
-        "throws failed boom",
-        "cyclic failed The result is not JSON data.",
-        "big failed The result is not JSON data.",
-        "nothing succeeded null",
-      ],
-    );
+    assert.deepEqual(await results(names.map((name) => action(name, { action_id: name }))), [
+      "throws failed boom",
+      "cyclic failed The result is not JSON data.",
+      "big failed The result is not JSON data.",
+      "nothing succeeded null",
+    ]);
   });
 });
 
@@ -149,8 +142,8 @@ describe("depends_on", () => {
 describe("ids", () => {
   it("replay the result of a finished identical action", async () => {
     const { results, started, executor } = bench();
-    await results(documentOf([safe("a", { x: 1, y: { p: 1, q: 2 } })]));
-    assert.deepEqual(await results(documentOf([safe("a", { y: { q: 2, p: 1 }, x: 1 })])), [
+    await results([safe("a", { x: 1, y: { p: 1, q: 2 } })]);
+    assert.deepEqual(await results([safe("a", { y: { q: 2, p: 1 }, x: 1 })]), [
       "a succeeded a done",
     ]);
     assert.deepEqual(started, ["a"]);
@@ -159,27 +152,24 @@ describe("ids", () => {
 
   it("are an error for another action, whose dependents are skipped", async () => {
     const { results, started } = bench();
-    await results(documentOf([safe("a", { x: 1 })]));
-    assert.deepEqual(
-      await results(documentOf([safe("a", { x: 2 }), safe("b", {}, { depends_on: "a" })])),
-      [
-        `a failed The id "a" belongs to another action. Choose a new id.`,
-        `b skipped It needs "a", which failed.`,
-      ],
-    );
+    await results([safe("a", { x: 1 })]);
+    assert.deepEqual(await results([safe("a", { x: 2 }), safe("b", {}, { depends_on: "a" })]), [
+      `a failed The id "a" belongs to another action. Choose a new id.`,
+      `b skipped It needs "a", which failed.`,
+    ]);
     assert.deepEqual(started, ["a"]);
   });
 
   it("are an error for the same params with other variables, and while the first one runs", async () => {
     const { execute, executor, results, until } = bench();
     const use = safe("a", { x: "${{variables.v}}" });
-    await execute(documentOf([use, slow("bg")], { context: { variables: { v: 1 } } }));
+    await execute([use, slow("bg")], { context: { variables: { v: 1 } } });
     await executor.collect();
-    assert.deepEqual(await results(documentOf([use])), ["a succeeded a done"]);
-    assert.deepEqual(await results(documentOf([use], { context: { variables: { v: 2 } } })), [
+    assert.deepEqual(await results([use]), ["a succeeded a done"]);
+    assert.deepEqual(await results([use], { context: { variables: { v: 2 } } }), [
       `a failed The id "a" belongs to another action. Choose a new id.`,
     ]);
-    assert.deepEqual(await results(documentOf([slow("bg")])), [
+    assert.deepEqual(await results([slow("bg")]), [
       `bg failed The id "bg" belongs to an action that is still running.`,
     ]);
     await until(executor.finish());
@@ -190,16 +180,15 @@ describe("groups", () => {
   it("map ids to results, and a SYNC group joins ASYNC members", async () => {
     const { results, clock } = bench();
     const inner = group("inner", [safe("x", { returns: 1 })]);
-    assert.deepEqual(
-      await results(documentOf([group("g", [slow("a"), safe("b", { returns: [2] }), inner])])),
-      [`g succeeded {"a":"a done","b":[2],"inner":{"x":1}}`],
-    );
+    assert.deepEqual(await results([group("g", [slow("a"), safe("b", { returns: [2] }), inner])]), [
+      `g succeeded {"a":"a done","b":[2],"inner":{"x":1}}`,
+    ]);
     assert.equal(clock.now(), 10_000);
   });
 
   it("are one task in the background if they are ASYNC", async () => {
     const { execute, executor, until } = bench();
-    await execute(documentOf([group("g", [slow("a"), slow("b")], { execution: "ASYNC" })]));
+    await execute([group("g", [slow("a"), slow("b")], { execution: "ASYNC" })]);
     const { handles, results } = await executor.collect();
     assert.deepEqual(handles, [{ id: "g", action: "group", status: "running" }]);
     assert.deepEqual(results, []);
@@ -217,7 +206,7 @@ describe("groups", () => {
   it("fail after the other members have ended, with what these returned", async () => {
     const { results, ended } = bench();
     const members = [safe("a", { fails: "no" }), slow("b"), safe("c", {}, { depends_on: "a" })];
-    const [text = ""] = await results(documentOf([group("g", members)]));
+    const [text = ""] = await results([group("g", members)]);
     assert.match(
       text,
       /^g failed 2 of 3 actions did not succeed: "a" failed: no\nthe end of stderr; "c" was skipped: /,
@@ -233,7 +222,7 @@ describe("groups", () => {
       [5, false],
     ] as const) {
       const members = Array.from({ length: count }, (_, index) => safe(`a${index}`, { fails }));
-      const [text = ""] = await bench().results(documentOf([group("g", members)]));
+      const [text = ""] = await bench().results([group("g", members)]);
       assert.equal(text.match(/the end of stderr/g)?.length, isWhole ? count : undefined, text);
       assert.equal(text.match(/x{600}/g)?.length, count);
     }
@@ -242,15 +231,15 @@ describe("groups", () => {
   it("keep what members of groups within them returned, and report it, also if they are canceled", async () => {
     const { execute, executor, results, events } = bench();
     const inner = group("inner", [safe("a", { fails: "no" }), safe("b")]);
-    const [text = ""] = await results(documentOf([group("g", [inner, safe("c")])]));
+    const [text = ""] = await results([group("g", [inner, safe("c")])]);
     const output = '{"inner":{"b":"b done"},"c":"c done"}';
     assert.match(text, /"inner" failed: .*"a" failed: no\nthe end of stderr/s);
     assert.ok(text.endsWith(output), text);
     const end = events.findLast((event) => event.type === "action.ended");
     assert.deepEqual(end?.type === "action.ended" && [end.id, end.output], ["g", output]);
-    await execute(documentOf([group("h", [safe("d"), slow("e")], { execution: "ASYNC" })]));
+    await execute([group("h", [safe("d"), slow("e")], { execution: "ASYNC" })]);
     const cancel = manage({ operation: "cancel", ids: ["h"] });
-    const canceled = await results(documentOf([cancel]));
+    const canceled = await results([cancel]);
     assert.ok(
       canceled.includes('h cancelled The model canceled it.\n{"d":"d done"}'),
       canceled.join(),
@@ -261,8 +250,8 @@ describe("groups", () => {
   it("cancel their members with them", async () => {
     const { execute, executor, results } = bench();
     const members = [slow("a"), slow("b", {}, { depends_on: "a" }), safe("c")];
-    await execute(documentOf([group("g", members, { execution: "ASYNC" })]));
-    await results(documentOf([manage({ operation: "cancel", ids: ["g"] })]));
+    await execute([group("g", members, { execution: "ASYNC" })]);
+    await results([manage({ operation: "cancel", ids: ["g"] })]);
     assert.deepEqual(
       executor.tasks().map(({ id, status }) => `${id} ${status}`),
       ["g cancelled", "a cancelled", "b cancelled", "c succeeded", "m succeeded"],
@@ -280,7 +269,7 @@ describe("thoughts", () => {
         actions: [action("read", { action_id: "t", params: { seconds: 5 } })],
       },
     ];
-    const turn = await execute(documentOf([safe("a"), slow("b")], { thoughts, stop: true }));
+    const turn = await execute([safe("a"), slow("b")], { thoughts, stop: true });
     assert.deepEqual(started, ["t", "a", "b"]);
     assert.equal(turn.kind === "executed" && turn.next, "continue");
     const accepted = events.find((event) => event.type === "actions.accepted");
@@ -289,15 +278,19 @@ describe("thoughts", () => {
 
   it("are the only way to act while thinking", async () => {
     const { execute } = bench();
-    const turn = await execute(documentOf([safe("a"), action("read", { execution: "ASYNC" })]), {
-      mode: "thinking",
-    });
+    const turn = await execute(
+      [safe("a"), action("read", { execution: "ASYNC" })],
+      {},
+      {
+        mode: "thinking",
+      },
+    );
     assert.ok(turn.kind === "rejected");
     assert.deepEqual(shortly(turn.problems), [
       "not_read_only /actions/0/action",
       "not_sync /actions/1/execution",
     ]);
-    const read = await execute(documentOf([action("read")]), { mode: "thinking" });
+    const read = await execute([action("read")], {}, { mode: "thinking" });
     assert.equal(read.kind, "executed");
   });
 });
@@ -331,7 +324,7 @@ describe("what comes after a document", () => {
 
   it("the last answer may not act", async () => {
     const { execute, executor, started } = bench();
-    const turn = await execute(documentOf([safe("a")], { response: "Bye." }), { mode: "refused" });
+    const turn = await execute([safe("a")], { response: "Bye." }, { mode: "refused" });
     assert.deepEqual(turn, {
       kind: "executed",
       iteration: 1,

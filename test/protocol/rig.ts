@@ -66,6 +66,8 @@ export const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
 export const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
   action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
 
+type Answer = string | readonly Json[] | undefined;
+
 export interface Bench {
   readonly executor: ActionExecutor;
   readonly clock: FakeClock;
@@ -73,10 +75,10 @@ export interface Bench {
   /** The ids of the actions that were called, in order. */
   readonly started: string[];
   readonly ended: string[];
-  /** Executes a document, and lets time pass until it is done. */
-  readonly execute: (answer: unknown, options?: ExecuteOptions) => Promise<Turn>;
-  /** Executes a document, and returns the results for the next prompt: `id status text`. */
-  readonly results: (answer: unknown) => Promise<string[]>;
+  /** Executes an answer, or a document with actions and fields, and lets time pass until it is done. */
+  readonly execute: (answer: Answer, fields?: Json, options?: ExecuteOptions) => Promise<Turn>;
+  /** Executes it, and returns the results for the next prompt: `id status text`. */
+  readonly results: (answer: Answer, fields?: Json) => Promise<string[]>;
   readonly until: <T>(promise: Promise<T>) => Promise<T>;
 }
 
@@ -139,7 +141,8 @@ export function bench(options: Partial<ExecutorOptions> = {}): Bench {
     ...options,
   });
   const until = <T>(promise: Promise<T>): Promise<T> => clock.runUntil(promise);
-  const execute: Bench["execute"] = (answer, more) => until(executor.execute(answer, more));
+  const execute: Bench["execute"] = (answer, fields, more) =>
+    until(executor.execute(Array.isArray(answer) ? documentOf(answer, fields) : answer, more));
   return {
     executor,
     clock,
@@ -148,8 +151,8 @@ export function bench(options: Partial<ExecutorOptions> = {}): Bench {
     ended,
     until,
     execute,
-    results: async (answer) => {
-      const turn = await execute(answer);
+    results: async (answer, fields) => {
+      const turn = await execute(answer, fields);
       if (turn.kind === "rejected") return shortly(turn.problems);
       const { results } = await executor.collect();
       return results.map(({ id, status, text }) => `${id} ${status} ${text}`);
@@ -158,8 +161,12 @@ export function bench(options: Partial<ExecutorOptions> = {}): Bench {
 }
 
 /** The result of the last action of a document, as a value; of one that did not succeed, its status and reason. */
-export async function valueOf({ execute, executor }: Bench, answer: string): Promise<unknown> {
-  await execute(answer);
+export async function valueOf(
+  { execute, executor }: Bench,
+  answer: Answer,
+  fields?: Json,
+): Promise<unknown> {
+  await execute(answer, fields);
   const { results } = await executor.collect();
   const last = results.at(-1);
   return last?.status === "succeeded" ? JSON.parse(last.text) : `${last?.status} ${last?.text}`;

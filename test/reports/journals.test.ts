@@ -19,7 +19,7 @@ import type { RunEvent } from "../../src/events/event.ts";
 import { createRunView } from "../../src/events/view.ts";
 import { journalLine } from "../../src/journal/read.ts";
 import { createJournal } from "../../src/journal/write.ts";
-import { thisProcess, type ProcessIdentity } from "../../src/platform/process-identity.ts";
+import { thisProcess, type ProcessIdentity } from "../../src/platform/run-folder.ts";
 import { isZombie, sendSignal } from "../../src/platform/processes.ts";
 import { JournalFolder } from "../../src/reports/journals.ts";
 import { story } from "../events/samples.ts";

@@ -16,8 +16,7 @@ import { createRedactor } from "../../src/redaction/redactor.ts";
 import { createSink, type Sink } from "../../src/events/sink.ts";
 import { createJournalReporter } from "../../src/journal/write.ts";
 import { type EarlierJob, EarlierRun, interruptedCommand } from "../../src/run/past-run.ts";
-import type { Workflow } from "../../src/workflow/model.ts";
-import type { Answers } from "../../src/workflow/kinds/ask.ts";
+import type { Answers, Workflow } from "../../src/workflow/model.ts";
 import type { FlowResult } from "../../src/workflow/run/run-flow.ts";
 import type { Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
 import { play } from "./engine.ts";
@@ -97,7 +96,6 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
   const fresh = { workingDirectory: "/", variables: {}, removed: [], functions: "" };
   let state: ShellState = fresh;
   const scripts: Scripts = {
-    tags: ["sh", "bash"],
     async execute(all): Promise<Executed> {
       const runs = [];
       for (const script of all) {

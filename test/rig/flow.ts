@@ -5,10 +5,9 @@ import { partLimits, resolveLimits, type ResolvedLimits } from "../../src/engine
 import type { Clock } from "../../src/platform/clock.ts";
 import type { RunEventBody, ShellState, StepEnded, StepStarted } from "../../src/events/event.ts";
 import type { Limits } from "../../src/entry/model.ts";
-import type { Answers, Asker } from "../../src/workflow/kinds/ask.ts";
+import type { Answers, Asker, Workflow } from "../../src/workflow/model.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import { bindParameters } from "../../src/workflow/parameters.ts";
-import type { Workflow } from "../../src/workflow/model.ts";
 import { beginRun, restoreRun, type Begun } from "../../src/workflow/run/restore.ts";
 import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run/run-flow.ts";
 import type { ExecuteOptions, Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
@@ -51,7 +50,6 @@ export interface FlowPlayed extends Played {
 }
 
 export class FakeScripts implements Scripts {
-  readonly tags = ["sh", "shell", "bash"];
   readonly executed: string[] = [];
   closed = 0;
   readonly #shell: Shell;

@@ -78,8 +78,8 @@ test("a build that fails, fails every call that waits, with the end of its log; 
 
 test("a build whose program doesn't exist is named with its field", async (t) => {
   const build = { command: ["no-such-program-anywhere"], inputs: [] };
-  const { call } = await toolsRig(t, { a: { command: tool, build } });
-  assert.match(failureOf((await call("a")).outcome).reason, /tools\.a\.build\.command/);
+  const { failure } = await toolsRig(t, { a: { command: tool, build } });
+  assert.match((await failure("a")).reason, /tools\.a\.build\.command/);
 });
 
 const waits = `

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { callsRig, failureOf, isRunning, secret, toolsRig } from "./rig.ts";
+import { isRunning } from "../../src/platform/processes.ts";
+import { callsRig, failureOf, secret, toolsRig } from "./rig.ts";
 
 const node = process.execPath;
 const js = (code: string): { readonly command: string[] } => ({ command: [node, "-e", code] });
 
 test("a command gets its arguments without a shell, its params as JSON on stdin, and its stdout is the result", async (t) => {
-  const { call, workspace } = await toolsRig(t, {
+  const { resultOf, workspace } = await toolsRig(t, {
     echo: js(`
       let text = "";
       process.stdin.on("data", (piece) => text += piece);
@@ -17,16 +18,12 @@ test("a command gets its arguments without a shell, its params as JSON on stdin,
     deaf: js(`process.stdin.destroy(); console.log("done")`),
     deep: js('console.log("[".repeat(100_000) + "]".repeat(100_000));'),
   });
-  const valueOf = async (name: string, params = {}): Promise<unknown> => {
-    const { outcome } = await call(name, params);
-    return outcome.kind === "succeeded" ? outcome.value : assert.fail(JSON.stringify(outcome));
-  };
   const params = { text: "$(id) `id` ' \" \n ü", list: [1, null] };
-  assert.deepEqual(await valueOf("echo", params), { got: params, cwd: workspace });
-  assert.deepEqual(await valueOf("args"), ["$HOME", "a b", "*"]);
-  assert.equal(await valueOf("deaf", { large: "x".repeat(5_000_000) }), "done");
+  assert.deepEqual(await resultOf("echo", params), { got: params, cwd: workspace });
+  assert.deepEqual(await resultOf("args"), ["$HOME", "a b", "*"]);
+  assert.equal(await resultOf("deaf", { large: "x".repeat(5_000_000) }), "done");
   // Values that are nested too deeply are cut off.
-  assert.ok(JSON.stringify(await valueOf("deep")).length < 250_000);
+  assert.ok(JSON.stringify(await resultOf("deep")).length < 250_000);
 });
 
 test("the lines of stderr are progress, and their percentages are recognized", async (t) => {
@@ -72,7 +69,7 @@ test("of a flood of lines only the first hundred of a second are progress", asyn
 });
 
 test("a command that exits with another code than 0, or by a signal, fails with the end of its log", async (t) => {
-  const { call } = await toolsRig(t, {
+  const { failure } = await toolsRig(t, {
     broken: js(`
       console.log("src/a.ts: expected a semicolon");
       for (let i = 0; i < 2000; i += 1) console.error("noise " + i);
@@ -81,19 +78,19 @@ test("a command that exits with another code than 0, or by a signal, fails with 
     `),
     killed: js(`console.error("until here"); process.kill(process.pid, "SIGKILL")`),
   });
-  const { reason, tail } = failureOf((await call("broken")).outcome);
+  const { reason, tail } = await failure("broken");
   assert.match(reason, /exited with code 3/);
   assert.ok(tail.length <= 4001, `${tail.length} characters`);
   assert.ok(tail.endsWith("It is broken."));
   assert.match(tail, /expected a semicolon/, "compilers print their errors to stdout");
-  const killed = failureOf((await call("killed")).outcome);
+  const killed = await failure("killed");
   assert.match(killed.reason, /SIGKILL/);
   assert.equal(killed.tail, "until here");
 });
 
 test("a program that doesn't exist is named with the field of the entry", async (t) => {
   const files = { "no-permission.sh": "echo", "no-interpreter.sh": "#!/no/such/program\n" };
-  const { call } = await callsRig(t, files, {
+  const { failure } = await callsRig(t, files, {
     missing: { command: ["no-such-program-anywhere", "x"] },
     path: { command: ["./no-such-file"] },
     interpreter: { command: ["./no-interpreter.sh"] },
@@ -102,7 +99,7 @@ test("a program that doesn't exist is named with the field of the entry", async 
   });
   const reasons: Record<string, string> = {};
   for (const name of ["missing", "path", "interpreter", "permission", "invalid"]) {
-    reasons[name] = failureOf((await call(name)).outcome).reason;
+    reasons[name] = (await failure(name)).reason;
   }
   assert.match(
     reasons["missing"] ?? "",
@@ -115,11 +112,8 @@ test("a program that doesn't exist is named with the field of the entry", async 
 });
 
 test("a working directory that is gone is what the failure names", async (t) => {
-  const { call } = await toolsRig(t, { work: js("0") }, { workingDirectory: "/no/such/folder" });
-  assert.match(
-    failureOf((await call("work")).outcome).reason,
-    /working directory \/no\/such\/folder/,
-  );
+  const { failure } = await toolsRig(t, { work: js("0") }, { workingDirectory: "/no/such/folder" });
+  assert.match((await failure("work")).reason, /working directory \/no\/such\/folder/);
 });
 
 test("results, progress and failures are redacted, also where a secret is printed in pieces", async (t) => {
@@ -153,13 +147,13 @@ test("a secret is masked where a color or a control character stands in it", asy
 });
 
 test("a result of more than 10 MB ends the tool and fails the call", async (t) => {
-  const { call, leftovers } = await toolsRig(t, {
+  const { call, leftovers, failure } = await toolsRig(t, {
     endless: js(
       `const piece = "x".repeat(65536); const go = () => process.stdout.write(piece, go); go()`,
     ),
     large: js(`process.stdout.write("x".repeat(9_000_000))`),
   });
-  assert.match(failureOf((await call("endless")).outcome).reason, /more than 10 MB/);
+  assert.match((await failure("endless")).reason, /more than 10 MB/);
   assert.deepEqual(await leftovers(), []);
   const { outcome } = await call("large");
   assert.equal(outcome.kind === "succeeded" && String(outcome.value).length, 9_000_000);
@@ -222,7 +216,7 @@ test("what a tool leaves running lives until the toolbox is closed", async (t) =
 });
 
 test("closing the toolbox ends calls that are under way, and no call starts afterwards", async (t) => {
-  const { start, toolbox, leftovers, call } = await toolsRig(t, {
+  const { start, toolbox, leftovers, failure } = await toolsRig(t, {
     slow: js(`console.error("started !"); setInterval(() => {}, 1000)`),
   });
   const running = await start("slow");
@@ -230,7 +224,7 @@ test("closing the toolbox ends calls that are under way, and no call starts afte
   await toolbox.close();
   assert.match(failureOf(await running.ended).reason, /canceled/);
   assert.deepEqual(await leftovers(), []);
-  assert.match(failureOf((await call("slow")).outcome).reason, /canceled/);
+  assert.match((await failure("slow")).reason, /canceled/);
 });
 
 test("a tool sees the environment that scripts see, and the variables that were allowed", async (t) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync, symlinkSync, unlinkSync } from 
 import { test, type TestContext } from "node:test";
 import { dockerfileOf, imageOf } from "../../src/tools/recipe.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
-import { callsRig, failureOf, writeFiles, type CallsRig, type Declared } from "./rig.ts";
+import { callsRig, writeFiles, type CallsRig, type Declared } from "./rig.ts";
 
 const node = process.execPath;
 
@@ -140,11 +140,11 @@ test("a module with a recipe runs in a container, and its output is no part of t
     "tools/build.tool.yml": recipe,
   };
   const declared = { module: "tools/talks.ts", export: "talk" };
-  const { call, asked } = await dockerRig(t, files, { talk: declared });
+  const { call, asked, failure } = await dockerRig(t, files, { talk: declared });
   const { outcome, progress } = await call("talk", { n: 1 });
   assert.deepEqual(outcome, { kind: "succeeded", value: { n: 1 } });
   assert.deepEqual(progress.slice(-2), [{ message: "printed" }, { percent: 40 }]);
-  assert.equal(failureOf((await call("talk", { n: 2 })).outcome).reason, "two is wrong");
+  assert.equal((await failure("talk", { n: 2 })).reason, "two is wrong");
   const args = asked().find((one) => one.args[0] === "run")?.args ?? [];
   const mounts = args.filter((_, index) => args[index - 1] === "--mount");
   assert.deepEqual(
@@ -180,11 +180,11 @@ test("the Docker that was found is the one that is started", async (t) => {
   symlinkSync(`${checkout}/docker`, `${folder}/docker`);
   const files = { "tools/a.mjs": "console.log(1)", "tools/build.tool.yml": recipe };
   const declared = { a: { command: ["node", "tools/a.mjs"] } };
-  const { call, asked } = await dockerRig(t, files, declared, {
+  const { asked, resultOf } = await dockerRig(t, files, declared, {
     environment: { GITHUB_WORKSPACE: checkout },
     folders: [folder],
   });
-  assert.deepEqual((await call("a")).outcome, { kind: "succeeded", value: 1 });
+  assert.equal(await resultOf("a"), 1);
   assert.deepEqual(
     asked().map(({ args: [what] }) => what),
     ["build", "run"],
@@ -193,8 +193,8 @@ test("the Docker that was found is the one that is started", async (t) => {
 
 test("an image that can't be built fails the call with the end of Docker's log", async (t) => {
   const files = { "tools/a.mjs": "", "tools/build.tool.yml": `${recipe}run: [FAIL]\n` };
-  const { call } = await dockerRig(t, files, { a: { command: ["node", "tools/a.mjs"] } });
-  const { reason, tail } = failureOf((await call("a")).outcome);
+  const { failure } = await dockerRig(t, files, { a: { command: ["node", "tools/a.mjs"] } });
+  const { reason, tail } = await failure("a");
   assert.match(reason, /The build of a failed\. docker exited with code 1/);
   assert.equal(tail, "no such package");
 });
@@ -220,14 +220,14 @@ test("a recipe of lines and variables runs here, before the first call, whether 
 
 test("without Docker a recipe with an image or packages fails, and says what to do", async (t) => {
   const files = { "tools/a.mjs": "", "tools/build.tool.yml": recipe };
-  const { call } = await dockerRig(
+  const { failure } = await dockerRig(
     t,
     files,
     { a: { command: ["node", "tools/a.mjs"] } },
     { withDocker: false },
   );
   assert.match(
-    failureOf((await call("a")).outcome).reason,
+    (await failure("a")).reason,
     /tools\/build\.tool\.yml needs the image node:24-slim and the packages jq, and there is no Docker on this machine\. Install Docker/,
   );
 });
@@ -240,7 +240,7 @@ test("a recipe is found beside the first part of the command that is a file of t
     "alone/b.mjs": "console.log(1)",
     "run.sh": "#!/bin/sh\necho 1",
   };
-  const { call, workspace } = await dockerRig(
+  const { workspace, resultOf, failure } = await dockerRig(
     t,
     files,
     {
@@ -253,13 +253,12 @@ test("a recipe is found beside the first part of the command that is a file of t
     },
     { withDocker: false },
   );
-  const reason = async (name: string): Promise<string> =>
-    failureOf((await call(name)).outcome).reason;
+  const reason = async (name: string): Promise<string> => (await failure(name)).reason;
   assert.match(await reason("beside"), /^tools\/build\.tool\.yml:1:7: recipe\.from: /);
   assert.match(await reason("root"), /^build\.tool\.yml needs the image root/);
   assert.match(await reason("both"), /tools\.both has both build and build\.tool\.yml/);
-  assert.deepEqual((await call("none")).outcome, { kind: "succeeded", value: 1 });
-  assert.deepEqual((await call("program")).outcome, { kind: "succeeded", value: 2 });
+  assert.equal(await resultOf("none"), 1);
+  assert.equal(await resultOf("program"), 2);
   symlinkSync("/etc/hosts", `${workspace}/alone/build.tool.yml`);
   assert.match(await reason("linked"), /is not a file of the working directory/);
   unlinkSync(`${workspace}/alone/build.tool.yml`);

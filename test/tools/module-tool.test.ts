@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { test } from "node:test";
-import { callsRig, failureOf, secret } from "./rig.ts";
+import { callsRig, secret } from "./rig.ts";
 
 test("a function of a module is called with the params, and returns the result", async (t) => {
-  const { call } = await callsRig(
+  const { resultOf } = await callsRig(
     t,
     {
       "tools/search.mjs": `
@@ -21,20 +21,14 @@ test("a function of a module is called with the params, and returns the result",
       add: { module: "tools/common.cjs", export: "add" },
     },
   );
-  const outcomes = [
-    (await call("whole", { text: "ü" })).outcome,
-    (await call("search", { words: "a b" })).outcome,
-    (await call("nothing")).outcome,
-    (await call("add", { a: 1, b: 2 })).outcome,
-  ];
-  assert.deepEqual(
-    outcomes,
-    [{ params: { text: "ü" } }, "A B", null, 3].map((value) => ({ kind: "succeeded", value })),
-  );
+  assert.deepEqual(await resultOf("whole", { text: "ü" }), { params: { text: "ü" } });
+  assert.equal(await resultOf("search", { words: "a b" }), "A B");
+  assert.equal(await resultOf("nothing"), null);
+  assert.equal(await resultOf("add", { a: 1, b: 2 }), 3);
 });
 
 test("a module can be TypeScript that imports other TypeScript", async (t) => {
-  const { call } = await callsRig(
+  const { resultOf } = await callsRig(
     t,
     {
       "tools/search.ts": `
@@ -59,9 +53,8 @@ test("a module can be TypeScript that imports other TypeScript", async (t) => {
       plain: { module: "tools/plain.js", export: "ask" },
     },
   );
-  const { outcome } = await call("search", { words: "a" });
-  assert.deepEqual(outcome, { kind: "succeeded", value: { hits: ["one a", "three a"] } });
-  assert.deepEqual((await call("plain")).outcome, { kind: "succeeded", value: ["a"] });
+  assert.deepEqual(await resultOf("search", { words: "a" }), { hits: ["one a", "three a"] });
+  assert.deepEqual(await resultOf("plain"), ["a"]);
 });
 
 test("what a module prints is progress and never part of the result", async (t) => {
@@ -115,16 +108,16 @@ test("a function that fails, or returns no JSON, fails the call with the reason 
     `export default () => { console.log("before"); ${code} };`,
   ]);
   const tools = cases.map((_, index) => [`bad${index}`, { module: `bad${index}.mjs` }]);
-  const { call } = await callsRig(t, Object.fromEntries(files), Object.fromEntries(tools));
+  const { failure } = await callsRig(t, Object.fromEntries(files), Object.fromEntries(tools));
   for (const [index, [code, expected]] of cases.entries()) {
-    const { reason, tail } = failureOf((await call(`bad${index}`)).outcome);
+    const { reason, tail } = await failure(`bad${index}`);
     assert.match(reason, expected, code);
     assert.match(tail, /before/, code);
   }
 });
 
 test("a module that can't be loaded fails the call with the reason", async (t) => {
-  const { call } = await callsRig(
+  const { failure } = await callsRig(
     t,
     {
       "syntax.mjs": "export default () => {",
@@ -138,8 +131,7 @@ test("a module that can't be loaded fails the call with the reason", async (t) =
       name: { module: "other.mjs", export: "one" },
     },
   );
-  const reason = async (name: string): Promise<string> =>
-    failureOf((await call(name)).outcome).reason;
+  const reason = async (name: string): Promise<string> => (await failure(name)).reason;
   assert.match(
     await reason("missing"),
     /tools\.missing\.module: no\/such\.mjs is not a file of the working directory/,
@@ -150,7 +142,7 @@ test("a module that can't be loaded fails the call with the reason", async (t) =
 });
 
 test("a module outside of the working directory is not loaded", async (t) => {
-  const { call, workspace } = await callsRig(
+  const { workspace, failure } = await callsRig(
     t,
     { "inside/a.mjs": "export default () => 1" },
     {
@@ -161,7 +153,7 @@ test("a module outside of the working directory is not loaded", async (t) => {
   );
   symlinkSync("/etc/hosts", `${workspace}/link.mjs`);
   for (const name of ["up", "absolute", "link"]) {
-    const { reason } = failureOf((await call(name)).outcome);
+    const { reason } = await failure(name);
     assert.match(
       reason,
       new RegExp(`tools\\.${name}\\.module: .* is not a file of the working directory`),
@@ -207,7 +199,7 @@ test("the signal of a function aborts when the call is canceled", async (t) => {
 });
 
 test("results and messages of a module are redacted", async (t) => {
-  const { call } = await callsRig(
+  const { resultOf, failure } = await callsRig(
     t,
     {
       "leaks.mjs": `
@@ -217,8 +209,8 @@ test("results and messages of a module are redacted", async (t) => {
     },
     { leaks: { module: "leaks.mjs" }, fails: { module: "leaks.mjs", export: "fails" } },
   );
-  assert.deepEqual((await call("leaks")).outcome, { kind: "succeeded", value: { key: "***" } });
-  const { reason, tail } = failureOf((await call("fails")).outcome);
+  assert.deepEqual(await resultOf("leaks"), { key: "***" });
+  const { reason, tail } = await failure("fails");
   assert.equal(reason, "key ***");
   assert.ok(!tail.includes(secret));
 });

@@ -1,4 +1,5 @@
 /** A toolbox with real processes in a folder of its own, and a clock that stands still. */
+import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
@@ -8,7 +9,6 @@ import type { Tool, ToolOutcome, ToolProgress } from "../../src/tools/tool.ts";
 import type { ToolDeclaration } from "../../src/entry/model.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
-import { isRunning } from "../../src/platform/processes.ts";
 import { makeRunFolder, RUN_MARK } from "../../src/platform/run-folder.ts";
 import { processesMarked } from "../../src/platform/processes.ts";
 import { StillClock } from "../workflow/run/scripts-rig.ts";
@@ -25,6 +25,13 @@ export interface CallsRig {
   readonly tool: (name: string) => Promise<Tool>;
   /** Runs a call to its end, without a time limit. */
   readonly call: (name: string, params?: Readonly<Record<string, unknown>>) => Promise<Called>;
+  /** The value that a call returns. */
+  readonly resultOf: (name: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
+  /** Why a call fails. */
+  readonly failure: (
+    name: string,
+    params?: Readonly<Record<string, unknown>>,
+  ) => Promise<ReturnType<typeof failureOf>>;
   /** Starts a call with a time limit of a minute of the clock, which stands still. */
   readonly start: (name: string, onProgress?: (progress: ToolProgress) => void) => Promise<Started>;
   /** The pids of all processes of the run that are there. */
@@ -87,18 +94,24 @@ export async function callsRig(
     if (found === undefined) throw new Error(`There is no tool ${name}.`);
     return found;
   };
+  const call: CallsRig["call"] = async (name, params = {}) => {
+    const progress: ToolProgress[] = [];
+    const { signal } = new AbortController();
+    const context = { signal, onProgress: (one: ToolProgress) => void progress.push(one) };
+    const outcome = await (await tool(name)).run({ id: "call", tool: name, params }, context);
+    return { outcome, progress };
+  };
   return {
     toolbox,
     workspace,
     clock,
     tool,
-    call: async (name, params = {}) => {
-      const progress: ToolProgress[] = [];
-      const { signal } = new AbortController();
-      const context = { signal, onProgress: (one: ToolProgress) => void progress.push(one) };
-      const outcome = await (await tool(name)).run({ id: "call", tool: name, params }, context);
-      return { outcome, progress };
+    call,
+    async resultOf(name, params) {
+      const { outcome } = await call(name, params);
+      return outcome.kind === "succeeded" ? outcome.value : assert.fail(JSON.stringify(outcome));
     },
+    failure: async (name, params) => failureOf((await call(name, params)).outcome),
     start: async (name) => {
       const called = await tool(name);
       const heard: ToolProgress[] = [];
@@ -146,5 +159,3 @@ export function failureOf(outcome: CallEnd): { readonly reason: string; readonly
   if (outcome.kind !== "failed") throw new Error(`It didn't fail: ${JSON.stringify(outcome)}`);
   return { reason: outcome.reason, tail: outcome.tail ?? "" };
 }
-
-export { isRunning };

@@ -166,7 +166,10 @@ const work = object(
     ),
   },
   ["outcome"],
-  { description: "A step of the job, and how it must have ended." },
+  {
+    description: "A step of the job, and how it must have ended.",
+    anyOf: [{ required: ["task"] }, { required: ["name"] }, { required: ["workId"] }],
+  },
 );
 export type WorkFields = SchemaType<typeof work>;
 
@@ -327,10 +330,9 @@ export function checkExpectation(
     const why = "A job that succeeds has no reason.";
     problem(["expect", "reason"], why, 'say "result: failed"');
   }
-  for (const [index, { task, name, workId, outcome, model: _, ...counts }] of works.entries()) {
+  for (const [index, work] of works.entries()) {
     const path = ["expect", "works", index];
-    if ((task ?? name ?? workId) === undefined)
-      problem(path, 'A step needs a "task", the "name" of a command, or a "workId".');
+    const { outcome, task: _task, name: _name, workId: _id, model: _model, ...counts } = work;
     const [stray] = Object.keys(counts);
     if (outcome === "skipped" && stray !== undefined)
       problem([...path, stray], `A skipped step has no "${stray}".`);

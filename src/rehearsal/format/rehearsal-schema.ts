@@ -228,6 +228,7 @@ const rule = object(
   {
     description:
       "Plays the model in one session, or with `activity` in the prompts of one activity. A new session is played by the first rule that is not used up, whose selectors match, and whose first turn expects the prompt.",
+    dependentRequired: { hit: ["activity"] },
   },
 );
 export type RuleFields = SchemaType<typeof rule>;

@@ -257,17 +257,12 @@ function folderOf(
 }
 
 function ruleOf(fields: RuleFields, path: Path, reader: Reader): Rule {
-  const { activity, hit } = fields;
-  if (hit !== undefined && activity === undefined) {
-    const hint = "name the activity, or select by iteration, retry or attempt";
-    reader.problem([...path, "hit"], '"hit" needs an "activity".', hint);
-  }
   const turns = fields.turns.map((turn, index) =>
     turnOf(typeof turn === "string" ? { text: turn } : turn, [...path, "turns", index], reader),
   );
   const death = turns.findIndex(({ replies }) => replies.some(({ kind }) => kind === "die"));
   // The activity sends its next prompt in another session.
-  if (activity === undefined && death !== -1 && death < turns.length - 1) {
+  if (fields.activity === undefined && death !== -1 && death < turns.length - 1) {
     reader.problem(
       [...path, "turns", death + 1],
       "This turn is unreachable: the runtime died in the previous turn, and the session with it.",

@@ -14,7 +14,7 @@ import { makeDirectory, removeDirectory } from "../../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../../platform/run-folder.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { errorMessage } from "../../platform/system-error.ts";
-import { atExit } from "../../platform/at-exit.ts";
+import { atExit } from "../../platform/processes.ts";
 import { ServerUnavailable, backoffMs } from "./server-unavailable.ts";
 import { Connection } from "./connection.ts";
 import { listingOf } from "./listing.ts";

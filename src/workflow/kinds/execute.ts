@@ -2,8 +2,15 @@ import type { Script, ScriptRun } from "../../events/flow.ts";
 import { fencesOf } from "../../document/markdown.ts";
 import { truncateMiddle, truncate } from "../../text/truncate.ts";
 import type { ActivityOf } from "../model.ts";
-import { failedWith, notAnswered, succeeded, unanswered, type Ended, type Kind } from "./kind.ts";
-import type { Running } from "../run/running.ts";
+import {
+  failedWith,
+  notAnswered,
+  succeeded,
+  unanswered,
+  type Ended,
+  type Kind,
+  type Running,
+} from "./kind.ts";
 
 type Execute = ActivityOf<"execute">;
 

@@ -2,7 +2,6 @@
 import { truncate } from "../../text/truncate.ts";
 import type { Activity, ActivityOf } from "../model.ts";
 import { namePattern, oneLineName, roleOf, unquote } from "../value.ts";
-import { ask } from "./ask.ts";
 import { check } from "./check.ts";
 import { execute } from "./execute.ts";
 import { failedWith, notAnswered, succeeded, unanswered, type Kind } from "./kind.ts";
@@ -124,6 +123,22 @@ const prompt: Kind<ActivityOf<"prompt">> = {
         return succeeded;
       }
     }
+  },
+};
+
+const ask: Kind<ActivityOf<"ask">> = {
+  read: ({ text }) => (text === "" ? { kind: "ask" } : { kind: "ask", question: text }),
+  uses: ({ question }) => (question === undefined ? [] : [{ as: "text", text: question }]),
+  *run({ id, question: written }, run) {
+    const { state } = run;
+    const question = written === undefined ? state.result : yield* run.value(written, written);
+    if (typeof question !== "string") return unanswered(question.reason);
+    const times = state.asked[id] ?? 0;
+    const answer = yield* run.perform({ kind: "ask", question, times });
+    if (answer.kind !== "answered") return notAnswered(answer);
+    state.asked[id] = times + 1;
+    run.set("RESULT", answer.text);
+    return succeeded;
   },
 };
 

@@ -4,6 +4,7 @@ import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { Activity, WorkflowFile, WorkflowFiles } from "../model.ts";
+import { isQuestion } from "../describe.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { USER_INPUT } from "../parameters.ts";
@@ -32,7 +33,7 @@ export function checkWorkflow(
   const sends = activities.some(({ kind }) => kind === "prompt");
   const asks = activities.some(isQuestion);
   for (const file of all) {
-    const check = new FileCheck(file, { names, files, problems, ...options });
+    const check = new FileCheck(file, problems, { names, files, ...options });
     check.starts();
     checkPaths(file, asks, problems);
     for (const activity of file.activities.values()) check.activity(activity);
@@ -44,7 +45,6 @@ export function checkWorkflow(
 interface Context extends CheckOptions {
   readonly names: ReadonlySet<string>;
   readonly files: WorkflowFiles;
-  readonly problems: Problems;
 }
 
 class FileCheck {
@@ -54,10 +54,10 @@ class FileCheck {
   readonly #reported = new Set<string>();
   readonly #used = new Set<string>();
 
-  constructor(file: WorkflowFile, context: Context) {
+  constructor(file: WorkflowFile, problems: Problems, context: Context) {
     this.#file = file;
     this.#context = context;
-    this.#problems = context.problems;
+    this.#problems = problems;
   }
 
   starts(): void {
@@ -75,8 +75,6 @@ class FileCheck {
   activity(activity: Activity): void {
     const { id, kind, at, other } = activity;
     const place = { file: this.#file.file, at };
-    if ((kind === "start" || kind === "on") && other !== undefined)
-      this.#problems.warn(place, `${id} never fails. Its no-edge is never taken.`);
     if (kind === "check" && other === undefined) {
       const reason =
         "This CHECK has no edge for the case that it doesn't hold. The workflow then fails.";
@@ -85,29 +83,12 @@ class FileCheck {
     if (kind === "execute") this.#execute(id, place);
     for (const { as, text } of kindOf(kind).uses?.(activity) ?? []) {
       this.#used.add(text);
-      switch (as) {
-        case "text":
-          this.#template(text, place);
-          break;
-        case "assigned":
-          this.#template(text, place);
-          this.#assigned(text, place);
-          break;
-        case "value":
-        case "prompt":
-          this.#value(text, place, as === "value");
-          break;
-        case "compared":
-          this.#compared(text, place);
-          break;
-        case "operand":
-          this.#isFile(text, place);
-          break;
-        case "command":
-          this.#template(text, place);
-          this.#command(id, text, place);
-          break;
-      }
+      if (as === "text" || as === "assigned" || as === "command") this.#template(text, place);
+      if (as === "assigned") this.#assigned(text, place);
+      else if (as === "command") this.#command(id, text, place);
+      else if (as === "compared") this.#compared(text, place);
+      else if (as === "operand") this.#isFile(text, place);
+      else if (as !== "text") this.#value(text, place, as === "value");
     }
   }
 
@@ -237,8 +218,4 @@ function checkPaths(file: WorkflowFile, asks: boolean, problems: Problems): void
       problems.warn(place, reason);
     }
   }
-}
-
-function isQuestion(one: Activity): boolean {
-  return one.kind === "prompt" && (roleOf(one.prompt) ?? "user") === "user";
 }

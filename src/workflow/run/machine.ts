@@ -4,10 +4,9 @@ import type { ExceededLimit } from "../../events/exceeded-limit.ts";
 import type { EffectResult } from "../../events/flow.ts";
 import type { ShellState } from "../../events/event.ts";
 import { decides, kindOf } from "../kinds/kinds.ts";
-import type { Ended } from "../kinds/kind.ts";
+import { type Ended, type MachineOptions, Running } from "../kinds/kind.ts";
 import type { Activity, Workflow } from "../model.ts";
 import { defaultsOf } from "../parameters.ts";
-import { Running, type MachineOptions } from "./running.ts";
 import type { Effect, Failure, Flow, Frame, Step, Variables } from "./state.ts";
 
 type Transition =
@@ -103,7 +102,7 @@ export class Machine extends Running {
   /** The end of a file: at a SUCCESS, or because nothing follows. */
   #succeed(isExplicit: boolean): Transition {
     const { frame, file } = this;
-    if (frame.failure !== undefined && frame.handling === "failed" && !isExplicit)
+    if (frame.failure !== undefined && [...frame.handled].at(-1) === "failed" && !isExplicit)
       return { kind: "ended", failure: frame.failure };
     return this.#handle("success", file.onSuccess) ?? { kind: "ended" };
   }
@@ -124,7 +123,6 @@ export class Machine extends Running {
     const { frame, state } = this;
     if (to === undefined || frame.handled.has(event)) return undefined;
     frame.handled.add(event);
-    frame.handling = event;
     state.status = event === "success" ? "SUCCESS" : "FAILED";
     return { kind: "on", to };
   }
@@ -172,7 +170,6 @@ function frameOf(file: string, variables: Variables, own: readonly string[]): Fr
     variables,
     unread: own.filter((name) => variables[name]?.startsWith("file:") === true),
     hits: new Map(),
-    handling: "nothing",
     handled: new Set(),
     agent: undefined,
     failure: undefined,

@@ -5,7 +5,7 @@ import { stepCharacters, type ShellState } from "../../events/event.ts";
 import { defined } from "../../text/guards.ts";
 import type { Workflow } from "../model.ts";
 import { Machine } from "./machine.ts";
-import type { MachineOptions } from "./running.ts";
+import type { MachineOptions } from "../kinds/kind.ts";
 import type { Effect, FlowEvent, Step, Variables } from "./state.ts";
 
 /** A machine at the beginning, or after the steps of an earlier run: they are its first events. */

@@ -24,8 +24,7 @@ import type { ShellState } from "../../events/event.ts";
 import type { EventLoopYielder } from "../../platform/waiting.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
-import { type Answers, type Asker, missingAnswer } from "../kinds/ask.ts";
-import type { Workflow } from "../model.ts";
+import type { Answers, Asker, Workflow } from "../model.ts";
 import type { Begun } from "./restore.ts";
 import type { Scripts } from "./script-runner.ts";
 import type { Effect, FlowEvent, Step, WorkflowState } from "./state.ts";
@@ -130,10 +129,8 @@ class FlowRunner {
   async #perform(effect: Effect, state: WorkflowState): Promise<EffectResult> {
     const done = this.#scope.stopped === undefined ? await this.#do(effect, state) : undefined;
     const stopped = this.#stopOf(this.#scope);
-    if (done === undefined || stopped !== undefined) {
-      return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
-    }
-    return done;
+    if (done !== undefined && stopped === undefined) return done;
+    return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
   }
 
   #stopOf(scope: Scope): StopReason | undefined {
@@ -192,17 +189,10 @@ class FlowRunner {
       }
       // Its session knows a prompt that is no part of the conversation.
       await this.#agents.discard(effect.agent);
-      switch (outcome.kind) {
-        case "completed":
-          return failed(ANSWER_CUT);
-        case "crashed": {
-          const advice = crashAdvice(outcome.crash);
-          const text = crashText(outcome.crash);
-          return failed(advice === undefined ? text : `${text} ${advice}`);
-        }
-        case "canceled":
-          return this.#stopped(scope, activity);
-      }
+      if (outcome.kind === "completed") return failed(ANSWER_CUT);
+      if (outcome.kind === "canceled") return this.#stopped(scope, activity);
+      const texts = [crashText(outcome.crash), crashAdvice(outcome.crash)];
+      return failed(texts.filter((text) => text !== undefined).join(" "));
     } finally {
       scope.dispose();
     }
@@ -252,23 +242,16 @@ class FlowRunner {
         ports.emit({ type: "step.output", work, step, script, text });
       },
     });
-    switch (executed.kind) {
-      case "executed":
-        return executed;
-      case "canceled":
-        return failed("canceled");
-      case "failed": {
-        const { limit, reason, runs, because } = executed;
-        if (limit !== undefined) {
-          const scope = scopeOf(activityOf(effect));
-          const bound = exceeded(this.#run.limits, limit);
-          this.#decide({ ...bound, kind: "limit-exceeded", scope });
-        }
-        // A failure edge may hide it.
-        if (because === "denied") this.#decide({ kind: "script-skipped", activity, reason });
-        return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
-      }
+    if (executed.kind === "executed") return executed;
+    if (executed.kind === "canceled") return failed("canceled");
+    const { limit, reason, runs, because } = executed;
+    if (limit !== undefined) {
+      const scope = scopeOf(activityOf(effect));
+      this.#decide({ ...exceeded(this.#run.limits, limit), kind: "limit-exceeded", scope });
     }
+    // A failure edge may hide it.
+    if (because === "denied") this.#decide({ kind: "script-skipped", activity, reason });
+    return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
   }
 
   #emit(event: FlowEvent): void {
@@ -322,3 +305,10 @@ function scopeOf({ id, file }: StepActivity): Extract<LimitScope, { kind: "activ
 }
 
 type EffectOf<Kind extends Effect["kind"]> = Extract<Effect, { kind: Kind }>;
+
+function missingAnswer(activity: string, times: number): string {
+  const answers = times === 1 ? "one answer" : `${times} answers`;
+  const given =
+    times === 0 ? "has no answer, and nobody is there to be asked" : `has only ${answers}`;
+  return `${activity} ${given}. Give one with --answer ${activity}=…, with the input \`inputs\` of the action, or with answers in the front matter.`;
+}

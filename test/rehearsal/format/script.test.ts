@@ -272,7 +272,7 @@ const workflowFaults: readonly (readonly [what: string, yaml: string, message: s
   [
     "a hit without an activity",
     "entry: a.yml\nsessions: [{ hit: 1, turns: [a] }]",
-    '2:19: rehearsal.sessions[0].hit: "hit" needs an "activity". (name the activity, or select by iteration, retry or attempt)',
+    "2:19: rehearsal.sessions[0].hit: Requires activity.",
   ],
   [
     "a parameter that is no text",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { EffectResult } from "../../../src/events/flow.ts";
 import type { Workflow } from "../../../src/workflow/model.ts";
 import { Machine } from "../../../src/workflow/run/machine.ts";
-import type { MachineOptions } from "../../../src/workflow/run/running.ts";
+import type { MachineOptions } from "../../../src/workflow/kinds/kind.ts";
 import { bindParameters } from "../../../src/workflow/parameters.ts";
 import type { Effect, FlowEvent, WorkflowState } from "../../../src/workflow/run/state.ts";
 import { loaded, workflowText } from "../rig.ts";
