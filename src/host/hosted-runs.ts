@@ -23,6 +23,7 @@ import {
   permissionsOfTask,
 } from "../run/callers.ts";
 import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
+import { warnIncomplete } from "./job-callbacks.ts";
 import type { JobStartOptions } from "./job-start.ts";
 import { journalsIn } from "../journal/store.ts";
 import type { ResumedJob } from "../run/resume-job.ts";
@@ -44,7 +45,6 @@ import type { JobHostOptions } from "./host-options.ts";
 import { openJournalIn, openRunJournal, withJournal, type RunJournal } from "./run-journal.ts";
 import { asOption, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
-import { warnIncomplete } from "./job-callbacks.ts";
 import type { WorkFolder } from "../run/workspace.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { checkGiven, NotStarted, refuseParams } from "./refusals.ts";
