@@ -3,10 +3,14 @@ import { basename } from "node:path";
 import { GithubFailure, createGithubApi } from "../github/github-api.ts";
 import { downloadJournals } from "../github/artifacts.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
-import { journalFiles, runsOfJournals } from "../reports/from-journals.ts";
-import { historyOf, type FindingFates, type History } from "../reports/history.ts";
-import { differenceOf, figuresIn } from "../reports/run-figures.ts";
-import type { RunSummary } from "../reports/run-summary.ts";
+import {
+  journalFiles,
+  runsOfJournals,
+  historyOf,
+  type FindingFates,
+  type History,
+} from "../reports/from-journals.ts";
+import { differenceOf, figuresIn, type RunSummary } from "../reports/run-summary.ts";
 import { makeReport, writeReport } from "../run/html-report.ts";
 import { unable, UsageError } from "../run/options.ts";
 import { costWords, countText, durationText, plural } from "../text/numbers.ts";

@@ -82,8 +82,6 @@ export interface SessionRequest {
   /** Absent: the session belongs to no task. */
   readonly label?: SessionLabel | undefined;
   readonly modelId: string;
-  /** The rest of `limits.cost`; `Infinity`: nobody has set it. */
-  readonly creditsLeft?: number;
   /** The entry's settings of the model. */
   readonly modelLimits?: ModelLimits | undefined;
   /** The settings of its server. */
@@ -171,9 +169,13 @@ export interface ToolAnswer {
   readonly text: string;
 }
 
-export type Opened =
-  | { readonly kind: "opened"; readonly session: Session }
-  | { readonly kind: "crashed"; readonly crash: Crash };
+export type Opened = { readonly kind: "opened"; readonly session: Session } | Crashed;
+
+/** It can't start, because something that it needs is missing. */
+export interface Crashed {
+  readonly kind: "crashed";
+  readonly crash: Crash;
+}
 
 export interface SessionFactory {
   /** Never throws: a failure to start is a crash. If `signal` aborts, the result is a crash with the cause `aborted`. */

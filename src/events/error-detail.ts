@@ -16,23 +16,19 @@ interface Budget {
 export function errorToDetailedString(err: unknown): string {
   const budget: Budget = { left: MAX_TOTAL, open: new Set() };
   try {
-    const detail = isError(err)
-      ? describe(err, budget, 0)
-      : { name: "NonError", message: briefly(err, budget), value: describe(err, budget, 0) };
-    return JSON.stringify(detail);
+    if (isError(err)) return JSON.stringify(describe(err, budget, 0));
+    const isObject = typeof err === "object" && err !== null;
+    const said = isObject ? field(err, "message") : describe(err, budget, 0);
+    const message =
+      isObject && typeof said !== "string" ? "An object was thrown" : clip(String(said), budget);
+    return JSON.stringify({ name: "NonError", message, value: describe(err, budget, 0) });
   } catch {
     return '{"name":"NonError","message":"An error that cannot be inspected"}';
   }
 }
 
-function isError(value: unknown): value is object {
+function isError(value: unknown): boolean {
   return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
-}
-
-function briefly(value: unknown, budget: Budget): string {
-  if (typeof value !== "object" || value === null) return String(describe(value, budget, 0));
-  const message = field(value, "message");
-  return typeof message === "string" ? clip(message, budget) : "An object was thrown";
 }
 
 function describe(value: unknown, budget: Budget, depth: number): unknown {

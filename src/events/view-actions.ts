@@ -35,19 +35,16 @@ export interface RejectionView {
   readonly problemCount: number;
 }
 
-/** All texts are bounded. */
-export interface OpenAction {
+/** All texts are bounded. `action` is empty in a torn journal. */
+export interface OpenAction extends Pick<
+  ActionWaiting,
+  "id" | "iteration" | "action" | "kind" | "group"
+> {
   /** Counts the actions of a work from 1 on. */
   readonly number: number;
-  readonly id: string;
   /** The task that was run on behalf of an action, if the action is not one of the work's own task. */
   readonly task: string | undefined;
-  readonly iteration: number;
-  /** Empty in a torn journal. */
-  readonly action: string;
-  readonly kind: ActionWaiting["kind"];
   readonly background: boolean;
-  readonly group: string | undefined;
   readonly inThought: boolean;
   readonly label: string | undefined;
   /** Undefined while it waits, or if it never started. */

@@ -17,9 +17,6 @@ export interface CheckText {
   readonly title: string;
   /** Markdown. */
   readonly summary: string;
-}
-
-export interface CheckOutput extends CheckText {
   /** They are added to those that are there. */
   readonly annotations?: readonly CheckAnnotation[];
 }
@@ -48,7 +45,7 @@ const MAX_TITLE = 255;
 const MAX_SUMMARY = 65_535;
 
 export function createCheckCalls(api: GithubApi, redact: (text: string) => string) {
-  const outputOf = ({ title, summary, annotations = [] }: CheckOutput): object => ({
+  const outputOf = ({ title, summary, annotations = [] }: CheckText): object => ({
     title: truncate(redact(title), MAX_TITLE),
     summary: truncate(redact(summary), MAX_SUMMARY),
     ...(annotations.length > 0 && {
@@ -95,7 +92,7 @@ export function createCheckCalls(api: GithubApi, redact: (text: string) => strin
     /** It is in progress from now on, unless `conclusion` completes it at once. Not repeated, like all that isn't equal if it is done twice. */
     async createCheck(
       { head, name, externalId, url }: NewCheck,
-      output: CheckOutput,
+      output: CheckText,
       conclusion?: Conclusion,
     ): Promise<number> {
       const made = await api.write(
@@ -117,7 +114,7 @@ export function createCheckCalls(api: GithubApi, redact: (text: string) => strin
     /** `conclusion`: completes it. Without one, a late update leaves a completed check run completed. */
     async updateCheck(
       check_run_id: number,
-      output: CheckOutput,
+      output: CheckText,
       conclusion?: Conclusion,
     ): Promise<{ readonly url: string | undefined }> {
       const values = { check_run_id, ...(conclusion && { conclusion }), output: outputOf(output) };

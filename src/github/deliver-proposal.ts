@@ -21,6 +21,7 @@ import { refused, skipped, type Delivering, type Outcome } from "./delivery.ts";
 import { GithubFailure } from "./github-api.ts";
 import type { Made } from "./github-port.ts";
 import { safeCell } from "./markdown.ts";
+import { sha } from "./webhook-event.ts";
 
 interface Proposed extends CollectedProposal {
   /** Names the workflow run and the content: a further attempt finds what an earlier one has published. */
@@ -199,8 +200,6 @@ async function stepsOf(
   }
 }
 
-const commit = /^[0-9a-f]{40,64}$/;
-
 async function stepsOfPull(
   { about, github }: Delivering,
   proposal: Extract<Proposal, { kind: "pull_request" }>,
@@ -213,7 +212,7 @@ async function stepsOfPull(
   };
   const problem = notProposable(files, paths);
   if (problem !== undefined) return refused(problem);
-  if (!isBranch(proposal.branch) || !commit.test(base))
+  if (!isBranch(proposal.branch) || sha(base) === undefined)
     return refused("the name of its branch or its commit is not valid");
   // The branch would bring all commits below it, also those of a fork.
   if (!(await github.isOnDefaultBranch(base)))
@@ -257,7 +256,7 @@ async function stepsOfPush(
   const [executable] = executablesIn(files);
   if (executable !== undefined)
     return refused(`${JSON.stringify(executable.path)} is executable, which a push can't keep`);
-  if (!commit.test(base)) return refused("its commit is not valid");
+  if (sha(base) === undefined) return refused("its commit is not valid");
   const { head, branch, isFork, isDefault } = await github.pullOf(pull);
   if (isFork) return refused("the branch is in a fork");
   if (isDefault) return refused(`${JSON.stringify(branch)} is the default branch`);

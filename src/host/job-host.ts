@@ -275,35 +275,34 @@ function defaultHost(): JobHost {
   return host;
 }
 
-type Method<Name extends keyof JobHost> = JobHost[Name];
+/** A method of the default host. */
+function ofDefaultHost<Name extends keyof Methods>(name: Name): JobHost[Name] {
+  const call = (...args: readonly unknown[]): unknown =>
+    Reflect.apply(defaultHost()[name], defaultHost(), args);
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- it passes on what it gets
+  return call as JobHost[Name];
+}
+type Methods = Omit<JobHost, "live" | "entryWarnings" | symbol>;
 
 /** Checks an entry and uses it from now on: `JobHost.installJobsEntry` of the default host. */
-export const installJobsEntry: Method<"installJobsEntry"> = (...args) =>
-  defaultHost().installJobsEntry(...args);
+export const installJobsEntry = ofDefaultHost("installJobsEntry");
 /** The installed entry; throws if there is none: `JobHost.ensureInstalledEntry` of the default host. */
-export const ensureInstalledEntry: Method<"ensureInstalledEntry"> = () =>
-  defaultHost().ensureInstalledEntry();
+export const ensureInstalledEntry = ofDefaultHost("ensureInstalledEntry");
 /** Starts a job and reports to its callbacks: `JobHost.startJob` of the default host. */
-export const startJob: Method<"startJob"> = (...args) => defaultHost().startJob(...args);
+export const startJob = ofDefaultHost("startJob");
 /** Runs a job and returns its result: `JobHost.runJob` of the default host. */
-export const runJob: Method<"runJob"> = (...args) => defaultHost().runJob(...args);
+export const runJob = ofDefaultHost("runJob");
 /** Starts a task without a job: `JobHost.startTask` of the default host. */
-export const startTask: Method<"startTask"> = (...args) => defaultHost().startTask(...args);
+export const startTask = ofDefaultHost("startTask");
 /** True while anything of the default host runs: `JobHost.hasRunningSessions`. */
-export const hasRunningSessions: Method<"hasRunningSessions"> = () =>
-  defaultHost().hasRunningSessions();
+export const hasRunningSessions = ofDefaultHost("hasRunningSessions");
 /** Starts a session that belongs to no task: `JobHost.helperSessionStart` of the default host. */
-export const helperSessionStart: Method<"helperSessionStart"> = (...args) =>
-  defaultHost().helperSessionStart(...args);
+export const helperSessionStart = ofDefaultHost("helperSessionStart");
 /** Ends a session: `JobHost.helperSessionStop` of the default host. */
-export const helperSessionStop: Method<"helperSessionStop"> = (...args) =>
-  defaultHost().helperSessionStop(...args);
+export const helperSessionStop = ofDefaultHost("helperSessionStop");
 /** A running session by its id: `JobHost.helperGetSession` of the default host. */
-export const helperGetSession: Method<"helperGetSession"> = (...args) =>
-  defaultHost().helperGetSession(...args);
+export const helperGetSession = ofDefaultHost("helperGetSession");
 /** Adds a response to the queue of a session: `JobHost.helperPushSessionResponse` of the default host. */
-export const helperPushSessionResponse: Method<"helperPushSessionResponse"> = (...args) =>
-  defaultHost().helperPushSessionResponse(...args);
+export const helperPushSessionResponse = ofDefaultHost("helperPushSessionResponse");
 /** Takes the next response of a session: `JobHost.takeSessionResponse` of the default host. */
-export const takeSessionResponse: Method<"takeSessionResponse"> = (...args) =>
-  defaultHost().takeSessionResponse(...args);
+export const takeSessionResponse = ofDefaultHost("takeSessionResponse");

@@ -85,23 +85,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
 }
 
 function createApp(served: Served, access: Access): Hono<Env> {
-  const app = createBareApp(served, access);
-  const { repoRoot, stop } = served;
-  route(app, "test", () => json({ message: "Hello, world!" }));
-  route(app, "config", () => json({ repoRoot }));
-  route(app, "stop", () => {
-    stop();
-    return json({}, 200, { Connection: "close" });
-  });
-  addSessionRoutes(app, served);
-  addTaskRoutes(app, served);
-  addJobRoutes(app, served);
-  addPage(app, served);
-  return app;
-}
-
-/** An app whose requests are all allowed, with a body that is text. */
-function createBareApp({ isStopping }: Served, access: Access): Hono<Env> {
+  const { repoRoot, stop, isStopping } = served;
   const app = new Hono<Env>();
   app.use(async (c, next) => {
     await next();
@@ -128,6 +112,16 @@ function createBareApp({ isStopping }: Served, access: Access): Hono<Env> {
     c.set("body", body);
     return next();
   });
+  route(app, "test", () => json({ message: "Hello, world!" }));
+  route(app, "config", () => json({ repoRoot }));
+  route(app, "stop", () => {
+    stop();
+    return json({}, 200, { Connection: "close" });
+  });
+  addSessionRoutes(app, served);
+  addTaskRoutes(app, served);
+  addJobRoutes(app, served);
+  addPage(app, served);
   app.notFound((c) => {
     const { method, path } = c.req;
     const { headers } = c.env.incoming;

@@ -225,15 +225,15 @@ export function readShell(line: string): ShellReading {
   return unclearAt === -1 ? { commands } : { commands, unclear: line.slice(unclearAt) };
 }
 
-/** Longer addresses match nothing, and every denial. */
-const maxLength = 8_192;
+/** In characters. Longer addresses match nothing, and every denial. */
+export const longestUrl = 8_192;
 
 /**
  * Before the path, `*` matches all but a slash. Without a path, every path is meant; without a scheme, https. A URL with
  * a user name matches nothing, nor does one that is neither http nor https.
  */
 export function urlMatches(url: string, pattern: string): boolean {
-  if (url.length > maxLength) return false;
+  if (url.length > longestUrl) return false;
   const parsed = urlOf(url);
   if (parsed === undefined) return false;
   if (parsed.username !== "" || parsed.password !== "") return false;
@@ -253,10 +253,8 @@ export function urlMatches(url: string, pattern: string): boolean {
  * below it. An invalid or too long address is denied.
  */
 export function urlDenied(url: string, pattern: string): boolean {
-  const match = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(\/.*)?$/i.exec(
-    pattern.trim(),
-  );
-  const parsed = url.length > maxLength ? undefined : urlOf(url);
+  const match = placePattern.exec(pattern.trim());
+  const parsed = url.length > longestUrl ? undefined : urlOf(url);
   if (match === null || parsed === undefined) return true;
   const [, host = "", path = "/*"] = match;
   const text = plainPath(`${parsed.pathname}${parsed.search}`);
@@ -267,11 +265,12 @@ export function urlDenied(url: string, pattern: string): boolean {
   );
 }
 
+/** The host and the path of a pattern. */
+const placePattern = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(\/.*)?$/i;
+
 export function hostOf(pattern: string): string[] {
-  const host = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(?:\/.*)?$/i.exec(
-    pattern.trim(),
-  );
-  return host?.[1] === undefined ? [] : [plainHost(host[1])];
+  const [, host] = placePattern.exec(pattern.trim()) ?? [];
+  return host === undefined ? [] : [plainHost(host)];
 }
 
 function plainHost(host: string): string {

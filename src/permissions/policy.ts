@@ -1,7 +1,7 @@
 /** A pure policy over requests: denies by default, and a denial wins. For users: `docs/permissions.md`. */
 import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";
-import { shellRefusal, urlDenied, urlMatches } from "./commands.ts";
+import { longestUrl, shellRefusal, urlDenied, urlMatches } from "./commands.ts";
 import {
   type PathContext,
   askingOnce,
@@ -199,8 +199,6 @@ function commandReason(
     ? "the permissions allow no shell commands"
     : shellRefusal(line, allow, deny, platform);
 }
-
-const longestUrl = 8_192;
 
 function urlReason({ everything, url: { allow, deny } }: RuleSet, url: string): string | undefined {
   if (!everything && url.length > longestUrl) return `it is longer than ${longestUrl} characters`;

@@ -2,6 +2,7 @@
 import { secondsText } from "../text/numbers.ts";
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import { junitXml, type TestCase, type TestSuite } from "../outputs/junit.ts";
+import type { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import { annotation } from "../text/harmless-text.ts";
 
 interface RunReport {
@@ -21,19 +22,7 @@ export type RehearsalReport = { readonly file: string; readonly description?: st
   | { readonly kind: "invalid"; readonly diagnostics: readonly Diagnostic[] }
 );
 
-/** The coverage of jobs by rehearsals, as `rehearsal/coverage.ts` counts it. */
-export interface CoverageReport {
-  readonly jobs: readonly {
-    readonly entry: string;
-    readonly job: string;
-    readonly points: number;
-    readonly reached: number;
-    readonly missed: readonly string[];
-  }[];
-  readonly points: number;
-  readonly reached: number;
-  readonly percent: number;
-}
+export type CoverageReport = ReturnType<CoverageOfJobs["total"]>;
 
 export interface RehearsalTotals {
   readonly reports: readonly RehearsalReport[];

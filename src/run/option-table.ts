@@ -1,7 +1,7 @@
 /**
  * The one table of options: what each is called and means, how it is read, and where it exists. The command line, its
  * help, action.yml, the checks of the library, and the tables of docs/action.md are made from it. Options of a single
- * edge stand there, in rows of the same form: `cli/options.ts`, `action/input-table.ts`.
+ * edge stand there, in rows of the same form: `cli/options.ts`, `action/actions.ts`.
  */
 import { permissionPresets, sandboxModes } from "../entry/model.ts";
 import { providerTypes, wireApis } from "../sessions/provider.ts";

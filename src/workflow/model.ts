@@ -124,14 +124,6 @@ export type FoundFile =
       readonly hint?: string;
     };
 
-/** For a workflow that is alone. */
-export const noFiles: WorkflowFiles = {
-  read: (path) => ({
-    kind: "unreadable",
-    reason: `Can't read ${JSON.stringify(path)}: other files are not available here.`,
-  }),
-};
-
 export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
 
 export interface Check {

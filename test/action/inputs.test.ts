@@ -141,6 +141,9 @@ describe("the inputs", () => {
       const entry = valid({ inputs });
       assert.deepEqual([entry.params, entry.inputs, entry.answers], [{}, params, answers]);
     }
+    assert.deepEqual(problems({ entry: "e.yml", inputs: '{"a=b": "c"}' }), [
+      '`inputs`: the line "{\\"a=b\\": \\"c\\"}" has the name "a=b".',
+    ]);
     const long = `A${"x".repeat(1000)}`;
     assert.deepEqual(
       problems({

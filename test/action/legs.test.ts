@@ -11,28 +11,7 @@ import { startGithubServer } from "../rig/github-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { base, repositoryWith } from "./repository-rig.ts";
-
-const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
-const models = { driving: "m", other: "n" };
-const permissions = { preset: "workspace", sandbox: "off" };
-const inputsOfEntry = { topic: { description: "A topic", default: "none" } };
-
-/** It has only commands, which show what is run and need no runtime. */
-const entry = JSON.stringify({
-  models,
-  permissions,
-  inputs: inputsOfEntry,
-  outputs: { report: { comment: "sticky" } },
-  tasks: {},
-  jobs: {
-    main: {
-      work: {
-        kind: "Seq",
-        works: [note("list"), { kind: "Par", works: [note("a"), note("b")] }, note("end")],
-      },
-    },
-  },
-});
+import { ofCommands as entry } from "./rig.ts";
 
 interface Attempt {
   readonly mode?: Mode;

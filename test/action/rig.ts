@@ -24,6 +24,20 @@ jobs:
     work: { kind: Ref, taskId: greet }
 `;
 
+const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
+
+/** An entry that has only commands, which show what is run and need no runtime. */
+export const ofCommands = JSON.stringify({
+  models: { driving: "m", other: "n" },
+  permissions: { preset: "workspace", sandbox: "off" },
+  inputs: { topic: { description: "A topic", default: "none" } },
+  outputs: { report: { comment: "sticky" } },
+  tasks: {},
+  jobs: {
+    main: { work: [note("list"), { kind: "Par", works: [note("a"), note("b")] }, note("end")] },
+  },
+});
+
 export const rehearsal = `entry: hello.yml
 userInput: a newcomer
 sessions:

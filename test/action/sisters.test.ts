@@ -6,22 +6,8 @@ import type { Mode } from "../../src/action/actions.ts";
 import { runBundledStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { repositoryWith } from "./repository-rig.ts";
+import { ofCommands as entry } from "./rig.ts";
 
-const note = (name: string): object => ({ kind: "Run", run: `echo ${name} >> done`, name });
-const entry = JSON.stringify({
-  models: { driving: "m" },
-  permissions: { preset: "workspace", sandbox: "off" },
-  outputs: { report: { comment: "sticky" } },
-  tasks: {},
-  jobs: {
-    main: {
-      work: {
-        kind: "Seq",
-        works: [note("list"), { kind: "Par", works: [note("a"), note("b")] }, note("end")],
-      },
-    },
-  },
-});
 const rehearsal = "entry: jobs.json\njob: main\nsessions: []\n";
 
 it("a job is rehearsed, planned, run in shards, merged and delivered, from one folder for journals", async (t) => {

@@ -360,3 +360,31 @@ describe("the input output-dir", () => {
     assert.match(result.outputs["reason"] ?? "", /The HTML report is incomplete/);
   });
 });
+
+const command =
+  'test -n "$ACTIONS_ID_TOKEN_REQUEST_URL" && printf %s-%s exchanged token-0123456789';
+const oidc = { ACTIONS_ID_TOKEN_REQUEST_URL: "https://oidc.example" };
+const exchanged = "exchanged-token-0123456789";
+
+describe("a step with `provider-token-command`", () => {
+  it("asks the models with what the command prints, and masks it before it is used", async (t) => {
+    const server = await modelServer(t, () => ({ text: `It is ${exchanged}.` }));
+    const given = {
+      entry: "entries/hello.yml",
+      "user-input": "you",
+      "provider-base-url": server.baseUrl,
+      "provider-token-command": command,
+      "output-dir": "out",
+    };
+    const { workspace, ...step } = await playStep(t, given, { env: oidc });
+    assert.deepEqual(
+      new Set(server.requests.map(({ headers }) => headers["authorization"])),
+      new Set([`Bearer ${exchanged}`]),
+    );
+    assert.equal(named(step, "add-mask").filter(({ message }) => message === exchanged).length, 1);
+    assert.match(step.log, /with `provider-token-command` and without a GitHub token/);
+    const withoutMask = step.raw.replace(`::add-mask::${exchanged}`, "");
+    for (const text of [withoutMask, step.summary, await workspace.read("out/journal.jsonl")])
+      assert.ok(!text.includes(exchanged), text.slice(0, 1000));
+  });
+});

@@ -3,9 +3,8 @@ import * as fc from "fast-check";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import type { PlannedLeaf, PlannedTree } from "../../src/events/plan.ts";
 import { anyCharacter } from "../rig/any-character.ts";
-import { chart, flowTree } from "../rig/flow-events.ts";
+import { chart } from "../rig/flow-events.ts";
 import { plannedTasks } from "../rig/plan.ts";
 import { everyEvent } from "./every-event.ts";
 
@@ -19,38 +18,6 @@ const workRef: fc.Arbitrary<WorkRef> = fc.record({
   taskId: fc.constantFrom("a", "b", "c"),
   iteration: fc.integer({ min: 1, max: 3 }),
 });
-const { tree } = fc.letrec<{ ref: PlannedLeaf; tree: PlannedTree }>((tie) => ({
-  ref: fc.oneof(
-    fc.record({
-      kind: fc.constant("Ref" as const),
-      workIdInJob: fc.nat({ max: 6 }),
-      taskId: fc.constantFrom("a", "b"),
-      modelId: text,
-    }),
-    fc.nat({ max: 6 }).map((workId) => flowTree(chart, workId)),
-  ),
-  tree: fc.oneof(
-    { maxDepth: 3 },
-    tie("ref"),
-    fc.record({
-      kind: fc.constantFrom("Seq" as const, "Par" as const),
-      works: fc.array(tie("tree"), { maxLength: 3 }),
-    }),
-    fc.record({ kind: fc.constant("Loop" as const), body: tie("tree") }),
-    fc.record({
-      kind: fc.constant("Loop" as const),
-      body: tie("tree"),
-      postCondition: fc.tuple(fc.boolean(), tie("tree")),
-      atMost: fc.integer({ min: 1, max: 9 }),
-    }),
-    fc.record({
-      kind: fc.constant("Alt" as const),
-      condition: tie("tree"),
-      trueWork: tie("tree"),
-    }),
-  ),
-}));
-
 /** Values that replace texts, numbers and names of `everyEvent`. */
 const drawn = fc.record({
   work: workRef,
@@ -62,6 +29,8 @@ const drawn = fc.record({
     turnId: fc.constantFrom("x", "y", "z"),
     toolCallId: fc.constantFrom("x", "y", "z"),
     toolName: fc.constantFrom("bash", "job_prepare_document"),
+    // Of a plan: an event has that of its work.
+    taskId: fc.constantFrom("a", "b"),
     // The last file is not in the plan of the workflow.
     file: fc.constantFrom("flow.wf.md", "publish.wf.md", "constructor"),
     activity: fc.constantFrom("EXECUTE_BUILD", "CHECK_OK", "ASK_SURE", "<b>```", "PROMPT_X"),
@@ -83,9 +52,11 @@ function varied(event: RunEventBody, { texts, counts, names, ...draw }: Drawn): 
       return free.test(key) ? texts[nth % texts.length] : (others.get(key) ?? value);
     if (typeof value === "number") {
       if (key === "step" || key === "hit") return draw.step;
+      if (key === "workIdInJob") return nth % 7;
       return counted.test(key) ? counts[nth % counts.length] : value;
     }
     if (key === "arguments") return draw.given;
+    if (key === "chart") return chart;
     return key === "work" && Object(value).workId !== undefined ? draw.work : value;
   });
   return changed;
@@ -99,12 +70,8 @@ export const body: fc.Arbitrary<RunEventBody> = fc
       ...types.map((type) => fc.constantFrom(...everyEvent.filter((one) => one.type === type))),
     ),
     drawn,
-    tree,
   )
-  .map(([event, draw, work]) => {
-    const one = varied(event, draw);
-    return one.type === "run.started" ? { ...one, work } : one;
-  });
+  .map(([event, draw]) => varied(event, draw));
 
 /** In any order, with a clock that may stand still but not run backwards. */
 export const events: fc.Arbitrary<RunEvent[]> = fc

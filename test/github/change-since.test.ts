@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { after, describe, it, type TestContext } from "node:test";
 import type { Change } from "../../src/git/change.ts";
 import { changeOfStep } from "../../src/github/change.ts";
-import { createGithubApi } from "../../src/github/github-api.ts";
 import { markerOf, readMarker } from "../../src/github/markers.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
 import { GithubRepository } from "../rig/github-repository.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Owner } from "../rig/workspace.ts";
+import { apiOf } from "./rig.ts";
 
 const removals: (() => Promise<void>)[] = [];
 const owner: Owner = { after: (remove) => removals.push(remove) };
@@ -52,7 +52,7 @@ async function changeSince(
   { to = tip, from = base, answers = {}, path = "" } = {},
 ): Promise<Asked> {
   const server = await startGithubServer(t, { answers });
-  const github = createGithubApi({ token: "ghs_1", repository: "octo/shop", apiUrl: server.url });
+  const github = apiOf(server);
   const payload = { pull_request: { number: 7, base: { sha: from }, head: { sha: to } } };
   const events = await makeWorkspace(t, { "event.json": JSON.stringify(payload) });
   const environment = {

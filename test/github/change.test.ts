@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises";
 import { after, describe, it, type TestContext } from "node:test";
 import { changeOfEvent, changeOfStep, type EventChange } from "../../src/github/change.ts";
 import { type Change, ChangeUnknown } from "../../src/git/change.ts";
-import { createGithubApi } from "../../src/github/github-api.ts";
 import { processEnvironment } from "../../src/platform/environment.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { modelServer } from "../rig/model-server.ts";
 import { runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Owner, type Workspace } from "../rig/workspace.ts";
+import { apiOf } from "./rig.ts";
 
 /** main: first, second; from first on, the branch work: third, fourth. Files are called as their commits. */
 async function makeHistory(t: Owner): Promise<Workspace & Record<"ids", readonly string[]>> {
@@ -59,7 +59,7 @@ interface Step {
 async function changeIn(t: TestContext, workspace: Workspace, step: Step): Promise<Asked> {
   const { event = "schedule", payload = {}, base, answers = {} } = step;
   const server = await startGithubServer(t, { answers });
-  const api = createGithubApi({ token: "ghs_1", repository: "octo/shop", apiUrl: server.url });
+  const api = apiOf(server);
   const said: string[] = [];
   const events = await makeWorkspace(t, { "event.json": JSON.stringify(payload) });
   const environment = {

@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Conversation, PreviousFinding } from "../../src/events/output-shapes.ts";
 import { readConversation } from "../../src/github/conversation.ts";
-import { createGithubApi } from "../../src/github/github-api.ts";
 import { markerOf, type Marker } from "../../src/github/markers.ts";
 import { lineDigest } from "../../src/outputs/check-finding.ts";
 import { previousFinding } from "../rig/conversation.ts";
 import type { GithubRepository, RepositoryOptions } from "../rig/github-repository.ts";
 import type { Thread } from "../rig/github-threads.ts";
-import { head, origin, start } from "./rig.ts";
+import { apiOf, head, origin, start } from "./rig.ts";
 
 const place = { job: "review", entry: ".github/review.yml" };
 const older = "1".repeat(40);
@@ -25,16 +24,11 @@ function thread(repository: GithubRepository, text: string, author?: string): Th
   return repository.threads.at(-1) ?? assert.fail();
 }
 
-/** Waits for nothing; the limit of a request, which has a signal, is never reached. */
-const clock = {
-  now: () => 0,
-  sleep: (_milliseconds: number, signal?: AbortSignal) =>
-    signal === undefined ? Promise.resolve() : new Promise<void>(() => {}),
-};
-
-function read({ url }: GithubRepository, more: object = {}): Promise<Conversation> {
-  const api = createGithubApi({ token: "ghs_1", repository: "octo/shop", apiUrl: url, clock });
-  return readConversation(api, { ...place, origin: { ...origin, leg: "x", ...more } });
+function read(repository: GithubRepository, more: object = {}): Promise<Conversation> {
+  return readConversation(apiOf(repository), {
+    ...place,
+    origin: { ...origin, leg: "x", ...more },
+  });
 }
 
 const shown = ({ findings }: Conversation, ...fields: readonly (keyof PreviousFinding)[]) =>

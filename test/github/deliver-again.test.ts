@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { Proposal } from "../../src/events/output-shapes.ts";
 import { markerOf, readMarker } from "../../src/github/markers.ts";
-import type { GithubRepository } from "../rig/github-repository.ts";
+import type { GithubRepository, RepositoryOptions } from "../rig/github-repository.ts";
 import { nightly } from "../rig/nightly.ts";
 import {
   delivered,
@@ -17,6 +17,7 @@ import {
   shown,
   start,
   statuses,
+  surviveKills,
 } from "./rig.ts";
 
 const limits = { max: 9 };
@@ -73,10 +74,10 @@ function state(repository: GithubRepository): object {
 
 describe("a further attempt after a delivery that was killed", () => {
   it("at any request, before or after GitHub has carried it out, publishes each thing once, in whatever order", async (t) => {
-    const whole = await start(t);
-    await delivered(whole, run);
-    const expected = state(whole);
-    assert.deepEqual(expected, {
+    const again = { ...run, proposals: proposals.toReversed(), origin: { attempt: 2 } };
+    const setUp = (options: Partial<RepositoryOptions>) => start(t, options);
+    const every = nightly ? 1 : 3;
+    assert.deepEqual(await surviveKills(setUp, state, run, again, every), {
       kinds: ["close", "comment", "comment", "report"],
       places: ["src/a.ts:2", "src/a.ts:3"],
       items: ["Other: other\n", "Update: new\n", "one", "two"],
@@ -85,27 +86,6 @@ describe("a further attempt after a delivery that was killed", () => {
       isClosed: true,
       reviewers: new Set(["mona"]),
     });
-    for (let last = 1; last <= whole.asked.length; last += nightly ? 1 : 3) {
-      for (const isDone of [false, true]) {
-        const gone = new AbortController();
-        const repository = await start(t, {
-          breaks() {
-            if (repository.asked.length < last || gone.signal.aborted) return undefined;
-            gone.abort();
-            return { status: 502, ...(isDone && { isDone }) };
-          },
-        });
-        await delivered(repository, { ...run, signal: gone.signal });
-        assert.equal(repository.asked.length, last);
-        const next = { ...run, proposals: proposals.toReversed(), origin: again };
-        const refused = (await delivered(repository, next)).filter(
-          ({ status }) => status === "refused",
-        );
-        const name = `killed at request ${last}, ${isDone ? "after" : "before"} its effect`;
-        assert.deepEqual(refused, [], name);
-        assert.deepEqual(state(repository), expected, name);
-      }
-    }
   });
 
   const three = ["one", "two", "three"].map(issue);

@@ -11,46 +11,22 @@ const needsWork = { verdict: "needs-work", reason: "The error is swallowed." } a
 const reject = { verdict: "reject", reason: "It loses data." } as const;
 
 describe("the check run of a job", () => {
+  const findings = [finding("one", 2)];
+  const failOn = { ...outputs, findings: { failOn: "warning" } } as const;
+  const ending = (kind: "failed" | "canceled" | "skipped", reason: string): Run => ({
+    outcome: { kind, reason },
+  });
+  const incomplete = "The journal is incomplete: the disk is full.";
   const ends: readonly (readonly [string, Run, conclusion: string, title: string])[] = [
     ["that found nothing", {}, "success", "No findings"],
-    ["with findings", { findings: [finding("one", 2)] }, "success", "1 warning"],
-    [
-      "whose findings reach `failOn`",
-      { findings: [finding("one", 2)], outputs: { ...outputs, findings: { failOn: "warning" } } },
-      "failure",
-      "1 warning",
-    ],
-    [
-      "with a verdict that passes",
-      { verdict: needsWork },
-      "success",
-      "Needs work: The error is swallowed.",
-    ],
+    ["with findings", { findings }, "success", "1 warning"],
+    ["whose findings reach `failOn`", { findings, outputs: failOn }, "failure", "1 warning"],
+    ["that passes", { verdict: needsWork }, "success", "Needs work: The error is swallowed."],
     ["that rejects", { verdict: reject }, "failure", "Rejected: It loses data."],
-    [
-      "that failed",
-      { outcome: { kind: "failed", reason: "A task crashed." } },
-      "failure",
-      "The job failed: A task crashed.",
-    ],
-    [
-      "that was canceled",
-      { outcome: { kind: "canceled", reason: "by SIGTERM" } },
-      "cancelled",
-      "The job was canceled: by SIGTERM",
-    ],
-    [
-      "for which nothing changed",
-      { outcome: { kind: "skipped", reason: "no file for it" } },
-      "neutral",
-      "The job was skipped: no file for it",
-    ],
-    [
-      "whose journal is incomplete",
-      { faults: ["The journal is incomplete: the disk is full."] },
-      "failure",
-      "The journal is incomplete: the disk is full.",
-    ],
+    ["that failed", ending("failed", "A crash."), "failure", "The job failed: A crash."],
+    ["canceled", ending("canceled", "SIGTERM"), "cancelled", "The job was canceled: SIGTERM"],
+    ["without a change", ending("skipped", "none"), "neutral", "The job was skipped: none"],
+    ["whose journal is incomplete", { faults: [incomplete] }, "failure", incomplete],
   ];
   for (const failOn of ["never", "warning"] as const)
     it(`shows no finding that is held back, with failOn: ${failOn}`, async (t) => {
@@ -237,13 +213,9 @@ describe("the check run of a job", () => {
             assert.deepEqual(found, [["success", [50, 50]]]);
           });
 
+    const forbidden = "Resource not accessible by integration";
     const refusals: readonly (readonly [string, number, string, RegExp])[] = [
-      [
-        "a missing permission",
-        403,
-        "Resource not accessible by integration",
-        /^needs `checks: write`: /,
-      ],
+      ["a missing permission", 403, forbidden, /^needs `checks: write`: /],
       ["another token", 403, "You must authenticate via a GitHub App.", /^only the built-in token/],
       ["a hidden repository", 404, "Not Found", /^needs `checks: write`: /],
       ["a rate limit", 429, "API rate limit exceeded", /^a rate limit of GitHub is reached/],

@@ -153,29 +153,27 @@ it("a text skips no workflow and is no command of a bot, wherever it is written"
 });
 
 describe("nothing is written", () => {
+  const failed: Run = { outcome: { kind: "failed", reason: "x" } };
+  const canceled: Run = {
+    outcome: { kind: "canceled", reason: "x" },
+    outputs: { report: { comment: "sticky", when: "always" } },
+  };
+  const other = "c".repeat(40);
+  const outdated = `outdated: the head of #7 is ${head} by now, not ${other}`;
+  const issue: Proposal = { kind: "issue", title: "x", body: "y" };
+  const staged = ["review of #7|skipped|no findings", "report comment on #7|staged|"];
   const cases: readonly (readonly [string, Run, string[]])[] = [
+    ["if the job failed", failed, ["everything|skipped|the job failed"]],
     [
-      "if the job failed",
-      { outcome: { kind: "failed", reason: "x" } },
-      ["everything|skipped|the job failed"],
-    ],
-    [
-      "if the job was canceled, whatever the report says",
-      {
-        outcome: { kind: "canceled", reason: "x" },
-        outputs: { report: { comment: "sticky", when: "always" } },
-      },
+      "if it was canceled, whatever the report",
+      canceled,
       ["everything|skipped|the job was canceled"],
     ],
-    [
-      "if the head has moved on",
-      { origin: { head: "c".repeat(40) } },
-      [`everything|skipped|outdated: the head of #7 is ${head} by now, not ${"c".repeat(40)}`],
-    ],
+    ["if the head has moved on", { origin: { head: other } }, [`everything|skipped|${outdated}`]],
     [
       "if everything is only staged",
-      { staged: true, proposals: [{ kind: "issue", title: "x", body: "y" }] },
-      ["review of #7|skipped|no findings", "report comment on #7|staged|", 'issue "x"|staged|'],
+      { staged: true, proposals: [issue] },
+      [...staged, 'issue "x"|staged|'],
     ],
     ["if nothing is asked for", { outputs: { findings: { max: 3 } } }, []],
   ];
@@ -207,46 +205,28 @@ describe("nothing is written", () => {
     assert.equal(deliveries[0]?.status, "done");
   });
 
-  const conversation = "Unable to create comment because issue is locked.";
-  const rules = "Repository rule violations found\n\nCannot create ref.";
+  const locked = refusing(403, "/comments", "Unable to create comment because issue is locked.");
+  const limited = refusing(403, "/comments", "Forbidden", { "retry-after": "901" });
+  const ruled = refusing(
+    422,
+    "/git/refs",
+    "Repository rule violations found\n\nCannot create ref.",
+  );
+  const old = refusing(401, "/comments", "Bad credentials");
+  const ruleset = /^a branch protection or ruleset forbids it: .*violations found/;
   const causes: readonly (readonly [
     string,
     Partial<RepositoryOptions>,
     "comment" | "pull",
     RegExp,
   ])[] = [
-    [
-      "a token without `contents`",
-      { writes: ["pull-requests"] },
-      "pull",
-      /^needs `contents: write`/,
-    ],
+    ["no `contents`", { writes: ["pull-requests"] }, "pull", /^needs `contents: write`/],
     ["a token that only reads", { writes: [] }, "comment", /^needs `issues: write`, on a pull/],
     ["the setting", { mayProposePulls: false }, "pull", /^the setting “Allow GitHub Actions to cr/],
-    [
-      "a locked conversation",
-      { breaks: refusing(403, "/comments", conversation) },
-      "comment",
-      /^the conversation is locked: GitHub answered 403/,
-    ],
-    [
-      "a rate limit without words",
-      { breaks: refusing(403, "/comments", "Forbidden", { "retry-after": "901" }) },
-      "comment",
-      /^a rate limit of GitHub is reached.*asked to wait 901 s/,
-    ],
-    [
-      "a ruleset for branches",
-      { breaks: refusing(422, "/git/refs", rules) },
-      "pull",
-      /^a branch protection or ruleset forbids it: .*violations found/,
-    ],
-    [
-      "an old token",
-      { breaks: refusing(401, "/comments", "Bad credentials") },
-      "comment",
-      /^the tok/,
-    ],
+    ["a locked conversation", { breaks: locked }, "comment", /^the conversation is locked: GitHub/],
+    ["a rate limit", { breaks: limited }, "comment", /^a rate limit .*asked to wait 901 s/],
+    ["a ruleset for branches", { breaks: ruled }, "pull", ruleset],
+    ["an old token", { breaks: old }, "comment", /^the token/],
   ];
   for (const [name, options, kind, reason] of causes)
     it(`refused because of ${name}, which is said`, async (t) => {
@@ -386,27 +366,20 @@ describe("proposals", () => {
   });
 
   const label = { allowed: ["bug", "docs"] };
-  const elsewhere = { ...file, path: "docs/a.md" };
-  const workflow = { ...file, path: ".github/workflows/x.yml" };
   const pulls = { pull_request: {} };
+  const inSources = { pull_request: { paths: ["src/**"] } };
+  const withFile = (path: string): Proposal => ({ ...pull, files: [file, { ...file, path }] });
+  const toMallory: Proposal = { kind: "reviewers", reviewers: ["mallory"] };
   const refusals: readonly (readonly [string, Proposal, Outputs["proposals"]])[] = [
     ["a kind that the entry doesn't allow", { kind: "close" }, {}],
     ["another issue", { kind: "comment", number: 8, body: "x" }, { comment: {} }],
     ["another label", { kind: "label", labels: ["bug\n", "x"] }, { label: { ...label, max: 5 } }],
     ["more labels than allowed", { kind: "label", labels: ["bug", "docs"] }, { label }],
-    [
-      "another reviewer",
-      { kind: "reviewers", reviewers: ["mallory"] },
-      { reviewers: { allowed: ["mona"] } },
-    ],
-    [
-      "a file outside of the globs",
-      { ...pull, files: [file, elsewhere] },
-      { pull_request: { paths: ["src/**"] } },
-    ],
+    ["another reviewer", toMallory, { reviewers: { allowed: ["mona"] } }],
+    ["a file outside of the globs", withFile("docs/a.md"), inSources],
     ["a commit that is not in the default branch", { ...pull, base: "f".repeat(40) }, pulls],
     ["a branch that is a path", { ...pull, branch: "x/../../../issues/1" }, pulls],
-    ["a workflow", { ...pull, files: [workflow] }, pulls],
+    ["a workflow", withFile(".github/workflows/x.yml"), pulls],
   ];
   for (const [name, proposal, proposals = {}] of refusals) {
     it(`${name} is not done, though the journal says otherwise`, async (t) => {

@@ -6,11 +6,11 @@ import {
   readableChecks,
   type FailedCheck,
 } from "../../src/events/failed-checks.ts";
-import { createGithubApi } from "../../src/github/github-api.ts";
 import { failedChecksOfStep } from "../../src/github/failed-checks.ts";
 import { GithubRepository, type RepositoryOptions } from "../rig/github-repository.ts";
 import { GithubRuns, type FakeRun } from "../rig/github-runs.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { apiOf } from "./rig.ts";
 
 const head = "a".repeat(40);
 const ci: FakeRun = {
@@ -40,21 +40,12 @@ async function found(
   const runs = await GithubRuns.start(t, fakes, { mayRead });
   const repository = await GithubRepository.start(t, { head, runs, ...more });
   const { path } = await makeWorkspace(t, { "event.json": JSON.stringify(events[event]) });
-  const api = createGithubApi({
-    token: "ghs_1",
-    repository: "octo/shop",
-    apiUrl: repository.url,
-    clock: {
-      now: () => 0,
-      sleep: (_, signal) => (signal ? new Promise<void>(() => {}) : Promise.resolve()),
-    },
-  });
   const environment = {
     GITHUB_EVENT_NAME: event,
     GITHUB_EVENT_PATH: `${path}/event.json`,
     GITHUB_RUN_ID: "99",
   };
-  return { runs, repository, all: failedChecksOfStep(environment, api.get) };
+  return { runs, repository, all: failedChecksOfStep(environment, apiOf(repository).get) };
 }
 
 const named = async (all: Promise<readonly FailedCheck[] | undefined>) =>

@@ -4,7 +4,18 @@ import { describe, it } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { Proposal } from "../../src/events/output-shapes.ts";
 import type { GithubRepository, RepositoryOptions } from "../rig/github-repository.ts";
-import { delivered, file, head, one, type Run, shown, start, statuses, written } from "./rig.ts";
+import {
+  delivered,
+  file,
+  head,
+  one,
+  type Run,
+  shown,
+  start,
+  statuses,
+  surviveKills,
+  written,
+} from "./rig.ts";
 
 type Push = Extract<Proposal, { kind: "push" }>;
 
@@ -48,64 +59,38 @@ describe("a push", () => {
     );
   });
 
-  const refusals: readonly (readonly [
-    name: string,
-    reason: RegExp,
-    more: { push?: Partial<Push>; on?: Partial<RepositoryOptions>; run?: Run },
-  ])[] = [
+  interface Given {
+    readonly push?: Partial<Push>;
+    readonly on?: Partial<RepositoryOptions>;
+    readonly run?: Run;
+  }
+  const of = (changed: Partial<typeof file> | object): Given => ({
+    push: { files: [{ ...file, ...changed }] },
+  });
+  const after = (count: number): Given["on"] => ({
+    headMessage: `Fix\n\nAgent-Jobs-Push: ${count} (70/0123456789ab)\nSigned-off-by: bot`,
+  });
+  const allowing = (proposals: Outputs["proposals"] & object): Run => ({ outputs: { proposals } });
+  const refusals: readonly (readonly [name: string, reason: RegExp, given: Given])[] = [
     ["to a fork", /in a fork/, { on: { headRepository: 2002 } }],
     ["to the default branch", /"main" is the default branch/, { on: { branch: "main" } }],
-    [
-      "without a pull request",
-      /no pull request/,
-      { run: { origin: { isPullRequest: undefined! } } },
-    ],
-    [
-      "of another commit",
-      /^outdated: somebody pushed to #7 .* Start the job for the new head/,
-      { push: { base: "b".repeat(40) } },
-    ],
+    ["without a pull request", /no pull/, { run: { origin: { isPullRequest: undefined! } } }],
+    ["of another commit", /^outdated: .* for the new head/, { push: { base: "b".repeat(40) } }],
     ["of no commit", /commit is not valid/, { push: { base: "main" } }],
-    [
-      "with a file outside of the globs",
-      /changes "docs\/a\.md"/,
-      { push: { files: [file, { ...file, path: "docs/a.md" }] } },
-    ],
+    ["with a file outside of the globs", /changes "docs\/a\.md"/, of({ path: "docs/a.md" })],
     [
       "with a workflow",
       /changes "\.github\/workflows\/ci\.yml"/,
-      {
-        push: { files: [file, { ...file, path: ".github/workflows/ci.yml" }] },
-        run: { outputs: { proposals: { push: { paths: ["**"] } } } },
-      },
+      { ...of({ path: ".github/workflows/ci.yml" }), run: allowing({ push: { paths: ["**"] } }) },
     ],
-    [
-      "with an executable file",
-      /"src\/run\.sh" is executable, which a push can't keep/,
-      { push: { files: [{ ...file, path: "src/run.sh", mode: "100755" }] } },
-    ],
-    [
-      "that is too large",
-      /too many, or too large/,
-      { push: { files: [{ ...file, content: "x".repeat(900_001) }] } },
-    ],
-    [
-      "that the entry doesn't allow",
-      /doesn't allow it/,
-      { run: { outputs: { proposals: { issue: {} } } } },
-    ],
-    [
-      "after its own commit",
-      /the last commit of the branch is by agent-jobs, and `outputs\.proposals\.push\.max` is 1/,
-      { on: { headMessage: "Fix\n\nAgent-Jobs-Push: 1 (70/0123456789ab)" } },
-    ],
+    ["with an executable file", /"src\/run" is exec/, of({ path: "src/run", mode: "100755" })],
+    ["that is too large", /too many, or too large/, of({ content: "x".repeat(900_001) })],
+    ["that the entry doesn't allow", /doesn't allow it/, { run: allowing({ issue: {} }) }],
+    ["after its own commit", /the last commit of .* `outputs\.p.*\.max` is 1/, { on: after(1) }],
     [
       "after a third commit of its own",
       /the last 3 commits of the branch/,
-      {
-        on: { headMessage: "Fix\n\nAgent-Jobs-Push: 3 (70/0123456789ab)\nSigned-off-by: bot" },
-        run: { outputs: { proposals: { push: { max: 3 } } } },
-      },
+      { on: after(3), run: allowing({ push: { max: 3 } }) },
     ],
   ];
   for (const [name, reason, { push: more, on, run }] of refusals) {
@@ -182,60 +167,32 @@ describe("a push", () => {
 
   const isCommit = ({ path, body }: { path: string; body: Readonly<Record<string, unknown>> }) =>
     path === "/graphql" && String(body["query"]).includes("createCommitOnBranch");
-  const refusing =
-    (type: string, message: string): NonNullable<RepositoryOptions["breaks"]> =>
+  type Breaks = NonNullable<RepositoryOptions["breaks"]>;
+  const answering =
+    (answer: ReturnType<Breaks>): Breaks =>
     (call) =>
-      isCommit(call)
-        ? { status: 200, answer: { data: null, errors: [{ type, message }] } }
-        : undefined;
+      isCommit(call) ? answer : undefined;
+  const refusing = (message: string, type = "UNPROCESSABLE"): Breaks =>
+    answering({ status: 200, answer: { data: null, errors: [{ type, message }] } });
+  const invalid = answering({ status: 401, answer: { message: "Bad credentials" } });
+  const limited = answering({ status: 429, headers: { "retry-after": "7200" } });
+  const failing =
+    (part: string, status: number): Breaks =>
+    ({ path }) =>
+      path.includes(part) ? { status } : undefined;
   const faults: readonly (readonly [string, Partial<RepositoryOptions>, RegExp])[] = [
     ["has no permission", { writes: ["issues", "pull-requests"] }, /^needs `contents: write`/],
-    [
-      "is not valid",
-      {
-        breaks: (call) =>
-          isCommit(call) ? { status: 401, answer: { message: "Bad credentials" } } : undefined,
-      },
-      /^the token is not valid/,
-    ],
-    [
-      "meets a branch that is gone",
-      { breaks: refusing("NOT_FOUND", "Could not resolve to a Ref") },
-      /Could not resolve to a Ref/,
-    ],
-    [
-      "meets a ruleset",
-      { breaks: refusing("UNPROCESSABLE", "Repository rule violations found") },
-      /^a branch protection or ruleset forbids it/,
-    ],
+    ["is not valid", { breaks: invalid }, /^the token is not valid/],
+    ["meets a lost branch", { breaks: refusing("No such Ref", "NOT_FOUND") }, /No such Ref/],
+    ["meets a ruleset", { breaks: refusing("rule violations") }, /^a branch protection or ruleset/],
     [
       "may not write workflows",
-      {
-        breaks: refusing(
-          "UNPROCESSABLE",
-          "refusing to allow a GitHub App to create or update workflow without `workflows` permission",
-        ),
-      },
+      { breaks: refusing("refusing to update workflow without `workflows` permission") },
       /^needs `workflows: write`/,
     ],
-    [
-      "meets a rate limit",
-      {
-        breaks: (call) =>
-          isCommit(call) ? { status: 429, headers: { "retry-after": "7200" } } : undefined,
-      },
-      /^a rate limit of GitHub is reached/,
-    ],
-    [
-      "can't read the pull request",
-      { breaks: ({ path }) => (path.endsWith("/pulls/7") ? { status: 500 } : undefined) },
-      /head of #7 is unknown/,
-    ],
-    [
-      "can't read the head",
-      { breaks: ({ path }) => (path.includes("/git/commits/") ? { status: 403 } : undefined) },
-      /^needs `contents: write`/,
-    ],
+    ["meets a rate limit", { breaks: limited }, /^a rate limit of GitHub is reached/],
+    ["can't read the pull request", { breaks: failing("/pulls/7", 500) }, /head of #7 is unknown/],
+    ["can't read the head", { breaks: failing("/git/commits/", 403) }, /^needs `contents: write`/],
   ];
   for (const [name, on, reason] of faults) {
     it(`whose token ${name} is refused with the cause`, async (t) => {
@@ -289,24 +246,11 @@ describe("a push", () => {
   });
 
   it("killed at any request, before or after its effect, and repeated, is made once", async (t) => {
-    const whole = await start(t);
-    await pushing(whole);
-    for (let last = 1; last <= whole.asked.length; last += 1) {
-      for (const isDone of [false, true]) {
-        const gone = new AbortController();
-        const repository = await start(t, {
-          breaks() {
-            if (repository.asked.length < last || gone.signal.aborted) return undefined;
-            gone.abort();
-            return { status: 502, ...(isDone && { isDone }) };
-          },
-        });
-        await pushing(repository, {}, { signal: gone.signal });
-        const again = await pushing(repository, {}, { origin: { attempt: 2 } });
-        assert.ok(!statuses(again).includes("refused"), shown(again).join());
-        assert.equal(repository.branch.commits.size, 1, `killed at request ${last}`);
-      }
-    }
+    const run: Run = { outputs, proposals: [push] };
+    const setUp = (options: Partial<RepositoryOptions>) => start(t, options);
+    const again = { ...run, origin: { attempt: 2 } };
+    const state = await surviveKills(setUp, ({ branch }) => [branch.commits.size], run, again);
+    assert.deepEqual(state, [1]);
   });
 
   it("only shows the commit when it is staged", async (t) => {

@@ -1,10 +1,15 @@
 /** Deliveries of a run, through the API client that the action uses, to a repository that remembers what was written. */
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import type { Finding, Origin, Proposal, Verdict } from "../../src/events/output-shapes.ts";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
-import { createGithubApi } from "../../src/github/github-api.ts";
+import {
+  createGithubApi,
+  type GithubApi,
+  type GithubApiOptions,
+} from "../../src/github/github-api.ts";
 import { createGithubPort } from "../../src/github/github-port.ts";
 import { deliver } from "../../src/github/deliver.ts";
 import type { Delivery } from "../../src/github/delivery.ts";
@@ -74,11 +79,18 @@ export interface Run {
 }
 
 /** Waits for nothing; the limit of a request, which has a signal, is never reached. */
-const clock = {
+export const clock = {
   now: () => 0,
   sleep: (_milliseconds: number, signal?: AbortSignal) =>
     signal === undefined ? Promise.resolve() : new Promise<void>(() => {}),
 };
+
+export function apiOf(
+  { url: apiUrl }: { readonly url: string },
+  more: Partial<GithubApiOptions> = {},
+): GithubApi {
+  return createGithubApi({ token: "ghs_1", repository: "octo/shop", apiUrl, clock, ...more });
+}
 
 /** Through the API client that the action uses, on a clock that doesn't wait. */
 export async function delivered(
@@ -110,11 +122,8 @@ export async function delivered(
     { type: "run.ended", outcome },
   ];
   for (const event of events) applyEvent(view, { at: 0, runId: "r", ...event });
-  const api = createGithubApi({
-    token: "token" in run ? run.token : "ghs_1",
-    repository: "octo/shop",
-    apiUrl: repository.url,
-    clock,
+  const api = apiOf(repository, {
+    ...("token" in run && { token: run.token }),
     ...(run.signal && { signal: run.signal }),
   });
   return deliver(
@@ -140,6 +149,39 @@ export const start = (
   t: TestContext,
   options: Partial<RepositoryOptions> = {},
 ): Promise<GithubRepository> => GithubRepository.start(t, { head, diff, ...options });
+
+/** Kills a delivery at each request, before and after its effect, and repeats it: the state must be that of one whom nobody killed. */
+export async function surviveKills(
+  setUp: (options: Partial<RepositoryOptions>) => Promise<GithubRepository>,
+  stateOf: (repository: GithubRepository) => object,
+  run: Run,
+  again: Run,
+  /** Skips requests, so that it takes less time. */
+  every = 1,
+): Promise<object> {
+  const whole = await setUp({});
+  const before = whole.asked.length;
+  await delivered(whole, run);
+  for (let last = before + 1; last <= whole.asked.length; last += every)
+    for (const isDone of [false, true]) {
+      const gone = new AbortController();
+      let left = last;
+      const repository = await setUp({
+        breaks() {
+          if ((left -= 1) !== 0) return undefined;
+          gone.abort();
+          return { status: 502, ...(isDone && { isDone }) };
+        },
+      });
+      await delivered(repository, { ...run, signal: gone.signal });
+      const repeated = shown(await delivered(repository, again)).join();
+      const name = `killed at request ${last}, ${isDone ? "after" : "before"} its effect`;
+      assert.doesNotMatch(repeated, /\|refused\|/, name);
+      assert.deepEqual(stateOf(repository), stateOf(whole), name);
+    }
+  return stateOf(whole);
+}
+
 export const statuses = (deliveries: readonly Delivery[]): string[] =>
   deliveries.map(({ status }) => status);
 export const shown = (deliveries: readonly Delivery[]): string[] =>

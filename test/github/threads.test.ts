@@ -7,7 +7,17 @@ import { markerOf, readMarker } from "../../src/github/markers.ts";
 import type { GithubRepository, RepositoryOptions } from "../rig/github-repository.ts";
 import type { Thread } from "../rig/github-threads.ts";
 import { nightly } from "../rig/nightly.ts";
-import { delivered, finding, head, outputs, type Run, shown, start, written } from "./rig.ts";
+import {
+  delivered,
+  finding,
+  head,
+  outputs,
+  type Run,
+  shown,
+  start,
+  surviveKills,
+  written,
+} from "./rig.ts";
 
 const one = finding("one", 2);
 const two = finding("two", 3);
@@ -378,7 +388,6 @@ async function conversation(
   await pushed(repository, 1, { findings: [two, fixed], resolved: { one: "It is fixed." } });
   repository.conversation.replyTo(threadOf(repository, "two"), "Why?", "maintainer");
   threadOf(repository, "gone").isOutdated = true;
-  repository.asked.length = 0;
   repository.calls.length = 0;
   return repository;
 }
@@ -462,25 +471,16 @@ describe("a fault of GitHub loses nothing and makes nothing twice", () => {
     });
 
   it("at any request after which the process is gone", async (t) => {
-    const whole = await conversation(t);
-    await pushed(whole, 2, everything);
-    assert.deepEqual(stateOf(whole), settled);
-    for (let last = 1; last <= whole.asked.length; last += nightly ? 1 : 2)
-      for (const isDone of [false, true]) {
-        const gone = new AbortController();
-        let isSetUp = false;
-        const repository = await conversation(t, {
-          breaks() {
-            if (!isSetUp || repository.asked.length < last || gone.signal.aborted) return undefined;
-            gone.abort();
-            return { status: 502, ...(isDone && { isDone }) };
-          },
-        });
-        isSetUp = true;
-        await pushed(repository, 2, { ...everything, signal: gone.signal });
-        await pushed(repository, 2, { ...everything, origin: { attempt: 2 } });
-        assert.deepEqual(stateOf(repository), settled, `at request ${last}, ${String(isDone)}`);
-      }
+    const run = { ...everything, origin: { head: pushes[1]!, workflowRun: "79" } };
+    const again = { ...run, origin: { ...run.origin, attempt: 2 } };
+    const setUp = async (options: Partial<RepositoryOptions>): Promise<GithubRepository> => {
+      const repository = await conversation(t, options);
+      repository.head = run.origin.head;
+      return repository;
+    };
+    const every = nightly ? 1 : 2;
+    const state = await surviveKills(setUp, stateOf, run, again, every);
+    assert.deepEqual(state, settled);
   });
 });
 

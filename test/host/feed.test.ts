@@ -41,13 +41,6 @@ function responseOf(taken: Taken): Extract<Taken, { kind: "response" }> {
 const counted = (to: number): number[] => Array.from({ length: to }, (_, index) => index + 1);
 
 describe("a feed", () => {
-  it("is taken in time that grows with the number of responses, however many they are", async () => {
-    const feed = new Feed({ clock, kept: 64 * 1024 * 1024 });
-    for (let n = 0; n < 100_000; n += 1) feed.append({ n });
-    for (let n = 0; n < 100_000; n += 1)
-      assert.equal(numberOf(responseOf(await feed.take(0)).json), n);
-  });
-
   it("spills to its file, for its user only, and removes it when it is forgotten", async (t) => {
     const { path } = await makeWorkspace(t);
     const file = join(path, "deep", "feed");

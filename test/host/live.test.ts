@@ -6,7 +6,7 @@ import { Feed } from "../../src/host/feed.ts";
 import type { FeedItem } from "../../src/host/feed.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { followFeed } from "../../src/host/live.ts";
+import { followFeed } from "../../src/host/routes.ts";
 import { makeLive } from "./live-rig.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { until } from "../sessions/rig.ts";

@@ -16,6 +16,7 @@ import {
   ceilPermissions,
   effectivePermissions,
   toolsFor,
+  ruleSet,
 } from "../../src/permissions/rules.ts";
 import { decidePermission, describePermissions } from "../../src/permissions/policy.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -442,4 +443,27 @@ describe("the handler", () => {
     assert.match(describePermissions("all"), /Everything/);
     assert.match(describePermissions({ url: ["example.com"] }), /fetch example\.com/);
   });
+});
+
+describe("a preset that is none", () => {
+  for (const preset of ["READ-ONLY", "", "toString", "__proto__", 1, null, ["all"]]) {
+    it(`is refused by every road: ${JSON.stringify(preset)}`, () => {
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion
+      const name = preset as PermissionPreset;
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion
+      const forms = [preset, { preset }, { preset, shell: ["ls"] }] as unknown as Permissions[];
+      const roads: (() => unknown)[] = [
+        ...forms.flatMap((permissions) => [
+          () => ruleSet(permissions),
+          () => ceilPermissions(permissions, "all"),
+          () => effectivePermissions(permissions, "read-only", undefined),
+          () => effectivePermissions(undefined, permissions, "all"),
+        ]),
+        () => ceilPermissions("all", name),
+        () => effectivePermissions("all", undefined, name),
+        () => effectivePermissions(undefined, undefined, name),
+      ];
+      for (const road of roads) assert.throws(road, /permissions.*read-only, workspace or all/);
+    });
+  }
 });

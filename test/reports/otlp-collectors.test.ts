@@ -89,23 +89,28 @@ describe("a collector that", () => {
     assert.match(stderr, /--otlp <url>.* must be an http or https address/);
   });
 
-  it("hangs is waited for less than two seconds, and its connections are ended", async (t) => {
-    const clock = new FakeClock();
-    let hang = (_response: ServerResponse): void => {};
-    const hanging = new Promise<ServerResponse>((resolve) => (hang = resolve));
-    const { url } = await startCollector(t, (response) => hang(response));
-    const telemetry = telemetryTo(url, clock);
-    tell(telemetry, ...story());
-    const closed = telemetry.close?.() ?? Promise.resolve();
-    closed.catch(() => {});
-    const response = await hanging;
-    // An answer that never ends, and is never silent.
-    const drip = setInterval(() => response.write(" "), 50);
-    const over = new Promise((resolve) => void response.on("close", resolve));
-    await assert.rejects(clock.runUntil(closed), /did not answer within 1500 ms/);
-    assert.ok(clock.now() < 2_000, String(clock.now()));
-    await over;
-    clearInterval(drip);
+  it("hangs is waited for as long as OTEL_EXPORTER_OTLP_TIMEOUT says, and its connections are ended", async (t) => {
+    for (const timeoutMs of [1_500, 30_000]) {
+      const clock = new FakeClock();
+      let hang = (_response: ServerResponse): void => {};
+      const hanging = new Promise<ServerResponse>((resolve) => (hang = resolve));
+      const { url } = await startCollector(t, (response) => hang(response));
+      const telemetry = telemetryTo(url, clock, timeoutMs);
+      tell(telemetry, ...story());
+      const closed = telemetry.close?.() ?? Promise.resolve();
+      closed.catch(() => {});
+      const response = await hanging;
+      // An answer that never ends, and is never silent.
+      const drip = setInterval(() => response.write(" "), 50);
+      const over = new Promise((resolve) => void response.on("close", resolve));
+      await assert.rejects(
+        clock.runUntil(closed),
+        new RegExp(`did not answer within ${timeoutMs} ms`),
+      );
+      assert.ok(clock.now() < timeoutMs + 500 && (telemetry.closeMs ?? 0) > timeoutMs);
+      await over;
+      clearInterval(drip);
+    }
   });
 
   it("is to get something once the time is over is no failure of the run", async (t) => {
@@ -183,8 +188,6 @@ describe("the variables of OpenTelemetry", () => {
       ["OTEL_TRACES_EXPORTER", "zipkin", /"zipkin", .* Not sent: traces\.$/, "/v1/metrics"],
       ["OTEL_TRACES_SAMPLER", "xray", /SAMPLER is "xray", which/, "/v1/metrics", "/v1/traces"],
       ["OTEL_EXPORTER_OTLP_TIMEOUT", "2s", /TIMEOUT is "2s", not/, "/v1/metrics", "/v1/traces"],
-      ["OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", /"zstd"/, "/v1/metrics", "/v1/traces"],
-      ["OTEL_EXPORTER_OTLP_CERTIFICATE", "no", /ENOENT/, "/v1/metrics", "/v1/traces"],
     ] as const) {
       const before = requests.length;
       const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, [name]: value };
@@ -204,17 +207,6 @@ describe("the variables of OpenTelemetry", () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
     assert.deepEqual((await run(t, [], env)).stderr, "");
     assert.deepEqual(sent.toSorted(), ["/v1/metrics resourceMetrics", "/v1/traces resourceSpans"]);
-  });
-
-  it("give a collector more time", async (t) => {
-    const clock = new FakeClock();
-    const { url } = await startCollector(t, () => {});
-    const telemetry = telemetryTo(url, clock, 30_000);
-    tell(telemetry, ...story());
-    const closed = telemetry.close?.() ?? Promise.resolve();
-    closed.catch(() => {});
-    await assert.rejects(clock.runUntil(closed), /did not answer within 30000 ms/);
-    assert.ok((telemetry.closeMs ?? 0) > 30_000);
   });
 
   it("give addresses that a warning repeats with what was sent there", async (t) => {

@@ -50,7 +50,6 @@ export interface FlowPlayed extends Played {
 }
 
 export class FakeScripts implements Scripts {
-  readonly tags = ["sh", "shell", "bash"];
   readonly executed: string[] = [];
   closed = 0;
   readonly #shell: Shell;

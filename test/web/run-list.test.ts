@@ -7,7 +7,7 @@ import {
   sortRuns,
   type ListedRun,
 } from "../../web/report/run-list.ts";
-import { differenceOf } from "../../src/reports/run-figures.ts";
+import { differenceOf } from "../../src/reports/run-summary.ts";
 
 function run(runId: string, more: Partial<ListedRun> = {}): ListedRun {
   return {

@@ -32,19 +32,25 @@ export function filesOf(contents: Readonly<Record<string, string>>): WorkflowFil
   };
 }
 
-export function load(text: string | Uint8Array, options: LoadOptions = {}): LoadedWorkflow {
-  return loadWorkflow(text, "a.wf.md", options);
+export function load(
+  text: string | Uint8Array,
+  options: Partial<LoadOptions> = {},
+): LoadedWorkflow {
+  return loadWorkflow(text, "a.wf.md", { files: filesOf({}), ...options });
 }
 
 /** The workflow, which must have no errors. */
-export function loaded(text: string, options: LoadOptions = {}): Workflow {
+export function loaded(text: string, options: Partial<LoadOptions> = {}): Workflow {
   const result = load(text, options);
   if (result.kind === "loaded") return result.workflow;
   return assert.fail(result.diagnostics.map(diagnosticLine).join("\n"));
 }
 
 /** All that is said about a file, as lines. */
-export function said(text: string | Uint8Array, options: LoadOptions = {}): readonly string[] {
+export function said(
+  text: string | Uint8Array,
+  options: Partial<LoadOptions> = {},
+): readonly string[] {
   const result = load(text, options);
   const found = result.kind === "loaded" ? result.warnings : result.diagnostics;
   return found.map(diagnosticLine);

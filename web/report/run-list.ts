@@ -1,6 +1,10 @@
 /** Filters, sorts and compares listed runs. Pure. */
-import { figuresIn, tokensOf, type Figure } from "../../src/reports/run-figures.ts";
-import type { RunSummary } from "../../src/reports/run-summary.ts";
+import {
+  figuresIn,
+  tokensOf,
+  type Figure,
+  type RunSummary,
+} from "../../src/reports/run-summary.ts";
 import { formatCost, formatCount, formatDuration } from "../parts/format.ts";
 
 /** A run, and the names of the journals that contain it. */

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { ReportJournal } from "../../src/reports/html/boot.ts";
-import { differenceOf } from "../../src/reports/run-figures.ts";
+import { differenceOf } from "../../src/reports/run-summary.ts";
 import { Collapsible } from "../parts/collapsible.tsx";
 import { formatMoment, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";

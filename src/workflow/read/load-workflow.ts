@@ -12,7 +12,6 @@ import {
   type WorkflowFile,
   type WorkflowFiles,
   type WorkflowSettings,
-  noFiles,
 } from "../model.ts";
 import { Problems, type Place } from "./problems.ts";
 import { readSections } from "./sections.ts";
@@ -30,8 +29,8 @@ export type LoadedWorkflow =
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
 export interface LoadOptions extends SettingsContext {
-  /** The way to called and included files. Default: there are none. */
-  readonly files?: WorkflowFiles;
+  /** The way to called and included files. */
+  readonly files: WorkflowFiles;
   /** The id of the file itself in `files`. Default: the file. */
   readonly id?: string;
   readonly environment?: readonly string[];
@@ -40,28 +39,26 @@ export interface LoadOptions extends SettingsContext {
 export function loadWorkflow(
   text: string | Uint8Array,
   file: string,
-  options: LoadOptions = {},
+  options: LoadOptions,
 ): LoadedWorkflow {
   return new Loader(options).load(text, file, options.id ?? file);
 }
 
 class Loader {
   readonly #options: LoadOptions;
-  readonly #files: WorkflowFiles;
   readonly #problems = new Problems();
   readonly #read = new Map<string, WorkflowFile>();
   #settings: WorkflowSettings = {};
 
   constructor(options: LoadOptions) {
     this.#options = options;
-    this.#files = options.files ?? noFiles;
   }
 
   load(text: string | Uint8Array, file: string, main: string): LoadedWorkflow {
     this.#readFile(text, file, [main]);
     const files = [...this.#read.values()];
     const { environment = [] } = this.#options;
-    checkWorkflow(files, this.#files, this.#problems, {
+    checkWorkflow(files, this.#options.files, this.#problems, {
       environment,
       permissions: this.#permissions() ?? this.#settings.permissions,
     });
@@ -98,7 +95,7 @@ class Loader {
       const { value, locate } = document.frontMatter;
       this.#settings = readSettings(value, { file, locate }, problems, this.#options);
     }
-    const sections = readSections({ id, file, document }, this.#files, problems);
+    const sections = readSections({ id, file, document }, this.#options.files, problems);
     const { isWhole, ...read } = readActivities(file, sections.fences, problems);
     const { title, description, prompts, flowAt } = sections;
     const flow = sections.fences.find(({ info }) => /^mermaid/i.test(info));
@@ -131,7 +128,7 @@ class Loader {
     place: Place,
     trail: readonly string[],
   ): string | undefined {
-    const found = this.#files.read(path, trail.at(-1) ?? "");
+    const found = this.#options.files.read(path, trail.at(-1) ?? "");
     if (found.kind !== "found") {
       this.#problems.error(place, found.reason, found.hint);
       return undefined;

@@ -102,7 +102,7 @@ export class Machine extends Running {
   /** The end of a file: at a SUCCESS, or because nothing follows. */
   #succeed(isExplicit: boolean): Transition {
     const { frame, file } = this;
-    if (frame.failure !== undefined && frame.handling === "failed" && !isExplicit)
+    if (frame.failure !== undefined && [...frame.handled].at(-1) === "failed" && !isExplicit)
       return { kind: "ended", failure: frame.failure };
     return this.#handle("success", file.onSuccess) ?? { kind: "ended" };
   }
@@ -123,7 +123,6 @@ export class Machine extends Running {
     const { frame, state } = this;
     if (to === undefined || frame.handled.has(event)) return undefined;
     frame.handled.add(event);
-    frame.handling = event;
     state.status = event === "success" ? "SUCCESS" : "FAILED";
     return { kind: "on", to };
   }
@@ -171,7 +170,6 @@ function frameOf(file: string, variables: Variables, own: readonly string[]): Fr
     variables,
     unread: own.filter((name) => variables[name]?.startsWith("file:") === true),
     hits: new Map(),
-    handling: "nothing",
     handled: new Set(),
     agent: undefined,
     failure: undefined,

@@ -29,7 +29,6 @@ import { ScriptOutput } from "./script-output.ts";
 import { truncate } from "../../text/truncate.ts";
 
 export interface Scripts {
-  readonly tags: readonly string[];
   /** One at a time. Never rejects. */
   execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed>;
   /** For a checkpoint: what `state` of a run that is resumed has to be. */
@@ -133,10 +132,6 @@ export class ScriptRunner implements Scripts {
     const common = { folder: folder.path, environment, sandbox };
     this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
     this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];
-  }
-
-  get tags(): readonly string[] {
-    return scriptTags(this.#options);
   }
 
   checkpoint(): ShellState {

@@ -31,7 +31,7 @@ export interface Frame {
   /** Parameters whose value is a file that has not been read. */
   unread: readonly string[];
   readonly hits: Map<string, number>;
-  handling: "nothing" | "success" | "failed";
+  /** The ends of the file that are handled, the last one last. */
   readonly handled: Set<"success" | "failed">;
   /** Its number in `agents`. */
   agent: number | undefined;

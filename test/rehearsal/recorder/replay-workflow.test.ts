@@ -70,7 +70,6 @@ if (loaded.kind === "rejected") assert.fail(JSON.stringify(loaded.diagnostics));
 const { workflow } = loaded;
 
 const noScripts: Scripts = {
-  tags: [],
   execute: () => assert.fail("a script was run"),
   checkpoint: () => ({ workingDirectory: "/repo", variables: {}, removed: [], functions: "" }),
   close: () => Promise.resolve(),

@@ -9,6 +9,7 @@ import { realFiles } from "../../../src/sessions/permission-handler.ts";
 import type { Executor } from "../../../src/workflow/run/executors.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 import { withoutPython } from "../../rig/programs.ts";
+import { scriptTags } from "../../../src/workflow/run/script-runner.ts";
 import { scriptsRig } from "./scripts-rig.ts";
 
 async function reasonOf(
@@ -220,12 +221,10 @@ test("the host can add executors, which share the bounds, and take tags over", a
     },
   };
   const broken: Executor = { tags: ["broken"], run: () => Promise.reject(new Error("It broke")) };
-  const { execute, workspace, runner } = await scriptsRig(t, {
-    permissions: "read-only",
-    executors: [upper, judged, broken, mute],
-  });
+  const executors = [upper, judged, broken, mute];
+  const { execute, workspace } = await scriptsRig(t, { permissions: "read-only", executors });
   assert.deepEqual(
-    runner.tags,
+    scriptTags({ executors }),
     "upper bash judged broken mute sh shell python python3 py".split(" "),
   );
   const { runs } = await execute({ tag: "upper", code: "a" }, "b");

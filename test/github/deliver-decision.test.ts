@@ -246,52 +246,37 @@ describe("findings.approve", () => {
   const commit = (author: object | null): object => ({ sha: head, author });
   const marker = "<!-- agent-jobs:pull_request job=nightly entry=nightly.yml -->\n\nHello.";
   const pushed = "Fix\n\nAgent-Jobs-Push: 1 (70/0123456789ab)";
+  const passing: Run = { verdict: pass };
+  const needsWork: Run = { verdict: { ...pass, verdict: "needs-work" } };
+  const byBot = [commit(null), commit(person.user), commit(bot)];
+  const byAgent = [{ ...commit(person.user), commit: { message: pushed } }, commit(person.user)];
+  const large = { pull: { ...person, commits: 251 }, commits: [commit(person.user)] };
   const cases: readonly (readonly [
     name: string,
     run: Run,
     options: Partial<RepositoryOptions>,
     reason: string | undefined,
   ])[] = [
-    ["a verdict that passes, and nothing open", { verdict: pass }, {}, undefined],
+    ["a verdict that passes, and nothing open", passing, {}, undefined],
     ["no verdict", {}, {}, "the verdict is not pass"],
-    [
-      "another verdict",
-      { verdict: { ...pass, verdict: "needs-work" } },
-      {},
-      "the verdict is not pass",
-    ],
-    ["an open notice", { verdict: pass, findings: [warning] }, {}, "findings are open"],
-    [
-      "a pull request of a bot",
-      { verdict: pass },
-      { pull: { user: bot } },
-      "its author is copilot-swe-agent[bot]",
-    ],
+    ["another verdict", needsWork, {}, "the verdict is not pass"],
+    ["an open notice", { ...passing, findings: [warning] }, {}, "findings are open"],
+    ["a pull request of a bot", passing, { pull: { user: bot } }, `its author is ${bot.login}`],
     [
       "a pull request that an agent has proposed with the token of a person",
-      { verdict: pass },
+      passing,
       { pull: { ...person, body: marker } },
       "an agent has proposed it",
     ],
-    [
-      "a commit of a bot",
-      { verdict: pass },
-      { commits: [commit(null), commit(person.user), commit(bot)] },
-      "a commit is by copilot-swe-agent[bot]",
-    ],
+    ["a commit of a bot", passing, { commits: byBot }, `a commit is by ${bot.login}`],
     [
       "a commit that an agent has pushed with the token of a person",
-      { verdict: pass },
-      { commits: [{ ...commit(person.user), commit: { message: pushed } }, commit(person.user)] },
+      passing,
+      { commits: byAgent },
       "an agent has pushed to it",
     ],
-    [
-      "more commits than can be looked through",
-      { verdict: pass },
-      { pull: { ...person, commits: 251 }, commits: [commit(person.user)] },
-      "it has more commits than GitHub lists",
-    ],
-    ["no such option", { verdict: pass, outputs: asks }, {}, "nothing to decide"],
+    ["more commits than are listed", passing, large, "it has more commits than GitHub lists"],
+    ["no such option", { ...passing, outputs: asks }, {}, "nothing to decide"],
   ];
   for (const [name, run, options, reason] of cases)
     test(`${name}: ${reason === undefined ? "approves" : "doesn't approve"}`, async (t) => {
