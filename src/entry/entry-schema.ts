@@ -192,8 +192,8 @@ const task = object(
       monuments: ["protocol"],
     },
     // `preThinking: false` is the default, also without the protocol.
-    if: { properties: { preThinking: { type: "object" } }, additionalProperties: true },
-    then: { dependentRequired: { preThinking: ["protocol"] } },
+    if: { properties: { preThinking: { const: false } }, additionalProperties: true },
+    else: { dependentRequired: { preThinking: ["protocol"] } },
   },
 );
 
