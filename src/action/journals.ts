@@ -11,7 +11,7 @@ import type { RunReport } from "../run/execute.ts";
 import { UsageError } from "../run/options.ts";
 import { readEarlierJob } from "../run/past-run.ts";
 import { prepareRun, type PreparedRun, type RunOptions } from "../run/prepare.ts";
-import type { ContinueOptions } from "../run/resume-job.ts";
+import type { ContinueOptions } from "../run/prepared-run.ts";
 import { checkShards, matrixOf } from "../run/shards.ts";
 import type { Outputs } from "../github/step-outputs.ts";
 import { asInput, AUTO, type Environment, type Inputs } from "./inputs.ts";

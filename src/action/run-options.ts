@@ -6,7 +6,7 @@ import { valuesOn } from "../run/option-table.ts";
 import { readUserInputFile } from "../run/options-paths.ts";
 import { withKeysTold } from "../run/options-provider.ts";
 import type { RunOptions } from "../run/prepare.ts";
-import { telemetryTarget } from "../run/telemetry-target.ts";
+import { telemetryTarget } from "../run/telemetry.ts";
 import { cleanEventText } from "../text/harmless-text.ts";
 import { asInput, type Inputs } from "./inputs.ts";
 import { legOf, partOf } from "./journals.ts";
@@ -46,7 +46,7 @@ export async function runOptions(
     entryName: alone?.entry ?? paths.entry,
     environment,
     write: asInput,
-    telemetry: telemetryTarget(environment),
+    telemetry: telemetryTarget(environment, undefined),
     findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
     findConversation: async (jobName) => {
       const { readConversation } = await import("../github/conversation.ts");

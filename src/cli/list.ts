@@ -10,7 +10,7 @@ import { outputsOf } from "../entry/outputs.ts";
 import { usesChange } from "../entry/reached.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
 import { modelOf } from "../engine/plan.ts";
-import { type Flows, modelOfFlow } from "../run/flows.ts";
+import type { Flows } from "../run/flows.ts";
 import { callerOfFlow, callerOfTask, type Caller } from "../run/callers.ts";
 
 export async function list(
@@ -164,7 +164,7 @@ function describeJobs(entry: PreparedEntry, flows: Flows) {
     const models = leaves.flatMap((leaf) => {
       if (leaf.kind === "Flow") {
         const flow = flows[leaf.file];
-        return flow && promptsModels(flow.workflow) ? [modelOfFlow(flow, entry)] : [];
+        return flow?.promptsModels ? [flow.modelIn(entry)] : [];
       }
       if (leaf.kind !== "Ref") return [];
       const { taskId, modelOverride } = leaf;

@@ -186,11 +186,8 @@ async function rehearseOnChanges(
   const runtimes = shareRuntimes({ ...options, environment: process.env });
   const reads = new Map<string, Set<string>>();
   const changes = new FileChanges();
-  const onRead = (rehearsal: string, files: readonly string[]): void => {
-    const known = reads.get(rehearsal) ?? new Set();
-    reads.set(rehearsal, known);
-    for (const file of [rehearsal, ...files]) known.add(changes.watch(file));
-  };
+  const onRead = (rehearsal: string, file: string): void =>
+    void reads.get(rehearsal)?.add(changes.watch(file));
   try {
     let code: ExitCode = exitCode.success;
     let changed: ReadonlySet<string> = new Set();

@@ -5,18 +5,19 @@ import type { Crash } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { AnswerFormat, SessionRequest, SessionTool, ToolCall, TurnOutcome } from "./ports.ts";
+import type {
+  AnswerFormat,
+  Crashed,
+  SessionRequest,
+  SessionTool,
+  ToolCall,
+  TurnOutcome,
+} from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
 export interface DialogueSpec {
   /** Called once per run of the task, before its first prompt. Never throws. */
   readonly start: (context: DialogueContext) => Promise<Dialogue | Crashed>;
-}
-
-/** The dialogue can't start, because something that it needs is missing. The task crashes. */
-export interface Crashed {
-  readonly kind: "crashed";
-  readonly crash: Crash;
 }
 
 export interface DialogueContext {

@@ -2,7 +2,7 @@
 import type { EachWork, LeafWork, ParallelWork, Work } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { RunPlan } from "../events/plan.ts";
-import type { Past } from "./past.ts";
+import type { Past, PastItems } from "./past.ts";
 import type { Place } from "./place.ts";
 import type { WorkRunner } from "./run-work.ts";
 
@@ -41,6 +41,13 @@ export function fanOf(work: Work<number>): FoundFan | undefined {
   if (fan?.kind !== "Each" && fan?.kind !== "Par") return undefined;
   const workIds = new Set(leafWorks(fan).map(({ workIdInJob }) => workIdInJob));
   return { fan, until: { kind: "Seq", works: works.slice(0, at + 1) }, workIds };
+}
+
+export function itemsOf({ workIds }: FoundFan, lists: readonly PastItems[]): readonly string[] {
+  const own = lists.find(
+    ({ workId, outerItems }) => workIds.has(workId) && outerItems.length === 0,
+  );
+  return own?.items ?? [];
 }
 
 export function memberOf(fan: Fan, workId: number, { items }: Pick<Place, "items">): number {

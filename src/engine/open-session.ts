@@ -10,8 +10,8 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { UsageBudget } from "./budgets.ts";
-import type { Crashed } from "./dialogue.ts";
 import type {
+  Crashed,
   EnginePorts,
   ServerFailure,
   Session,

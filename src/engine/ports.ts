@@ -171,9 +171,13 @@ export interface ToolAnswer {
   readonly text: string;
 }
 
-export type Opened =
-  | { readonly kind: "opened"; readonly session: Session }
-  | { readonly kind: "crashed"; readonly crash: Crash };
+export type Opened = { readonly kind: "opened"; readonly session: Session } | Crashed;
+
+/** It can't start, because something that it needs is missing. */
+export interface Crashed {
+  readonly kind: "crashed";
+  readonly crash: Crash;
+}
 
 export interface SessionFactory {
   /** Never throws: a failure to start is a crash. If `signal` aborts, the result is a crash with the cause `aborted`. */

@@ -128,11 +128,7 @@ class Sending {
     this.#limited = new RateLimitWait(sender);
   }
 
-  run(): Promise<TurnOutcome> {
-    return this.#attempts().finally(() => this.#limited.lifted());
-  }
-
-  async #attempts(): Promise<TurnOutcome> {
+  async run(): Promise<TurnOutcome> {
     const sender = this.#sender;
     const { scope } = sender;
     const { purpose, lent = false, sessions, onTurn } = this.#prompt;
@@ -141,43 +137,53 @@ class Sending {
     let modelId = nextModel();
     let overloads = 0;
     let waits = 0;
-    for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#attempt(modelId, attempt);
-      if (outcome.kind === "canceled") return outcome;
-      onTurn?.(outcome);
-      if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : canceled;
+    try {
+      for (let attempt = 1; ; attempt += 1) {
+        const outcome = await this.#attempt(modelId, attempt);
+        if (outcome.kind === "canceled") return outcome;
+        onTurn?.(outcome);
+        if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : canceled;
 
-      const crash = this.#withLimit(outcome.crash);
-      const remedy = crashRemedy(crash, { lent });
-      sender.onError(withAdvice(crash.message, remedy.advice));
-      const isAnswer = this.#prompt.isAnswer?.(crash) === true;
-      const overload = remedy.kind === "retry-later" ? remedy.overload : undefined;
-      const isLimited = overload?.cause === "rate-limited" && !lent;
-      if (isLimited) this.#limited.met(crash.message, overload.retryAfterMs);
-      else if (overload !== undefined) overloads += 1;
-      const isUncounted = remedy.kind === "retry-uncounted" || isLimited;
-      if (isUncounted && !isAnswer) count += 1;
-      const further = (): number => {
-        if (isAnswer) return 0;
-        if (isLimited) return this.#limited.isOver ? 0 : Infinity;
-        if (overload !== undefined) return OVERLOADED_RETRIES + 1 - overloads;
-        return remedy.kind === "give-up" ? 0 : Infinity;
-      };
-      const attempts = Math.min(count, attempt + further());
-      decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
-      await sessions.discard();
-      if (isAnswer) return outcome;
-      if (scope.stopped !== undefined) return canceled;
-      if (attempt === attempts) {
-        const { advice } = remedy;
-        decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, advice });
-        return { ...outcome, crash: { ...crash, attempts: attempt } };
+        const crash = this.#withLimit(outcome.crash);
+        const remedy = crashRemedy(crash, { lent });
+        sender.onError(withAdvice(crash.message, remedy.advice));
+        const isAnswer = this.#prompt.isAnswer?.(crash) === true;
+        const overload = remedy.kind === "retry-later" ? remedy.overload : undefined;
+        const isLimited = overload?.cause === "rate-limited" && !lent;
+        if (isLimited) this.#limited.met(crash.message, overload.retryAfterMs);
+        else if (overload !== undefined) overloads += 1;
+        const isUncounted = remedy.kind === "retry-uncounted" || isLimited;
+        if (isUncounted && !isAnswer) count += 1;
+        const further = (): number => {
+          if (isAnswer) return 0;
+          if (isLimited) return this.#limited.isOver ? 0 : Infinity;
+          if (overload !== undefined) return OVERLOADED_RETRIES + 1 - overloads;
+          return remedy.kind === "give-up" ? 0 : Infinity;
+        };
+        const attempts = Math.min(count, attempt + further());
+        decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
+        await sessions.discard();
+        if (isAnswer) return outcome;
+        if (scope.stopped !== undefined) return canceled;
+        if (attempt === attempts) {
+          const { advice } = remedy;
+          decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, advice });
+          return { ...outcome, crash: { ...crash, attempts: attempt } };
+        }
+        const wait = waitFor(crash, remedy, outcome.opening === true);
+        if (wait !== undefined) await this.#wait(wait, (waits += 1));
+        if (scope.stopped !== undefined) return canceled;
+        if (remedy.kind !== "retry-uncounted") modelId = nextModel();
+        decide(sender, {
+          kind: "further-attempt",
+          purpose,
+          attempt: attempt + 1,
+          attempts,
+          modelId,
+        });
       }
-      const wait = waitFor(crash, remedy, outcome.opening === true);
-      if (wait !== undefined) await this.#wait(wait, (waits += 1));
-      if (scope.stopped !== undefined) return canceled;
-      if (remedy.kind !== "retry-uncounted") modelId = nextModel();
-      decide(sender, { kind: "further-attempt", purpose, attempt: attempt + 1, attempts, modelId });
+    } finally {
+      this.#limited.lifted();
     }
   }
 

@@ -1,13 +1,13 @@
 import type { PreparedTask } from "../entry/model.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { Crashed, Dialogue } from "./dialogue.ts";
+import type { Dialogue } from "./dialogue.ts";
 import type { Given, JobData } from "./job-data.ts";
 import type { CallBudget, UsageBudget } from "./budgets.ts";
 import type { Deadline, ResolvedLimits } from "./limits.ts";
 import type { LastErrors } from "./outcome.ts";
 import type { RunSpec } from "./plan.ts";
-import type { EnginePorts, Session, SessionTool } from "./ports.ts";
+import type { Crashed, EnginePorts, Session, SessionTool } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 

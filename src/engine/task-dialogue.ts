@@ -1,6 +1,13 @@
 import { truncateMiddle } from "../text/truncate.ts";
-import type { Crashed, Dialogue, RoundEnd, SendTurn } from "./dialogue.ts";
-import type { AnswerFormat, PastMessage, SessionRequest, ToolCall, TurnOutcome } from "./ports.ts";
+import type { Dialogue, RoundEnd, SendTurn } from "./dialogue.ts";
+import type {
+  AnswerFormat,
+  Crashed,
+  PastMessage,
+  SessionRequest,
+  ToolCall,
+  TurnOutcome,
+} from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
 import type { TaskContext } from "./task-context.ts";
 

@@ -88,9 +88,9 @@ export async function runEval(
       runtimes: live || killsRuntime(script) ? undefined : runtimes,
     };
     try {
-      const prepared = await prepareRehearsal(options, script, (loaded, jobName) =>
-        withJudge(loaded, jobName, judge),
-      );
+      const prepared = await prepareRehearsal(options, script, {
+        change: (loaded, jobName) => withJudge(loaded, jobName, judge),
+      });
       const report = await executeRun(prepared, options, { ...signals, signal: linked.signal });
       // An interrupted run has no result.
       if (linked.signal.aborted && report.outcome.kind === "canceled") return;

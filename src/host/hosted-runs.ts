@@ -11,7 +11,7 @@ import {
   type PreparedEntry,
   type Work,
 } from "../entry/model.ts";
-import { subjectOfJob } from "../run/job-change.ts";
+import { subjectOfJob } from "../run/job-subject.ts";
 import type { Clock } from "../platform/clock.ts";
 import { newRunId, type Reporter } from "../events/sink.ts";
 import {
@@ -45,7 +45,7 @@ import type { JobHostOptions } from "./host-options.ts";
 import { openJournalIn, openRunJournal, withJournal, type RunJournal } from "./run-journal.ts";
 import { asOption, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";
-import type { WorkFolder } from "../run/workspace.ts";
+import type { WorkFolder } from "../run/working-copy.ts";
 import { HostRehearsal, type Play } from "./rehearsal-of-host.ts";
 import { checkGiven, NotStarted, refuseParams } from "./refusals.ts";
 import { modelsNamedBy, modelsOnceAMinute, unofferedModels } from "../run/offered-models.ts";
@@ -197,7 +197,7 @@ export class HostedRuns {
     const given = { ...start, store, limits, share };
     const options = { ...given, environment, script, rehearses, write: asOption };
     const begun = await beginJob(installed, settled, jobName, options);
-    const { whole, past, fanOut, resumed, userInput = "" } = begun;
+    const { whole, past, fanOut, resumed, userInput } = begun;
     const before = resumed?.inputs ?? { ...script?.inputs, ...start.inputs };
     const inputs = checkGiven(entry, jobName, { userInput, inputs: before });
     // Throws for a workflow without a model.

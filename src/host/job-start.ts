@@ -3,7 +3,7 @@ import { shard as shardKind } from "../run/option-kinds.ts";
 import { checkResumeOptions } from "../run/entry-options.ts";
 import { asOption, UsageError } from "../run/options.ts";
 import type { RunOptions } from "../run/prepare.ts";
-import type { ContinueOptions } from "../run/resume-job.ts";
+import type { ContinueOptions } from "../run/prepared-run.ts";
 import { defined } from "../text/guards.ts";
 import { checkOptions } from "./host-options.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";

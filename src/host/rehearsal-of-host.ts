@@ -6,8 +6,7 @@ import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
-import { workFolder } from "../run/working-copy.ts";
-import type { WorkFolder } from "../run/workspace.ts";
+import { workFolder, type WorkFolder } from "../run/working-copy.ts";
 
 export interface HostRehearsalOptions {
   readonly script: Script;

@@ -5,7 +5,7 @@ import type { RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import type { Workflow } from "../workflow/model.ts";
 import type { FlowResult } from "../workflow/run/run-flow.ts";
-import { entryOfWorkflow, flowOf } from "../run/workflow-run.ts";
+import { entryOfWorkflow, LoadedFlow } from "../run/workflow-run.ts";
 import { Feed } from "./feed.ts";
 import {
   checkOptions,
@@ -59,7 +59,7 @@ export async function runWorkflow(
   checkRecords([workflow.file], isFile ? { journal, history } : records);
   const runs = new HostedRuns(withTelemetry(hostOptions), records);
   try {
-    const flow = flowOf(workflow, filesAround(workflow.file).files, []);
+    const flow = new LoadedFlow(workflow, filesAround(workflow.file).files);
     runs.use(entryOfWorkflow(flow, workflow.file));
     // Nobody reads what the sessions say besides the events.
     const openFeed = (): Feed => new Feed({ clock: runs.clock, kept: 0 });

@@ -21,8 +21,6 @@ export function damageOf({ problems }: JournalCondition): JournalProblem | undef
 export const KEPT_PROBLEMS = 100;
 /** Bytes of a line, unless the reader wants less. */
 const MAX_LINE = 128 * 1024 * 1024;
-/** A file of another kind is read no further than this. */
-const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
 /** Small, because a merge reads hundreds of journals at the same time. */
 const SMALL_PART_BYTES = 16 * 1024;
@@ -30,7 +28,6 @@ const SMALL_PART_BYTES = 16 * 1024;
 export interface ReadingOptions {
   /** Default: followed. */
   readonly links?: Links;
-  readonly maxBytes?: number;
   /** In bytes. A longer line is not held, and is a problem. */
   readonly maxLine?: number | undefined;
 }
@@ -48,16 +45,17 @@ export interface JournalReading {
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
 export async function openJournalFile(
   path: string,
-  { links = "followed", maxBytes = Infinity, maxLine }: ReadingOptions = {},
+  { links = "followed", maxLine }: ReadingOptions = {},
 ): Promise<JournalReading> {
   const file = await openRegular(path, links);
-  return readJournalIn(partsOf(file, maxBytes), { maxLine });
+  return readJournalIn(file.createReadStream({ highWaterMark: PART_BYTES }), { maxLine });
 }
 
 /** The journals of a run are files, unless an application brings a store. */
 export const journalFiles: JournalSource = {
   async *read(path) {
-    yield* partsOf(await openRegular(path, "followed"), Infinity, SMALL_PART_BYTES);
+    const file = await openRegular(path, "followed");
+    yield* file.createReadStream({ highWaterMark: SMALL_PART_BYTES });
   },
 };
 
@@ -72,14 +70,6 @@ async function openRegular(path: string, links: Links): Promise<FileHandle> {
     throw error;
   }
   return file;
-}
-
-function partsOf(
-  file: FileHandle,
-  maxBytes: number,
-  highWaterMark = PART_BYTES,
-): AsyncIterable<Buffer> {
-  return file.createReadStream({ start: 0, end: maxBytes - 1, highWaterMark });
 }
 
 export async function readJournalFile(
@@ -110,18 +100,14 @@ export function readJournalIn(
     const yielder = new EventLoopYielder();
     const taken = (): readonly RunEvent[] => reader.events.splice(0);
     for await (const part of parts) {
-      let goesOn = true;
       for (const line of lines.endedBy(bytesOf(part))) {
-        goesOn = line === undefined ? reader.skipLongLine() : reader.read(line);
-        goesOn &&= reader.isJournal || reader.lines < MAX_STRANGE_LINES;
-        if (!goesOn) break;
+        if (!reader.read(line)) return;
         // One batch never has events of two processes.
         if ((byLine || reader.writer !== writer) && reader.events.length > 0) yield taken();
         ({ writer } = reader);
         await yielder.yieldIfDue();
       }
       if (reader.events.length > 0) yield taken();
-      if (!goesOn) break;
     }
     reader.finish(lines.rest);
   }

@@ -62,8 +62,7 @@ export function readJournal(text: string): ParsedJournal & {
   const { events, problems } = reader;
   const lines = text.split("\n");
   const rest = lines.pop() ?? "";
-  for (const line of lines) if (!reader.read(line)) break;
-  const torn = reader.finish(rest);
+  const torn = lines.every((line) => reader.read(line)) && reader.finish(rest);
   const { isJournal, nextSeq } = reader;
   return { events, problems: isJournal ? problems : [notAJournal], torn, nextSeq, isJournal };
 }
@@ -95,6 +94,7 @@ const headerCheck = schemaCheck<SchemaType<typeof header>>(header, "header", 1);
 
 const MAX_REASON = 500;
 
+/** A journal begins with a header. Nothing of another file, or of another version, is read. */
 export class JournalReader {
   /** Events that the caller has not taken yet. */
   readonly events: RunEvent[] = [];
@@ -102,34 +102,25 @@ export class JournalReader {
   readonly problems: JournalProblem[] = [];
   moreProblems = 0;
   readonly #mostProblems: number;
-  /** Whether any line was one of a journal, of whatever version. */
   isJournal = false;
   nextSeq = 0;
   /** The process that wrote the next lines; undefined if an earlier version wrote them, which didn't record it. */
   writer: JournalWriter | undefined;
   #line = 0;
-  #stopped = false;
 
   constructor(mostProblems = Infinity) {
     this.#mostProblems = mostProblems;
   }
 
-  get lines(): number {
-    return this.#line;
-  }
-
-  /** A whole line, without its LF. False: nothing that follows can be read. */
-  read(line: string): boolean {
+  /** A whole line, without its LF; undefined for one that is too long to be held. False: nothing that follows can be read. */
+  read(line: string | undefined): boolean {
     this.#line += 1;
-    const value = parseLine(line);
+    const value = line === undefined ? "The line is too long." : parseLine(line);
+    if (this.#line === 1 && !this.#begins(value)) return false;
     if (typeof value === "string") return this.#skip(value);
     const { v, seq, prev: _prev, hash: _hash, ...fields } = value;
-    this.isJournal ||= v !== undefined && (seq !== undefined || fields["type"] === "journal");
-    if (!READ_VERSIONS.includes(v)) {
-      this.#stopped = this.#line === 1 && fields["type"] === "journal";
-      this.#skip(versionText(v, this.#stopped));
-      return !this.#stopped;
-    }
+    if (!READ_VERSIONS.includes(v))
+      return this.#skip(`The version is ${shown(v)}, not ${READ_VERSIONS.join(" or ")}.`);
     if (typeof seq !== "number") return this.#skip("seq must be a number.");
     if (seq !== this.nextSeq)
       this.#problem(
@@ -140,20 +131,21 @@ export class JournalReader {
     return true;
   }
 
-  /** Instead of `read`, for a line that is too long to be held. */
-  skipLongLine(): true {
-    this.#line += 1;
-    return this.#skip("The line is too long.");
+  #begins(value: Readonly<Record<string, unknown>> | string): boolean {
+    const { type, v }: Readonly<Record<string, unknown>> = Object(value);
+    this.isJournal = type === "journal" && v !== undefined;
+    const isKnown = READ_VERSIONS.includes(v);
+    if (this.isJournal && !isKnown) this.#problem(versionText(v));
+    return this.isJournal && isKnown;
   }
 
   /** To be called once, at the end, with what follows the last LF. Whether that is a torn line. */
   finish(rest: string): boolean {
     const torn = rest !== "";
-    this.isJournal ||= this.#line === 0 && isBeginning(rest);
     this.#line += 1;
-    if (this.#line === 1 && !torn) this.#problem("The journal is empty.", "empty");
-    else if (torn && this.isJournal && !this.#stopped)
-      this.#problem("The line is incomplete.", "torn");
+    if (this.#line === 1) this.isJournal = !torn || isBeginning(rest);
+    if (torn) this.#problem("The line is incomplete.", "torn");
+    else if (this.#line === 1) this.#problem("The journal is empty.", "empty");
     return torn;
   }
 
@@ -170,7 +162,6 @@ export class JournalReader {
         );
       return;
     }
-    if (this.#line === 1) this.#problem("The header is missing.");
     if (typeof type === "string" && !eventTypes.has(type))
       this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
     else if (eventCheck.accepts(fields)) this.events.push(fields);
@@ -189,11 +180,13 @@ export class JournalReader {
   }
 }
 
-function versionText(version: unknown, isHeader: boolean): string {
-  const found = JSON.stringify(version) ?? "none";
-  if (!isHeader) return `The version is ${found}, not ${READ_VERSIONS.join(" or ")}.`;
+function versionText(version: unknown): string {
   const older = typeof version === "number" && version < JOURNAL_VERSION;
-  return `This journal has version ${found}, of ${older ? "an older" : "another"} agent-jobs; this one reads versions ${READ_VERSIONS.join(" and ")}.`;
+  return `This journal has version ${shown(version)}, of ${older ? "an older" : "another"} agent-jobs; this one reads versions ${READ_VERSIONS.join(" and ")}.`;
+}
+
+function shown(version: unknown): string {
+  return JSON.stringify(version) ?? "none";
 }
 
 function parseLine(line: string): Readonly<Record<string, unknown>> | string {

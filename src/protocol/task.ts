@@ -285,7 +285,7 @@ export function labelOf(text: string): string {
   return truncateUnredacted(line, longestLabel).trimEnd();
 }
 
-export function displayOf({ display, action }: ActionSpec): ActionDisplay | undefined {
+function displayOf({ display, action }: ActionSpec): ActionDisplay | undefined {
   if (display === undefined || display === null) return undefined;
   const label = labelOf(display.label ?? "");
   return {

@@ -1,7 +1,7 @@
-import type { Crashed, Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
+import type { Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
 import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
-import type { ServerFailure } from "../engine/ports.ts";
+import type { Crashed, ServerFailure } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { TextStream } from "../redaction/secret-search.ts";
 import { mayDelegate, ruleSet, toolVerdict } from "../permissions/rules.ts";

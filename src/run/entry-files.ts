@@ -8,17 +8,17 @@ import {
 } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { type LoadedEntry, loadEntry as loadFrom, prepareEntry } from "../entry/prepare.ts";
-import type { Entry, LeafWork, Model, PreparedEntry } from "../entry/model.ts";
+import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { entryCheck } from "../entry/problems.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import type { Name, Script } from "../rehearsal/format/script.ts";
 import type { FlowReading, Flows, ReadEntry } from "./flows.ts";
 import type { Offered } from "./offered-models.ts";
-import { ALL_MODELS, guessText, UsageError } from "./options.ts";
+import { guessText, UsageError } from "./options.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/read/load-workflow.ts";
 import { isPromptFile, isWorkflowFile, promptsAround, warningChecks } from "./workflow-files.ts";
-import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
+import { leafName, leafWorks } from "../entry/work.ts";
 import { type FoundActivity, namesActivity } from "../rehearsal/format/names.ts";
 
 /**
@@ -38,7 +38,8 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   }
   if (isPromptFile(file))
     return (await import("./prompt-job.ts")).promptEntry({ prompt: text, file });
-  const loaded = loadEntry(text, file);
+  const readPrompt = promptsAround(file, reading.seen);
+  const loaded = loadFrom(text, file, { checks: warningChecks, readPrompt });
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { flows, warnings } = await flowsOf(loaded, dirname(file), reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
@@ -166,57 +167,6 @@ export function chooseJob(entry: PreparedEntry, jobName: string | undefined): st
   throw new UsageError(
     `There is no job ${JSON.stringify(jobName)}${guess}. The entry has: ${listed}.`,
   );
-}
-
-export function overrideModels(
-  entry: PreparedEntry,
-  models: Readonly<Record<string, string>> | undefined,
-): PreparedEntry {
-  if (models === undefined) return entry;
-  const known = Object.keys(entry.models);
-  const { [ALL_MODELS]: all, ...others } = models;
-  if (all !== undefined) return overrideModels(withModel(entry, all), others);
-  for (const category of Object.keys(models)) {
-    if (known.includes(category)) continue;
-    throw new UsageError(
-      `There is no model category ${JSON.stringify(category)} in the entry${guessText(category, known)}. It has: ${known.join(", ")}.`,
-    );
-  }
-  const driving = models["driving"];
-  // The first of them stands for the driving model itself.
-  const retries = entry.drivingSessionRetries?.map((retry, index) =>
-    index === 0 && driving !== undefined ? { ...retry, modelId: driving } : retry,
-  );
-  return {
-    ...entry,
-    models: { ...entry.models, ...models },
-    drivingSessionRetries: retries,
-  };
-}
-
-function withModel(entry: PreparedEntry, id: string): PreparedEntry {
-  const { models, tasks, jobs, drivingSessionRetries: retries } = entry;
-  const categories = Object.keys(models).map((category) => [category, id]);
-  const replaced = (model: Model): Model => ("id" in model ? { id } : model);
-  const named = Object.entries(tasks).map(([name, task]) => [
-    name,
-    task.model === undefined ? task : { ...task, model: replaced(task.model) },
-  ]);
-  const changed = Object.entries(jobs).map(([name, job]) => {
-    const work = mapLeaves<number, number, LeafWork<number>>(job.work, (leaf) =>
-      leaf.kind === "Ref" && leaf.modelOverride !== undefined
-        ? { ...leaf, modelOverride: replaced(leaf.modelOverride) }
-        : leaf,
-    );
-    return [name, { ...job, work }];
-  });
-  return {
-    ...entry,
-    models: { ...Object.fromEntries(categories), driving: id },
-    tasks: Object.fromEntries(named),
-    jobs: Object.fromEntries(changed),
-    drivingSessionRetries: retries?.map((retry) => ({ ...retry, modelId: id })),
-  };
 }
 
 interface Known extends FoundActivity {

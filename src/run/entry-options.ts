@@ -5,7 +5,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { type FlowReading, leavesOfJob } from "./flows.ts";
 import type { FieldsOn } from "./option-table.ts";
 import { UsageError, type WriteName } from "./options.ts";
-import type { ContinueOptions } from "./resume-job.ts";
+import type { ContinueOptions } from "./prepared-run.ts";
 import { hasSecretName } from "./secrets.ts";
 import { isPromptFile, isWorkflowFile } from "./workflow-files.ts";
 

@@ -1,7 +1,7 @@
 /** One run on a host: executed, shown and reported. What is checked beforehand is in `prepare.ts`. */
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { RunOutcome } from "../events/event.ts";
-import type { Reporter, ReporterFailure } from "../events/sink.ts";
+import type { ReporterFailure } from "../events/sink.ts";
 import type { RunView } from "../events/view.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
@@ -18,7 +18,7 @@ import type { PreparedRun, RunOptions } from "./prepare.ts";
 import { writeMemory } from "./memory.ts";
 import { closeOnError, openRecords, recordFiles } from "./records.ts";
 import { runSpec } from "./run-spec.ts";
-import { startTrace, type RunTrace } from "./telemetry-target.ts";
+import { startTrace, telemetryReporter, type RunTrace } from "./telemetry.ts";
 import { reservedSecrets } from "./variables.ts";
 
 export interface RunSignals {
@@ -49,7 +49,7 @@ export async function executeRun(
   signals: RunSignals = {},
 ): Promise<RunReport> {
   const { workingDirectory, change, fanOut, past } = prepared;
-  const { write = asFlag, telemetry, provider, gitHubToken, runtimePath, mark } = options;
+  const { write = asFlag, telemetry, environment } = options;
   const script = options.live === true ? undefined : prepared.script;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
@@ -64,20 +64,21 @@ export async function executeRun(
       script &&
       new (await import("../rehearsal/player/scripted-model.ts")).ScriptedModel(script, places);
     const trace =
-      telemetry?.traces && startTrace(telemetry, options.environment, past, fanOut !== undefined);
+      telemetry?.traces && startTrace(telemetry, environment, past, fanOut !== undefined);
     const traced = trace && { TRACEPARENT: trace.traceparent };
+    const { provider, gitHubToken, runtimePath, mark, runtimes, sandbox } = options;
     const host = new Host({
-      environment: { ...options.environment, ...traced },
+      environment: { ...environment, ...traced },
       provider,
       gitHubToken,
       runtimePath,
       mark,
       transport: model,
-      runtimes: options.runtimes,
-      sandbox: options.sandbox,
-      kept: recordFiles(prepared.recordPaths, options.environment),
+      runtimes,
+      sandbox,
+      kept: recordFiles(prepared.recordPaths, environment),
     });
-    host.addSecrets(reservedSecrets({ ...prepared, environment: options.environment }));
+    host.addSecrets(reservedSecrets({ ...prepared, environment }));
     const release = onAbort(signals.lastCall, () => host.kill());
     try {
       if (options.checkModels === true && model === undefined)
@@ -126,32 +127,36 @@ async function runOn(
   { signal, onStarted }: RunSignals,
   trace: RunTrace | undefined,
 ): Promise<RunReport> {
-  const { jobName } = prepared;
-  const script = model && prepared.script;
-  const { honorExpectations = false } = options;
+  const { jobName, script, recordPaths } = prepared;
+  const { honorExpectations = false, telemetry, terminal, origin } = options;
   const { redactor } = host;
-  const createVerdict = model && (await import("./rehearsal-verdict.ts")).createVerdict;
-  const verdict = script && model && createVerdict?.(script, model, redactor, honorExpectations);
-  const recorded = { prepared, options };
-  const files = await openRecords(prepared.recordPaths, { redactor, recorded });
-  const reporters: readonly (Reporter | undefined)[] = [
+  const verdict =
+    script &&
+    model &&
+    (await import("./rehearsal-verdict.ts")).createVerdict(
+      script,
+      model,
+      redactor,
+      honorExpectations,
+    );
+  const files = await openRecords(recordPaths, { redactor, recorded: { prepared, options } });
+  const reporters = [
     ...files,
-    options.terminal && createTerminalReporter({ ...options.terminal, clock: systemClock }),
+    terminal && createTerminalReporter({ ...terminal, clock: systemClock }),
     verdict?.reporter,
-    options.telemetry &&
-      (await import("./telemetry.ts")).telemetryReporter(options.telemetry, options, trace?.parent),
+    telemetry && telemetryReporter(telemetry, options, trace?.parent),
     ...(options.reporters ?? []),
-  ];
+  ].filter((reporter) => reporter !== undefined);
   const run = await closeOnError(files, () =>
     host.run(
-      { ...runSpec(host, { ...prepared, origin: options.origin, trace }), jobName },
+      { ...runSpec(host, { ...prepared, origin, trace }), jobName },
       {
         signal,
         runId: trace?.runId,
         onTransition: options.onTransition,
         gateTurns: options.gateTurns,
-        reporters: reporters.filter((reporter) => reporter !== undefined),
-        ...(verdict && { rewrite: (event) => verdict.judged(event) }),
+        reporters,
+        rewrite: verdict && ((event) => verdict.judged(event)),
       },
     ),
   );

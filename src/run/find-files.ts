@@ -7,10 +7,7 @@ import { GitRepository } from "../git/repository.ts";
 import { readSmallFile } from "../platform/files.ts";
 import { UsageError } from "./options.ts";
 
-function isRehearsalName(path: string): boolean {
-  return /\.rehearsal\.(?:ya?ml|json)$/.test(path);
-}
-
+const rehearsal = /\.rehearsal\.(?:ya?ml|json)$/;
 const named = "*.rehearsal.yml, *.rehearsal.yaml and *.rehearsal.json";
 
 /** A file that is named is always taken; folders and globs have the rehearsals that git doesn't ignore. */
@@ -50,75 +47,61 @@ async function filesOf(
   if (typeof read === "string") return `Invalid glob ${JSON.stringify(given)}: ${read}.`;
   const literal = /^(?:[^*?[{]*\/)?/.exec(glob)?.[0] ?? "";
   const folder = resolve(directory, literal);
-  const isMeant = (path: string): boolean => isAmong([glob.slice(literal.length)], path);
-  const files = (await rehearsalsIn(folder, environment)).filter(isMeant);
+  const all = await rehearsalsIn(folder, environment);
+  const files = all.filter((path) => isAmong([glob.slice(literal.length)], path));
   return files.length === 0
     ? `No rehearsal matches ${given}. A rehearsal is one of ${named}.`
     : files.map((file) => join(relative(directory, folder), file));
 }
 
+/** Those that git tracks or doesn't ignore. If the folder is in no repository, or is ignored itself: all. */
 async function rehearsalsIn(folder: string, environment: Environment): Promise<string[]> {
-  const names = (await listedByGit(folder, environment)) ?? (await listed(folder));
-  return names.filter((name) => isRehearsalName(name)).toSorted();
-}
-
-/** Lists files that git tracks or doesn't ignore. Undefined if the folder is in no repository, or is ignored itself. */
-async function listedByGit(
-  folder: string,
-  environment: Environment,
-): Promise<string[] | undefined> {
-  try {
+  const listed = async (): Promise<readonly string[] | undefined> => {
     const repository = GitRepository.at(folder, { environment });
-    if (repository === undefined || (await repository.isIgnored())) return undefined;
-    const names = (await repository.files()).filter((name) => isRehearsalName(name));
-    return names.filter((name) => existsSync(join(folder, name)));
-  } catch {
-    return undefined;
-  }
+    return (await repository?.isIgnored()) === false ? repository?.files() : undefined;
+  };
+  const names = (await listed().catch(() => undefined)) ?? (await filesIn(folder));
+  const found = names.filter((name) => rehearsal.test(name) && existsSync(join(folder, name)));
+  return found.toSorted();
 }
 
 const unsearched = new Set(["node_modules", ".git"]);
 
-async function listed(folder: string): Promise<string[]> {
-  const names: string[] = [];
-  const visit = async (inside: string): Promise<void> => {
-    const children = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => []);
-    for (const child of children) {
-      const name = inside === "" ? child.name : `${inside}/${child.name}`;
-      if (child.isFile()) names.push(name);
-      else if (child.isDirectory() && !unsearched.has(child.name)) await visit(name);
+/** Breadth first, so that what is near is found before the bounds are met. Relative to the folder, with `/`. */
+async function filesIn(
+  folder: string,
+  maxDepth = Infinity,
+  maxFolders = Infinity,
+): Promise<string[]> {
+  const files: string[] = [];
+  const folders = [{ path: "", depth: 0 }];
+  for (const { path, depth } of folders) {
+    const children = await readdir(join(folder, path), { withFileTypes: true }).catch(() => []);
+    for (const child of children.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      const name = path === "" ? child.name : `${path}/${child.name}`;
+      if (child.isFile()) files.push(name);
+      else if (!child.isDirectory() || unsearched.has(child.name)) continue;
+      else if (depth < maxDepth && folders.length < maxFolders)
+        folders.push({ path: name, depth: depth + 1 });
     }
-  };
-  await visit("");
-  return names;
+  }
+  return files;
 }
 
 const MAX_DEPTH = 4;
 const MAX_FOLDERS = 300;
 const MAX_FILES = 300;
 const MAX_BYTES = 1_000_000;
+const entryName = /(?:^|\/)[\p{L}\p{N} ._@+-]*\.(?:json|ya?ml|(?:wf|prompt)\.md)$/u;
 
 /** Looks for a short while: a repository can be large. Sorted; relative to the workspace, with `/`. */
 export async function findEntries(workspace: string, maxDepth = MAX_DEPTH): Promise<string[]> {
   const entries: string[] = [];
-  // Breadth first, so that what is near is found before the bounds are met.
-  const folders = [{ path: "", depth: 0 }];
-  let files = 0;
-  for (const { path, depth } of folders) {
-    const children = await readdir(join(workspace, path), { withFileTypes: true }).catch(() => []);
-    for (const child of children.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      const name = path === "" ? child.name : `${path}/${child.name}`;
-      if (child.isDirectory() && !unsearched.has(child.name)) {
-        if (depth < maxDepth && folders.length < MAX_FOLDERS)
-          folders.push({ path: name, depth: depth + 1 });
-      }
-      const isNamed = /^[\p{L}\p{N} ._@+-]*\.(?:json|ya?ml|(?:wf|prompt)\.md)$/u.test(child.name);
-      if (!child.isFile() || !isNamed || isRehearsalName(name) || files >= MAX_FILES) continue;
-      files += 1;
-      // A workflow and a prompt are entries by their names.
-      if (name.endsWith(".md") || (await looksLikeEntry(join(workspace, name)))) entries.push(name);
-    }
-  }
+  const files = await filesIn(workspace, maxDepth, MAX_FOLDERS);
+  const isCandidate = (name: string): boolean => entryName.test(name) && !rehearsal.test(name);
+  for (const name of files.filter(isCandidate).slice(0, MAX_FILES))
+    // A workflow and a prompt are entries by their names.
+    if (name.endsWith(".md") || (await looksLikeEntry(join(workspace, name)))) entries.push(name);
   return entries.toSorted();
 }
 

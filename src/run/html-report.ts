@@ -1,9 +1,9 @@
 /** Runs as one HTML file: the run under way (`report.html` of `--output-dir`), or those of journals (`agent-jobs report`). */
-import { open, stat, unlink } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { open, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
-import { readJournalFile } from "../journal/file.ts";
 import { isKept } from "../journal/write.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { OwnFile } from "../platform/own-file.ts";
@@ -68,10 +68,10 @@ export async function makeReport(
   const files = await journalFiles(paths).catch(unable("read the journals"));
   if (files.length === 0)
     throw new UsageError(`There are no *.jsonl files in ${paths.join(", ")}.`);
-  if (output !== undefined) {
-    checkOutputs(files, { report: output });
-    await refuseJournal(output);
-  }
+  if (output !== undefined) checkOutputs(files, { report: output });
+  // A slip in the arguments must not cost the record of a run.
+  if (output?.endsWith(".jsonl") === true && existsSync(output))
+    throw new UsageError(`The report would overwrite the journal ${output}. Choose another file.`);
   const report = await reportOfJournals(files);
   const { journals, runs, events, intact, readable } = report;
   if (!readable) {
@@ -86,17 +86,6 @@ function bootOf(journals: readonly ReportJournal[], runs: readonly ReportRun[]):
   const createdAt = new Date(systemClock.now()).toISOString();
   return { kind: "report", version, createdAt, journals, runs };
 }
-
-/** A slip in the arguments must not cost the record of a run. */
-async function refuseJournal(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isFile() !== true || found.size === 0) return;
-  const { isJournal } = await readJournalFile(path, () => {}, { maxBytes: BEGINNING_BYTES });
-  if (isJournal)
-    throw new UsageError(`The report would overwrite the journal ${path}. Choose another file.`);
-}
-
-const BEGINNING_BYTES = 1024 * 1024;
 
 /** Throws in a build without the page. */
 function pageFiles(): PageFiles {

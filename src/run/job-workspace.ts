@@ -1,5 +1,7 @@
 /** The working directory of a job, for commands of the author, to which the permissions of agents don't apply. */
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { lstatSync, readlinkSync, type Stats } from "node:fs";
+import { join, sep } from "node:path";
 import { defined } from "../text/guards.ts";
 import type { CommandEnd, CommandRequest, Workspace } from "../engine/ports.ts";
 import { isAmong } from "../entry/glob.ts";
@@ -9,7 +11,8 @@ import { GitRepository } from "../git/repository.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { TextStream } from "../redaction/secret-search.ts";
 import type { Programs } from "../tools/tool-programs.ts";
-import { OutputFolder, plainName } from "../platform/files.ts";
+import { OutputFolder, plainName, realPathOf, readJudged } from "../platform/files.ts";
+import { EventLoopYielder } from "../platform/waiting.ts";
 import { allowedOf, type AllowedVariables } from "./variables.ts";
 
 export interface JobWorkspaceOptions extends AllowedVariables {
@@ -87,8 +90,7 @@ export function createJobWorkspace(options: JobWorkspaceOptions): Workspace {
   }
 
   async function watch(globs: readonly string[]): Promise<() => Promise<boolean>> {
-    const own = [...(options.records ?? []), ...[outputDirectory ?? []].flat()];
-    const { fileState } = await import("./file-state.ts");
+    const own = [options.records ?? [], outputDirectory ?? []].flat();
     const state = (): Promise<string> =>
       fileState({ folder: workingDirectory, repository, own }, globs);
     const before = await state();
@@ -122,4 +124,58 @@ function openLog(folder: OutputFolder | undefined, label: string): CommandLog | 
     },
   };
   return log;
+}
+
+/** A larger file is judged by its size and time. */
+const longestFile = 20_000_000;
+const most = { mostFiles: 100_000, mostNames: 1_000_000 };
+
+interface Files {
+  readonly folder: string;
+  /** The one that was there before an agent worked. */
+  readonly repository: GitRepository | undefined;
+  /** The files that the run itself writes, as absolute paths. */
+  readonly own: readonly string[];
+}
+
+/** A hash of the files by their content: those that git tracks or doesn't ignore; outside of a repository, of all. Rejects if git can't tell. */
+async function fileState(files: Files, globs: readonly string[]): Promise<string> {
+  const root = realPathOf(files.folder);
+  const own = files.own.map(realPathOf);
+  const hash = createHash("sha256");
+  const yielder = new EventLoopYielder();
+  for (const path of await pathsOf(files, globs)) {
+    await yielder.yieldIfDue();
+    const place = join(root, path);
+    if (own.some((one) => one === place || place.startsWith(one + sep))) continue;
+    const found = lstatSync(place, { throwIfNoEntry: false });
+    const content = found && contentOf(place, found);
+    if (content === undefined) continue;
+    const isProgram = (found?.mode ?? 0) & 0o100;
+    hash.update(JSON.stringify([path, isProgram, content.length])).update(content);
+  }
+  return hash.digest("hex");
+}
+
+async function pathsOf(
+  { folder, repository }: Files,
+  globs: readonly string[],
+): Promise<readonly string[]> {
+  const isListed =
+    repository !== undefined && (repository.prefix === "" || !(await repository.isIgnored()));
+  if (isListed) return (await repository.files()).filter((path) => isAmong(globs, path)).toSorted();
+  const { matchingFiles } = await import("../tools/matching-files.ts");
+  const { signal } = new AbortController();
+  const all = globs.every((glob) => glob.startsWith("!")) ? ["**", ...globs] : globs;
+  return (await matchingFiles({ folder, globs: all, signal, ...most })).files;
+}
+
+function contentOf(place: string, found: Stats): Uint8Array | string | undefined {
+  try {
+    if (found.isSymbolicLink()) return readlinkSync(place);
+    if (found.size > longestFile) return `${found.size} ${found.mtimeMs}`;
+    return found.isFile() ? readJudged(place, longestFile) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -8,7 +8,7 @@ import { realLocation } from "../permissions/paths.ts";
 import { inRealFolder, readJudged } from "../platform/files.ts";
 import { leaves } from "../platform/search-path.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { UsageError } from "./options.ts";
 
 const DEFAULT_MAX = 20_000;
@@ -56,31 +56,27 @@ export function writeMemory(
 
 function textOf(file: string, workingDirectory: string): string {
   try {
-    const folder = realpathSync(workingDirectory);
-    checkInside(resolve(folder, file), folder);
-    const real = realpathSync(resolve(folder, file));
-    checkInside(real, workingDirectory);
-    const bytes = readJudged(real, LONGEST_FILE);
+    const path = join(folderOf(file, workingDirectory), basename(file));
+    const bytes = readJudged(path, LONGEST_FILE);
     if (bytes === undefined)
       throw new Error(`it is no regular file, or has more than ${LONGEST_FILE} bytes`);
     return new TextDecoder().decode(bytes);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
-    throw new UsageError(`Can't read the memory ${file}: ${errorMessage(error)}.`);
+    const code = errorCode(error);
+    if (code === "ENOENT") return "";
+    const why = code === "ELOOP" ? "it is a symbolic link" : errorMessage(error);
+    throw new UsageError(`Can't read the memory ${file}: ${why}.`);
   }
 }
 
+/** Where no link leads out of the working directory. */
 function folderOf(file: string, workingDirectory: string): string {
   const context = { ...realFiles, workingDirectory };
   const real = realLocation(dirname(resolve(workingDirectory, file)), context);
   if (real === undefined) throw new Error("its folder can't be resolved");
-  checkInside(join(real, basename(file)), workingDirectory);
-  return real;
-}
-
-function checkInside(real: string, workingDirectory: string): void {
-  if (leaves(relative(realpathSync(workingDirectory), real)))
+  if (leaves(relative(realpathSync(workingDirectory), join(real, basename(file)))))
     throw new Error("it is outside of the working directory");
+  return real;
 }
 
 /** `$memory`: written by agents, so it is data in a fence. */

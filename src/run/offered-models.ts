@@ -18,7 +18,7 @@ import {
   withoutLatest,
 } from "../sessions/offered-models.ts";
 import { type ModelAccess, providerOf } from "./options-provider.ts";
-import { modelOfFlow, type ReadEntry } from "./flows.ts";
+import type { ReadEntry } from "./flows.ts";
 import { guessText } from "./options.ts";
 
 export type { OfferedModel };
@@ -105,7 +105,7 @@ export function unofferedModels(
   // If the entry is a workflow, its models are reported for the entry.
   const ofFlows = Object.values(flows).flatMap((flow) => {
     const { workflow } = flow;
-    const id = modelOfFlow(flow, entry);
+    const id = flow.modelIn(entry);
     const named = { path: ["model"], id };
     if (id === "" || ofEntry.has(id) || !isUnknown(named)) return [];
     return toDiagnostics([{ ...problem(named), codePath: "model" }], { file: workflow.file });

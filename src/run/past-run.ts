@@ -1,96 +1,112 @@
+/** What an earlier run has done, from its journal. */
 import { conditionIds } from "../entry/work.ts";
 import type {
   GivenEvent,
   PastItems,
   PastRun,
   PastWork,
+  Spent,
   StepEvent,
   UnderWay,
 } from "../engine/past.ts";
 import type { EventOf, RunEvent, RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
-import type { ModelUsed } from "../events/session-activity.ts";
 import { itemsIn, workKey } from "../events/plan.ts";
-import { damageOf, journalFiles, readJournalIn, type JournalCondition } from "../journal/file.ts";
+import { damageOf, journalFiles, readJournalIn } from "../journal/file.ts";
+import type { JournalProblem } from "../journal/read.ts";
 import type { JournalSource } from "../journal/store.ts";
-import { pastEvents } from "./past-events.ts";
-
-/** The works to keep: finished ones, all that ended in any way, or none, because a workflow goes through its steps again. */
-export type Takes = "done" | "ended" | "begun";
-export type Started = Extract<RunEvent, { type: "run.started" }>;
+import { asFlag, UsageError, type WriteName } from "./options.ts";
+import { AFTER, pastEvents, partsOf, PLAN, type EventSource, type Started } from "./past-events.ts";
 
 export interface EarlierJob {
   readonly started: Started | undefined;
-  readonly outcome: RunOutcome | undefined;
   readonly past: PastRun;
-  /** A work was canceled, or has no end. */
-  readonly wasStopped: boolean;
+  /** If it isn't merged: the past of a workflow, which goes through its steps again although it has ended. */
+  readonly replayed?: PastRun;
   readonly begun: ReadonlySet<string>;
   /** The run ended before it had copied all events of the earlier run. */
   readonly isIncomplete: boolean;
-  /** The number of events that a run that continues it copies. `ofLegs`: the number of those with a leg. */
-  readonly events: { readonly all: number; readonly ofLegs: number };
-  /** The spending of a leg's plan, or of a whole run without legs. */
-  readonly planned: Pick<PastRun, "tokens" | "cost">;
 }
 
 interface Open {
+  readonly part: string;
   readonly work: WorkRef;
-  readonly isOfLeg: boolean;
   readonly given: GivenEvent[];
   readonly steps: StepEvent[];
   /** How many of its restored steps have not followed yet. */
   missing: number;
 }
 
-export class EarlierRun {
-  readonly #started: Started | undefined;
-  readonly #takes: Takes;
-  readonly #conditions: ReadonlySet<number>;
-  readonly #works: PastWork[] = [];
-  /** Keyed by step and items. A repeated run of a step replaces its entry. */
-  readonly #underWay = new Map<string, UnderWay>();
-  readonly #failed = new Map<string, PastWork>();
-  readonly #lists: PastItems[] = [];
-  readonly #begun = new Set<string>();
-  readonly #open = new Map<string, Open>();
-  #outcome: RunOutcome | undefined;
-  readonly #spent = { all: { tokens: 0, cost: 0 }, ofLegs: { tokens: 0, cost: 0 } };
-  readonly #events = { all: 0, ofLegs: 0, past: 0 };
-  #lastAt = 0;
+interface Ended {
+  readonly open: Open;
+  readonly end: EventOf<"work.ended">;
+  /** It never runs again. */
+  readonly isDone: boolean;
+}
 
-  constructor(started?: Started, takes: Takes = "done") {
-    this.#started = started;
-    this.#takes = takes;
+/** What a leg, a plan or a merge has done itself. */
+export interface JobPart extends Spent {
+  /** Steps that have ended. Those after the fan-out run again if they failed. */
+  readonly works: readonly PastWork[];
+  readonly lists: readonly PastItems[];
+  /** The number of events that a run that continues it copies. */
+  readonly events: number;
+  /** A step was canceled, or has no end. */
+  readonly wasStopped: boolean;
+}
+
+export class EarlierRun implements EarlierJob {
+  readonly started: Started | undefined;
+  readonly begun = new Set<string>();
+  outcome: RunOutcome | undefined;
+  /** Why the journal can't be relied on. */
+  damage: JournalProblem | undefined;
+  readonly #source: Pick<EventSource, "name" | "store"> | undefined;
+  readonly #conditions: ReadonlySet<number>;
+  readonly #partOf: (event: RunEvent) => string;
+  readonly #open = new Map<string, Open>();
+  readonly #ended = new Set<Ended>();
+  /** Keyed by part, step and items. A repeated run of a step replaces its entry. */
+  readonly #undone = new Map<string, Ended>();
+  readonly #lists: (PastItems & { readonly part: string })[] = [];
+  readonly #amounts = new Map<
+    string,
+    { tokens: number; cost: number; events: number; at: number }
+  >();
+  #copied = 0;
+
+  constructor(source?: Pick<EventSource, "name" | "store">, started?: Started) {
+    this.#source = source;
+    this.started = started;
     this.#conditions = started === undefined ? new Set() : conditionIds(started.work);
+    this.#partOf = started === undefined ? () => PLAN : partsOf(started);
   }
 
   add(event: RunEvent): EarlierRun {
-    if (event.type === "run.started") return new EarlierRun(event, this.#takes);
-    if (event.runId === this.#started?.runId) this.#add(event);
+    if (event.type === "run.started") return new EarlierRun(this.#source, event);
+    if (event.runId === this.started?.runId) this.#add(event);
     return this;
   }
 
   #add(event: RunEvent): void {
-    this.#lastAt = event.at;
-    const isOfLeg = event.leg !== undefined;
-    if (event.type !== "run.ended") {
-      this.#events.all += 1;
-      if (isOfLeg) this.#events.ofLegs += 1;
-      if (event.past === true) this.#events.past += 1;
-    }
+    const part = this.#partOf(event);
+    const amounts = this.#amounts.get(part) ?? { tokens: 0, cost: 0, events: 0, at: 0 };
+    this.#amounts.set(part, amounts);
+    amounts.at = event.at;
+    if (event.type !== "run.ended") amounts.events += 1;
+    if (event.past === true) this.#copied += 1;
     switch (event.type) {
       case "run.ended":
-        this.#outcome = event.jobOutcome ?? event.outcome;
+        this.outcome = event.jobOutcome ?? event.outcome;
         return;
       case "work.started": {
         const { work, restoredSteps: missing = 0 } = event;
-        this.#startAnew(keyOf(work));
-        this.#open.set(workKey(work), { work, isOfLeg, given: [], steps: [], missing });
-        this.#begun.add(work.taskId);
+        this.#startAnew(keyOf(part, work));
+        this.#open.set(workKey(work), { part, work, given: [], steps: [], missing });
+        this.begun.add(work.taskId);
         return;
       }
       case "turn.started":
-        this.#begun.add(event.work.taskId);
+        this.begun.add(event.work.taskId);
         return;
       case "work.ended":
         return this.#end(event);
@@ -107,8 +123,7 @@ export class EarlierRun {
       }
       case "items.listed": {
         const { workId, items, outerItems = [] } = event;
-        if (this.#isOthers(isOfLeg)) return;
-        this.#lists.push({ workId, items, outerItems });
+        this.#lists.push({ part, workId, items, outerItems });
         return;
       }
       case "report.given":
@@ -124,91 +139,107 @@ export class EarlierRun {
         this.#open.get(workKey(event.work))?.given.push(given);
         return;
       }
-      case "activity":
-        if (event.activity.kind !== "model.used") return;
-        addSpent(this.#spent.all, event.activity);
-        if (isOfLeg) addSpent(this.#spent.ofLegs, event.activity);
+      case "activity": {
+        const { activity } = event;
+        if (activity.kind !== "model.used") return;
+        amounts.tokens += activity.inputTokens + activity.outputTokens;
+        amounts.cost += activity.cost ?? 0;
         return;
+      }
       default:
         return;
     }
   }
 
-  get job(): EarlierJob {
-    const started = this.#started;
-    const { all, ofLegs } = this.#spent;
-    const open = [...this.#open.values()];
-    const underWay = [...this.#underWay.values(), ...open.map((one) => underWayOf(one))];
-    return {
-      started,
-      outcome: this.#outcome,
-      begun: this.#begun,
-      isIncomplete:
-        this.#events.past < (started?.resumed?.events ?? 0) ||
-        underWay.some(({ missing }) => missing > 0),
-      wasStopped: underWay.some(
-        ({ outcome: { kind } = { kind: "canceled" } }) => kind === "canceled",
-      ),
-      // Each unfinished step gets an end.
-      events: {
-        all: this.#events.all + open.length,
-        ofLegs: this.#events.ofLegs + open.filter(({ isOfLeg }) => isOfLeg).length,
-      },
-      planned: { tokens: all.tokens - ofLegs.tokens, cost: all.cost - ofLegs.cost },
-      past: {
-        runId: started?.runId ?? "",
-        traceparent: started?.traceparent,
-        works: this.#works,
-        underWay,
-        lists: this.#lists,
-        ...all,
-        milliseconds: Math.max(0, this.#lastAt - (started?.at ?? 0)),
-      },
-    };
-  }
-
-  #end({ work, outcome, report, output }: EventOf<"work.ended">): void {
-    const key = workKey(work);
-    const open = this.#open.get(key);
-    this.#open.delete(key);
-    if (open === undefined || this.#isOthers(open.isOfLeg)) return;
-    const takesAll = this.#takes === "ended" && outcome.kind !== "canceled";
-    if (this.#takes === "begun" || (!takesAll && !hasAnswered(outcome))) {
-      this.#underWay.set(keyOf(work), underWayOf(open, outcome));
-      return;
-    }
+  #end(end: EventOf<"work.ended">): void {
+    const { work, outcome } = end;
+    const open = this.#open.get(workKey(work));
+    this.#open.delete(workKey(work));
+    if (open === undefined) return;
     const isNo = outcome.kind === "failed" && this.#conditions.has(work.workId);
-    if (outcome.kind === "canceled" || !(takesAll || isNo || outcome.kind !== "failed")) return;
-    const { given } = open;
-    const past = { workId: work.workId, items: itemsIn(work), outcome, report };
-    const done = { ...past, given, output: output ?? report ?? "" };
-    this.#works.push(done);
-    if (outcome.kind === "crashed" || (outcome.kind === "failed" && !isNo))
-      this.#failed.set(keyOf(work), done);
-  }
-
-  /** A merge takes the steps of the plan from the plan itself, not from each leg. */
-  #isOthers(isOfLeg: boolean): boolean {
-    return this.#takes === "ended" && this.#started?.part?.kind === "shard" && !isOfLeg;
+    const isDone = hasAnswered(outcome) && (outcome.kind !== "failed" || isNo);
+    const ended = { open, end, isDone };
+    this.#ended.add(ended);
+    if (!isDone) this.#undone.set(keyOf(open.part, work), ended);
   }
 
   /** A resumed run has started an unfinished or failed step again. */
   #startAnew(key: string): void {
-    this.#underWay.delete(key);
-    const failed = this.#failed.get(key);
-    if (failed === undefined) return;
-    this.#failed.delete(key);
-    this.#works.splice(this.#works.indexOf(failed), 1);
+    const before = this.#undone.get(key);
+    if (before === undefined) return;
+    this.#undone.delete(key);
+    this.#ended.delete(before);
+  }
+
+  get isIncomplete(): boolean {
+    return (
+      this.#copied < (this.started?.resumed?.events ?? 0) ||
+      this.#unanswered.some(({ missing }) => missing > 0)
+    );
+  }
+
+  get past(): PastRun {
+    const works = [...this.#ended].filter(({ isDone }) => isDone).flatMap(pastWork);
+    return { ...this.#common, works, underWay: this.#unanswered };
+  }
+
+  get replayed(): PastRun {
+    const ended = [...this.#ended].map(({ open, end }) => underWayOf(open, end.outcome));
+    return { ...this.#common, works: [], underWay: ended };
+  }
+
+  get #unanswered(): readonly UnderWay[] {
+    const ended = [...this.#ended].filter(({ end }) => !hasAnswered(end.outcome));
+    return [
+      ...ended.map(({ open, end }) => underWayOf(open, end.outcome)),
+      ...[...this.#open.values()].map((open) => underWayOf(open)),
+    ];
+  }
+
+  get #common(): Omit<PastRun, "works" | "underWay"> {
+    const { runId = "", traceparent } = this.started ?? {};
+    const parts = [...this.#amounts.keys()].map((name) => this.part(name));
+    const sum = (of: "tokens" | "cost" | "events"): number =>
+      parts.reduce((total, part) => total + part[of], 0);
+    const source = this.#source && { ...this.#source, started: this.started };
+    return {
+      runId,
+      traceparent,
+      lists: this.#lists,
+      tokens: sum("tokens"),
+      cost: sum("cost"),
+      milliseconds: Math.max(0, ...parts.map(({ milliseconds }) => milliseconds)),
+      events: source && { count: sum("events"), read: () => pastEvents([source]) },
+    };
+  }
+
+  part(name: string): JobPart {
+    const { tokens = 0, cost = 0, events = 0, at = 0 } = this.#amounts.get(name) ?? {};
+    const isOwn = ({ part }: { readonly part: string }): boolean => part === name;
+    const open = [...this.#open.values()].filter(isOwn);
+    const ended = [...this.#ended].filter((one) => isOwn(one.open));
+    return {
+      works: ended.filter(({ isDone }) => isDone || name !== AFTER).flatMap(pastWork),
+      lists: this.#lists.filter(isOwn),
+      tokens,
+      cost,
+      milliseconds: Math.max(0, at - (this.started?.at ?? 0)),
+      // Each unfinished step gets an end.
+      events: events + open.length,
+      wasStopped: open.length > 0 || ended.some(({ end }) => end.outcome.kind === "canceled"),
+    };
   }
 }
 
-function keyOf(work: WorkRef): string {
-  return JSON.stringify([work.workId, ...itemsIn(work)]);
+function pastWork({ open, end: { work, outcome, report, output } }: Ended): readonly PastWork[] {
+  if (outcome.kind === "canceled") return [];
+  const { given } = open;
+  const items = itemsIn(work);
+  return [{ workId: work.workId, items, outcome, report, given, output: output ?? report ?? "" }];
 }
 
-function addSpent(sum: { tokens: number; cost: number }, used: ModelUsed): void {
-  sum.tokens += used.inputTokens + used.outputTokens;
-  sum.cost += used.cost ?? 0;
+function keyOf(part: string, work: WorkRef): string {
+  return JSON.stringify([part, work.workId, ...itemsIn(work)]);
 }
 
 function hasAnswered(outcome: WorkOutcome): boolean {
@@ -259,11 +290,20 @@ export function interruptedCommand(
   return hasBegun === true ? { name: open.activity, failed: failed?.reason } : undefined;
 }
 
-export type ReadJob = EarlierJob & { readonly condition: JournalCondition };
+export type Refuse = (reason: string) => UsageError;
+
+export function refusing({
+  resume,
+  write = asFlag,
+}: {
+  readonly resume?: string | undefined;
+  readonly write?: WriteName | undefined;
+}): Refuse {
+  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
+}
 
 /** Says why a journal can't be continued. The journal of a rehearsal serves only other rehearsals. */
-export function unusable({ condition, started }: ReadJob, rehearses: boolean): string | undefined {
-  const damage = damageOf(condition);
+export function unusable({ damage, started }: EarlierRun, rehearses: boolean): string | undefined {
   if (damage !== undefined) return `line ${damage.line}: ${damage.reason}`;
   if (started?.rehearsed !== true || rehearses) return undefined;
   return "it is of a rehearsal: a script played the model. Use the journal of a real run.";
@@ -275,34 +315,23 @@ export function unusable({ condition, started }: ReadJob, rehearses: boolean): s
  */
 export async function readEarlierJob(
   name: string,
-  { takes, store = journalFiles }: ReadingOfJob = {},
-): Promise<ReadJob> {
-  let earlier = new EarlierRun(undefined, takes);
-  let before: EarlierJob | undefined;
-  const last = (): EarlierJob => {
-    const { job } = earlier;
-    return job.isIncomplete && before !== undefined ? before : job;
-  };
+  store: JournalSource = journalFiles,
+): Promise<EarlierRun> {
+  let run = new EarlierRun({ name, store });
+  let before: EarlierRun | undefined;
+  const last = (): EarlierRun => (run.isIncomplete && before !== undefined ? before : run);
   const reading = readJournalIn(store.read(name));
   for await (const events of reading.events)
     for (const event of events) {
       if (event.type === "run.started") {
-        const job = last();
-        const { runId, part, resumed } = job.started ?? {};
+        const earlier = last();
+        const { runId = "", part, resumed } = earlier.started ?? {};
         const isMergedAgain = part?.kind === "merge" && resumed?.runId === event.resumed?.runId;
-        before = isMergedAgain || (runId ?? "") === event.resumed?.runId ? job : undefined;
+        before = isMergedAgain || runId === event.resumed?.runId ? earlier : undefined;
       }
-      earlier = earlier.add(event);
+      run = run.add(event);
     }
-  const job = last();
-  const source = { name, store, job, after: 0, takes: () => true };
-  const events = { count: job.events.all, read: () => pastEvents([source]) };
-  return { ...job, past: { ...job.past, events }, condition: reading.condition() };
-}
-
-export interface ReadingOfJob {
-  /** Default: `done`. */
-  readonly takes?: Takes;
-  /** Default: files. */
-  readonly store?: JournalSource | undefined;
+  const found = last();
+  found.damage = damageOf(reading.condition());
+  return found;
 }

@@ -1,26 +1,16 @@
 /** A job, before it runs: options in, checked input out. Everything that can be wrong beforehand is thrown here. */
-import type { PlannedMemory } from "../events/memory.ts";
-import type { Origin } from "../events/output-shapes.ts";
 import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
-import type { Transition } from "../engine/ports.ts";
-import { type LimitSources, resolveLimits, setBy } from "../engine/limits.ts";
-import type { Limits } from "../entry/model.ts";
+import { resolveLimits, setBy } from "../engine/limits.ts";
 import { outputsOf } from "../entry/outputs.ts";
-import type { Reporter } from "../events/sink.ts";
-import { defined } from "../text/guards.ts";
-import type { Script } from "../rehearsal/format/script.ts";
+import type { PlannedMemory } from "../events/memory.ts";
+import { lockFile } from "../platform/own-file.ts";
 import { fillIn } from "../rehearsal/format/names.ts";
-import type { TerminalOptions } from "../reports/terminal/terminal-reporter.ts";
-import type { Runtimes } from "../sessions/request-handler.ts";
-import type { Asker } from "../workflow/model.ts";
-import type { Executor } from "../workflow/run/executors.ts";
-import type { FlowResult } from "../workflow/run/run-flow.ts";
+import type { Script } from "../rehearsal/format/script.ts";
 import { permissionScopes, checkSandboxOption, gitSandbox, mayChangeFiles } from "./callers.ts";
 import {
   checkNames,
   chooseJob,
-  overrideModels,
   readEntry,
   readRehearsal,
   readText,
@@ -33,9 +23,9 @@ import {
   hasFlow,
   readingOf,
 } from "./entry-options.ts";
-import { type Flows, type ReadEntry, withModelOfFlows } from "./flows.ts";
-import { subjectOfJob, type ChangeOptions } from "./job-change.ts";
-import type { RunOnHostOptions } from "./host.ts";
+import type { ReadEntry } from "./flows.ts";
+import { subjectOfJob } from "./job-subject.ts";
+import { readMemory } from "./memory.ts";
 import {
   ALL_MODELS,
   asFlag,
@@ -47,64 +37,15 @@ import {
   type WriteName,
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
-import type { FieldsOn } from "./option-table.ts";
-import type { ModelAccess } from "./options-provider.ts";
-import { lockFile } from "../platform/own-file.ts";
-import type { continueJob, ContinueOptions, ResumedJob } from "./resume-job.ts";
-import { readMemory } from "./memory.ts";
-import { withPrices } from "./prices.ts";
-import { checkRecords, recordFiles, recordPaths, type RecordPaths } from "./records.ts";
-import type { Run } from "./run-spec.ts";
-import type { TelemetryTarget } from "./telemetry-target.ts";
+import type { PreparedRun, RunOptions, SettledEntry } from "./prepared-run.ts";
+import { overrideModels, withPrices } from "./entry-models.ts";
+import { checkRecords, recordFiles, recordPaths } from "./records.ts";
+import type { Continued, continueJob, ResumedJob } from "./resume-job.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";
-import { isPromptFile } from "./workflow-files.ts";
 import { workFolder } from "./working-copy.ts";
+import { isPromptFile } from "./workflow-files.ts";
 
-/** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions, ContinueOptions {
-  /** Absent with `prompt` or `promptFile`, which are the job themselves. */
-  readonly entryFile?: string | undefined;
-  /** Names the entry in the journal and reports, if its file is only a copy. */
-  readonly entryName?: string | undefined;
-  /** The job of the entry. Names the one of a prompt. */
-  readonly jobName?: string | undefined;
-  readonly origin?: Origin | undefined;
-  /** The leg of a matrix. With `resume`, that of the journal must be the same. */
-  readonly leg?: string | undefined;
-  readonly limits?: Limits;
-  /** The option or input that set each of them, as the user wrote it. */
-  readonly limitNames?: LimitSources;
-  /** How to write an option's name in an error. Default: as the command line does, `--user-input`. */
-  readonly write?: WriteName;
-  /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
-  readonly checkFolder?: (folder: string) => Promise<void>;
-  /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
-  readonly isolateServers?: boolean;
-  /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: `expect` is ignored. */
-  readonly honorExpectations?: boolean;
-  /** The script says only what the run begins with: the models are asked, and its `expect` is left to the caller. */
-  readonly live?: boolean | undefined;
-  /** Whether what tasks note is kept for later runs. Default: true; never of a rehearsal, or of a part of a job. */
-  readonly remembers?: boolean;
-  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
-  readonly asker?: Asker;
-  /** Run code fences of further tags, or those that there are in another way. */
-  readonly executors?: readonly Executor[];
-  readonly onResult?: (result: FlowResult) => void;
-  readonly gateTurns?: RunOnHostOptions["gateTurns"];
-  readonly terminal?: Omit<TerminalOptions, "clock">;
-  readonly reporters?: readonly Reporter[];
-  readonly telemetry?: TelemetryTarget | undefined;
-  readonly onTransition?: ((transition: Transition) => void) | undefined;
-  readonly runtimes?: Runtimes | undefined;
-  /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
-  readonly mark?: string;
-}
-
-export type SettledEntry = Pick<
-  Run,
-  "entry" | "originalEntry" | "limits" | "permissions" | "env" | "answers" | "executors"
-> & { readonly flows: Flows };
+export type { PreparedRun, RunOptions, SettledEntry } from "./prepared-run.ts";
 
 export function settleEntry(
   { entry, flows, whole }: Pick<ReadEntry, "entry" | "flows" | "whole">,
@@ -128,7 +69,11 @@ export function settleEntry(
   return {
     entry: withPrices(overrideModels(entry, models), environment),
     originalEntry: entry,
-    flows: model === undefined ? flows : withModelOfFlows(flows, model),
+    flows: model
+      ? Object.fromEntries(
+          Object.entries(flows).map(([name, flow]) => [name, flow.withModel(model)]),
+        )
+      : flows,
     limits: resolveLimits(
       { ...entry.limits, setBy: setBy(entry.limits, whole ?? "the entry") },
       script && { ...script.limits, setBy: setBy(script.limits, script.file) },
@@ -141,12 +86,10 @@ export function settleEntry(
   };
 }
 
-interface BegunJob extends Pick<PreparedRun, "past" | "fanOut" | "limits"> {
-  readonly userInput: string | undefined;
+interface BegunJob extends Pick<PreparedRun, "past" | "fanOut" | "limits" | "userInput" | "whole"> {
   readonly resumed?: ResumedJob | undefined;
   readonly notes: readonly string[];
-  /** Set if the whole job is a workflow. */
-  readonly whole?: PreparedRun["whole"];
+  /** Of a workflow that is the whole job. */
   readonly warnings?: readonly Diagnostic[];
 }
 
@@ -155,58 +98,28 @@ export async function beginJob(
   { flows, whole = "" }: Pick<ReadEntry, "flows" | "whole">,
   settled: SettledEntry,
   jobName: string,
-  options: Parameters<typeof continueJob>[2] &
+  options: Parameters<typeof continueJob>[1] &
     Pick<RunOptions, "onResult" | "environment"> & { readonly script: Script | undefined },
 ): Promise<BegunJob> {
-  const { script, onResult, environment, rehearses, write = asFlag } = options;
+  const { script, environment, rehearses, write = asFlag } = options;
+  const { entry, originalEntry = entry } = settled;
   const flow = Object.hasOwn(flows, whole) ? flows[whole] : undefined;
-  const job = {
-    entry: settled.originalEntry ?? settled.entry,
-    limits: settled.limits,
-    jobName,
-    flows,
-    whole: flow && whole,
+  const job = { ...settled, entry: originalEntry, flows, jobName, whole: flow && whole };
+  const asked = {
+    ...options,
+    userInput: options.userInput ?? script?.userInput,
+    inputs: { ...script?.inputs, ...options.inputs },
   };
-  const { plan, resume, shard, journals } = options;
-  const continues = plan === true || (resume ?? shard ?? journals) !== undefined;
-  const {
-    resumed,
-    fanOut,
-    limits = settled.limits,
-    warnings: notes = [],
-  }: Awaited<ReturnType<typeof continueJob>> = continues
-    ? await (await import("./resume-job.ts")).continueJob(job, script, options)
+  const continues = options.plan === true || (options.resume ?? options.shard ?? options.journals);
+  const continued: Continued = continues
+    ? await (await import("./resume-job.ts")).continueJob(job, asked)
     : {};
-  const userInput = resumed?.userInput ?? options.userInput ?? script?.userInput;
-  const started =
-    flow &&
-    flow.code.startWorkflow(flow, {
-      ...settled,
-      environment,
-      resume,
-      write,
-      params: { ...script?.params, ...options.params },
-      userInput: userInput ?? "",
-      resumed,
-      onResult,
-    });
+  const { resumed, fanOut, limits = settled.limits, warnings: notes = [] } = continued;
+  const userInput = resumed?.userInput ?? asked.userInput ?? "";
+  const params = { ...script?.params, ...options.params };
+  const started = flow?.begin({ ...options, ...settled, params, userInput, resumed });
   checkVariablesOfJob({ ...settled, environment, rehearses }, jobName, write);
   return { ...started, resumed, past: resumed?.past, fanOut, limits, userInput, notes };
-}
-
-/** Checked input, which can no longer be refused. */
-export interface PreparedRun extends Run {
-  readonly flows: Flows;
-  readonly loaded: ReadEntry;
-  readonly jobName: string;
-  readonly inputs: Inputs;
-  /** The folder that `workingDirectory` is a copy of; else the same. */
-  readonly namedDirectory: string;
-  readonly script: Script | undefined;
-  readonly recordPaths: RecordPaths;
-  readonly warnings: readonly Diagnostic[];
-  /** Removes what was made for the run; `executeRun` does it at its end. */
-  readonly cleanUp: () => Promise<void>;
 }
 
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
@@ -229,17 +142,25 @@ async function readJob(options: RunOptions, write: WriteName): Promise<ReadEntry
   checkModelOfPrompt(options, write);
   const job = { jobName, outputs, write };
   return prompt === undefined
-    ? promptEntry({ ...job, prompt: await readText(file ?? ""), ...defined({ file }) })
+    ? promptEntry({ ...job, prompt: await readText(file ?? ""), file })
     : promptEntry({ ...job, prompt });
 }
 
-/** Like `prepareRun`, for a rehearsal that names its entry and job itself. `change` edits the entry that was read. */
+/** Like `prepareRun`, for a rehearsal that names its entry and job itself. */
 export async function prepareRehearsal(
   options: RunOptions,
   script: Script,
-  change: (loaded: ReadEntry, jobName: string) => ReadEntry = (loaded) => loaded,
+  {
+    change = (loaded) => loaded,
+    seen,
+  }: {
+    /** Edits the entry that was read. */
+    readonly change?: (loaded: ReadEntry, jobName: string) => ReadEntry;
+    /** Gets the path of each file that the entry is read from. */
+    readonly seen?: (path: string) => void;
+  } = {},
 ): Promise<PreparedRun> {
-  const loaded = await readEntry(script.entryFile, readingOf(options, script));
+  const loaded = await readEntry(script.entryFile, { ...readingOf(options, script), seen });
   const jobName = chooseJob(loaded.entry, script.job);
   return prepareLoaded(options, change(loaded, jobName), jobName, script);
 }
@@ -269,11 +190,8 @@ async function prepareLoaded(
     throw new UsageError(
       `${noInput} Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
     );
-  const inputs = inputsOf(
-    entry,
-    resumed?.inputs ?? { ...script?.inputs, ...options.inputs },
-    write,
-  );
+  const given = resumed?.inputs ?? { ...script?.inputs, ...options.inputs };
+  const inputs = inputsOf(entry, given, write);
   const named = options.workingDirectory ?? script?.workingDirectory;
   const folder = resolve(named ?? ".");
   await checkWorkingDirectory(folder);
@@ -310,9 +228,7 @@ async function prepareLoaded(
   try {
     release = lockJournal(options);
     resumed?.checkSubject(change?.head, instructions?.planned.files);
-    const { remembers = true } = options;
-    const isWhole = fanOut?.kind !== "part";
-    const isKept = remembers && isWhole && !rehearses;
+    const isKept = options.remembers !== false && fanOut?.kind !== "part" && !rehearses;
     memory = readMemory(entry, jobName, workspace.path, isKept);
   } catch (error) {
     await cleanUp();
@@ -333,7 +249,7 @@ async function prepareLoaded(
     past,
     fanOut,
     memory,
-    ...filledIn({ userInput: userInput ?? "", inputs, whole }, script, {
+    ...filledIn({ userInput, inputs, whole }, script, {
       given: { ...options, ...resumed },
       workingDirectory: workspace.path,
     }),

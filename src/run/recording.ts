@@ -1,9 +1,7 @@
-import type { Change } from "../git/change.ts";
 import { defined, isList, isRecord } from "../text/guards.ts";
 import { dirname, relative, resolve } from "node:path";
-import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks, taskWorks } from "../entry/work.ts";
-import type { FailedCheck } from "../events/failed-checks.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -13,32 +11,17 @@ import { Recorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-schema.ts";
 import { renderRehearsal, type Script } from "../rehearsal/format/script.ts";
 import type { Workspace } from "../rehearsal/format/surroundings.ts";
-import type { Inputs, Models } from "./options.ts";
 import { readFile, writeFile } from "node:fs/promises";
 import { editObject, type FieldChanges } from "../document/edit-document.ts";
 import { formatOfFile, readDocument } from "../document/read-document.ts";
 import type { RunEvent, RunOutcome } from "../events/event.ts";
 import type { OutputFields } from "../rehearsal/format/expect.ts";
 import { readRehearsal } from "./entry-files.ts";
+import type { PreparedRun, RunOptions } from "./prepared-run.ts";
 
 export interface RecordedRun {
-  readonly prepared: {
-    readonly loaded: { readonly file: string; readonly whole?: string };
-    readonly entry: PreparedEntry;
-    readonly jobName: string;
-    readonly userInput: string;
-    readonly inputs?: Inputs;
-    readonly namedDirectory: string;
-    readonly permissions: PermissionPreset | undefined;
-    readonly script: Script | undefined;
-    readonly change?: Change | undefined;
-    readonly failedChecks?: readonly FailedCheck[] | undefined;
-  };
-  readonly options: {
-    readonly workingDirectory?: string;
-    readonly models?: Models;
-    readonly limits?: Limits;
-  };
+  readonly prepared: PreparedRun;
+  readonly options: Pick<RunOptions, "workingDirectory" | "models" | "limits">;
 }
 
 /** Written when the run has ended; until then the file stays as it was. Throws if the file can't be written. */

@@ -7,7 +7,10 @@ import type { Redactor } from "../redaction/redactor.ts";
 import { version } from "../generated/version.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
+import type { RecordPaths } from "./prepared-run.ts";
 import type { RecordedRun } from "./recording.ts";
+
+export type { RecordPaths };
 import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
 
@@ -21,8 +24,6 @@ const options = [
   "junit",
 ] as const;
 type RecordOption = (typeof options)[number];
-
-export type RecordPaths = { readonly [Option in RecordOption]?: string | undefined };
 
 const inOutputDirectory = {
   journal: "journal.jsonl",

@@ -1,10 +1,8 @@
 import { availableParallelism } from "node:os";
-import { readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import pLimit from "p-limit";
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import { defined, isRecord } from "../text/guards.ts";
-import { formatOfFile, readDocument } from "../document/read-document.ts";
+import { defined } from "../text/guards.ts";
 import { isUnder } from "../permissions/paths.ts";
 import type { Environment } from "../platform/environment.ts";
 import { realPathOf } from "../platform/files.ts";
@@ -19,7 +17,7 @@ import { Runtimes } from "../sessions/request-handler.ts";
 import { readRehearsal } from "./entry-files.ts";
 import { executeRun, type RunSignals } from "./execute.ts";
 import { UsageError } from "./options.ts";
-import { prepareRehearsal, type PreparedRun, type RunOptions } from "./prepare.ts";
+import { prepareRehearsal, type RunOptions } from "./prepare.ts";
 import { SeenRun, updatedRehearsal } from "./recording.ts";
 
 export interface RehearseOptions extends Pick<
@@ -38,7 +36,8 @@ export interface RehearseOptions extends Pick<
   readonly parallel?: number | undefined;
   readonly update?: boolean | undefined;
   readonly coverage?: CoverageOfJobs | undefined;
-  readonly onRead?: ((rehearsal: string, files: readonly string[]) => void) | undefined;
+  /** Gets the path of each file that the entry is read from. */
+  readonly onRead?: ((rehearsal: string, file: string) => void) | undefined;
 }
 
 /** The reports come in the order of the files. After a cancel there are no more. */
@@ -80,7 +79,6 @@ async function rehearseFile(
   try {
     const script = await readRehearsal(file);
     ({ description } = script);
-    options.onRead?.(file, await filesOfEntry(script.entryFile));
     const report = await rehearseScript(script, options, signals);
     return canceled() ? undefined : report;
   } catch (error) {
@@ -108,8 +106,10 @@ async function rehearseScript(
       : { workingDirectory: workingDirectory ?? folderOf(file, given.environment) }),
     ...(killsRuntime(script) ? {} : { runtimes }),
   };
-  const prepared = await prepareRehearsal(options, script);
-  onRead?.(file, workflowsOf(prepared));
+  onRead?.(file, script.entryFile);
+  const prepared = await prepareRehearsal(options, script, {
+    seen: (path) => onRead?.(file, path),
+  });
   const reached = new ReachedPoints(prepared);
   const seen = new SeenRun();
   const startedAt = systemClock.now();
@@ -161,29 +161,6 @@ function folderOf(file: string, environment: Environment): string {
 export function killsRuntime({ rules }: Script): boolean {
   return rules.some(({ turns }) =>
     turns.some(({ replies }) => replies.some(({ kind }) => kind === "die")),
-  );
-}
-
-/** An entry and the files that it names, such as those of prompts: also of an entry that is invalid at the moment. */
-async function filesOfEntry(entryFile: string): Promise<string[]> {
-  const format = formatOfFile(entryFile);
-  const text = format && (await readFile(entryFile).catch(() => undefined));
-  if (format === undefined || text === undefined) return [entryFile];
-  const read = readDocument(text, { file: entryFile, format });
-  const named: string[] = [];
-  const visit = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(visit);
-    if (!isRecord(value)) return;
-    if (typeof value["file"] === "string") named.push(join(dirname(entryFile), value["file"]));
-    Object.values(value).forEach(visit);
-  };
-  if (read.kind === "read") visit(read.value);
-  return [entryFile, ...named];
-}
-
-function workflowsOf({ loaded }: PreparedRun): string[] {
-  return Object.values(loaded.flows).flatMap(({ workflow }) =>
-    Object.values(workflow.files).map(({ file }) => file),
   );
 }
 

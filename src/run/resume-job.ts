@@ -1,5 +1,5 @@
 /** Decides what a job continues from. A difference refuses the journal: what was done under other conditions never counts as done. */
-import type { FanOut, Shard } from "../engine/fan-out.ts";
+import type { FanOut } from "../engine/fan-out.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import { isWhole, type PastRun } from "../engine/past.ts";
 import type { Conversation } from "../events/output-shapes.ts";
@@ -10,42 +10,25 @@ import {
   type PlannedLeaf,
 } from "../events/plan.ts";
 import type { RunEvent } from "../events/event.ts";
-import type { Limits, PreparedEntry } from "../entry/model.ts";
+import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
-import type { Script } from "../rehearsal/format/script.ts";
-import { MissingJournalError, type JournalSource } from "../journal/store.ts";
+import { MissingJournalError } from "../journal/store.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { hashOf, jobFingerprints } from "./fingerprint.ts";
-import { defined } from "../text/guards.ts";
 import type { Flows } from "./flows.ts";
-import type { Share } from "./leg-limits.ts";
-import { asFlag, type Inputs, type Params, UsageError, type WriteName } from "./options.ts";
+import { asFlag, type Inputs, type Params, UsageError } from "./options.ts";
+import type { ContinueOptions, RunOptions } from "./prepared-run.ts";
+import type { Started } from "./past-events.ts";
 import {
   type EarlierJob,
+  type EarlierRun,
   interruptedCommand,
-  type ReadJob,
   readEarlierJob,
-  type Started,
-  type Takes,
+  type Refuse,
+  refusing,
   unusable,
 } from "./past-run.ts";
-import { inOrder, membersOf, mergeJournals, shardOf } from "./shards.ts";
-
-export interface ContinueOptions {
-  /** Only what comes before the fan-out runs, and its items are listed. */
-  readonly plan?: boolean | undefined;
-  /** With `plan`: the number of shards that will follow. */
-  readonly shards?: number | undefined;
-  /** With `resume`, the journal of the plan: only these members of the fan-out run. */
-  readonly shard?: Shard | undefined;
-  /** Journals of a plan and of its shards, from which the run goes on. */
-  readonly journals?: readonly string[] | undefined;
-  readonly onMissing?: "fail" | "continue" | undefined;
-  /** Where the journals are. Default: files. */
-  readonly store?: JournalSource | undefined;
-  /** The journal of this run. In a store, it may contain earlier attempts. */
-  readonly journal?: string | undefined;
-}
+import { membersOf, shardOf } from "./shards.ts";
 
 interface ContinuedJob {
   readonly entry: PreparedEntry;
@@ -55,40 +38,28 @@ interface ContinuedJob {
   readonly whole?: string | undefined;
 }
 
-interface ResumeOptions {
-  readonly resume?: string | undefined;
-  readonly resumeAnyway?: boolean | undefined;
-  readonly rerun?: boolean | undefined;
-  readonly leg?: string | undefined;
-  readonly userInput?: string | undefined;
-  readonly inputs?: Inputs | undefined;
-  readonly params?: Params | undefined;
-  readonly write?: WriteName | undefined;
-  readonly rehearses: boolean;
-  /** The run has succeeded, so nothing is left to do. */
-  readonly isDone?: boolean;
-  readonly share?: Share | undefined;
-  /** The limits that were set for this machine. */
-  readonly limits?: Limits | undefined;
+type ResumeOptions = ContinueOptions &
+  Pick<
+    RunOptions,
+    "resume" | "resumeAnyway" | "rerun" | "leg" | "userInput" | "inputs" | "params"
+  > &
+  Pick<RunOptions, "write" | "share" | "limits"> & { readonly rehearses: boolean };
+
+export interface Continued {
+  readonly resumed?: ResumedJob;
+  readonly fanOut?: FanOut;
+  readonly limits?: ResolvedLimits;
+  readonly warnings?: readonly string[];
 }
 
 /** Throws `UsageError` if the job can't continue from there, or can't be split. */
-export async function continueJob(
-  job: ContinuedJob,
-  script: Script | undefined,
-  all: ContinueOptions & ResumeOptions,
-): Promise<{
-  resumed?: ResumedJob;
-  fanOut?: FanOut;
-  limits?: ResolvedLimits;
-  warnings?: readonly string[];
-}> {
-  const { shard, journals, onMissing = "fail", plan, rehearses, write = asFlag, store } = all;
-  const resume = await latestAttempt(all);
+export async function continueJob(job: ContinuedJob, given: ResumeOptions): Promise<Continued> {
+  const { shard, journals, onMissing = "fail", plan, rehearses, write = asFlag, store } = given;
+  const resume = await latestAttempt(given);
+  const options = { ...given, resume };
   const { work } = job.entry.jobs[job.jobName] ?? {};
-  const userInput = all.userInput ?? script?.userInput;
-  const options = { ...all, resume, userInput, inputs: { ...script?.inputs, ...all.inputs } };
   if (journals !== undefined && work !== undefined) {
+    const { mergeJournals, inOrder } = await import("./merge.ts");
     const merged = await mergeJournals(resume === undefined ? journals : [...journals, resume], {
       onMissing,
       rehearses,
@@ -97,17 +68,20 @@ export async function continueJob(
     });
     const refuse: Refuse = (reason) => new UsageError(`Can't merge: ${reason}`);
     const resumed = resumeJob(merged, job, options, refuse);
+    const past = inOrder(work, resumed.past);
     return {
-      resumed: { ...resumed, past: inOrder(work, resumed.past) },
+      resumed: { ...resumed, past },
       fanOut: merged.fanOut(work),
       warnings: merged.warnings,
     };
   }
-  if (plan === true && work !== undefined && membersOf(work, { lists: [] }) === undefined)
+  if (plan === true && work !== undefined && membersOf(work, []) === undefined)
     throw new UsageError(
       `The job ${quoted(job.jobName)} has no Each and no Par at its top, so it can't be split.`,
     );
-  const planned = plan === true ? { fanOut: planOnly(all.shards) } : {};
+  const part = { kind: "plan", shards: given.shards } as const;
+  const planned: Continued =
+    plan === true ? { fanOut: { kind: "part", part, members: new Set() } } : {};
   if (resume === undefined) {
     if (shard === undefined) return planned;
     throw new UsageError(
@@ -115,30 +89,25 @@ export async function continueJob(
     );
   }
   const refuse = refusing(options);
-  const read = (takes?: Takes): Promise<ReadJob> =>
-    readEarlierJob(resume, { store, takes }).catch((error: unknown) => {
-      throw refuse(`${fileErrorMessage(error)}.`);
-    });
-  let earlier = await read();
+  const earlier = await readEarlierJob(resume, store).catch((error: unknown) => {
+    throw refuse(`${fileErrorMessage(error)}.`);
+  });
   const problem = unusable(earlier, rehearses);
   if (problem !== undefined) throw refuse(problem);
   if (earlier.started === undefined && shard === undefined)
     return { ...planned, warnings: [`${resume} is empty: the job starts from its beginning.`] };
-  const isDone = hasSucceeded(earlier, all);
-  // The variables of a workflow come from its steps.
-  if (isDone && job.whole !== undefined) earlier = await read("begun");
-  const resumed = resumeJob(earlier, job, { ...options, isDone }, refuse);
+  const resumed = resumeJob(earlier, job, options, refuse, hasSucceeded(earlier, given));
   if (shard !== undefined && work !== undefined)
-    return { resumed, ...shardOf(work, earlier, shard, { ...all, whole: job.limits, refuse }) };
-  const { part, origin } = earlier.started ?? {};
-  if (plan === true && part?.kind !== "plan") throw refuse("it is not the journal of a plan.");
-  if (plan !== true && (part?.kind === "plan" || part?.kind === "shard"))
+    return { resumed, ...shardOf(work, earlier, shard, { ...given, whole: job.limits, refuse }) };
+  const { part: before, origin } = earlier.started ?? {};
+  if (plan === true && before?.kind !== "plan") throw refuse("it is not the journal of a plan.");
+  if (plan !== true && (before?.kind === "plan" || before?.kind === "shard"))
     throw refuse(
-      `it is the journal of ${partName(part)}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
+      `it is the journal of ${partName(before)}, which is only a part of the job. Pass ${write("shard")} to continue from it.`,
     );
   // Another leg worked with other inputs or on another runner.
-  const { leg = origin?.leg } = options;
-  if (part?.kind !== "merge" && origin?.leg !== undefined && origin.leg !== leg)
+  const { leg = origin?.leg } = given;
+  if (before?.kind !== "merge" && origin?.leg !== undefined && origin.leg !== leg)
     throw refuse(
       `it belongs to another leg (${origin.leg}; this one is ${leg}): the matrix, the runner or an input differs. To resume it anyway, give both runs the same ${write("leg")}.`,
     );
@@ -149,14 +118,12 @@ export async function continueJob(
  * In a store, all attempts of a shard share a journal: the first one continues from the plan, the others from that journal.
  * An attempt that was killed while it copied the events of the plan doesn't count, nor does one of another plan.
  */
-async function latestAttempt(
-  options: ContinueOptions & ResumeOptions,
-): Promise<string | undefined> {
+async function latestAttempt(options: ResumeOptions): Promise<string | undefined> {
   const { resume, plan, shard, journals, journal, store, write = asFlag } = options;
   const asked = plan === true ? "plan" : journals === undefined ? shard && "shard" : "merge";
   if (journal === undefined || store === undefined || asked === undefined) return resume;
-  const read = (name: string): Promise<ReadJob | undefined> =>
-    readEarlierJob(name, { store }).catch((error: unknown) => {
+  const read = (name: string): Promise<EarlierRun | undefined> =>
+    readEarlierJob(name, store).catch((error: unknown) => {
       // If it is there and can't be read now, the plan would be paid again.
       if (error instanceof MissingJournalError) return undefined;
       throw refusing({ ...options, resume: name })(`${fileErrorMessage(error)}.`);
@@ -181,15 +148,11 @@ function partName(part: NonNullable<Started["part"]>): string {
 }
 
 /** Whether the requested part of the job has already succeeded. */
-function hasSucceeded({ outcome, started }: ReadJob, { plan, shard }: ContinueOptions): boolean {
+function hasSucceeded({ outcome, started }: EarlierRun, { plan, shard }: ContinueOptions): boolean {
   const asked = plan === true ? "plan" : shard && "shard";
   const { part } = started ?? {};
   const isSame = part?.kind === asked || (part?.kind === "merge" && asked === undefined);
   return outcome?.kind === "succeeded" && isSame;
-}
-
-function planOnly(shards: number | undefined): FanOut {
-  return { kind: "part", part: { kind: "plan", ...defined({ shards }) }, members: new Set() };
 }
 
 export interface ResumedJob {
@@ -209,24 +172,14 @@ export interface ResumedJob {
   ) => void;
 }
 
-type Refuse = (reason: string) => UsageError;
-type Earlier = Omit<EarlierJob, "outcome" | "wasStopped" | "events" | "planned">;
-
-export function refusing({
-  resume,
-  write = asFlag,
-}: Pick<ResumeOptions, "resume" | "write">): Refuse {
-  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
-}
-
 function resumeJob(
-  earlier: Earlier,
+  earlier: EarlierJob,
   { entry, jobName, flows, whole }: ContinuedJob,
   options: ResumeOptions,
   refuse: Refuse,
+  isDone = false,
 ): ResumedJob {
-  const { started, past, begun } = earlier;
-  const { userInput, inputs = {}, params = {}, write = asFlag, isDone = false } = options;
+  const { started, begun } = earlier;
   if (started === undefined) throw refuse("it does not contain the start of a run.");
   if (started.jobName !== jobName)
     throw refuse(`it belongs to the job ${quoted(started.jobName)}, not ${quoted(jobName)}.`);
@@ -235,20 +188,46 @@ function resumeJob(
       `it is not the journal of a job, or it was written by agent-jobs ${started.version}.`,
     );
   checkSame(begun, started.fingerprints, jobFingerprints(entry, jobName, flows), options, refuse);
+  // The variables of a workflow come from its steps.
+  const { replayed } = earlier;
+  const past = isDone && whole !== undefined && replayed ? replayed : earlier.past;
   if (!isDone) {
     checkWhole(past, JSON.stringify([entry.tasks, entry.jobs[jobName]?.work]), refuse);
     checkUnderWay(earlier, started, options, refuse);
   }
+  const { userInput, inputs = {}, params = {}, write = asFlag } = options;
+  const hint = (option: string): string =>
+    `Omit ${write(option)} to continue with what that run had, or start anew without ${write("resume")}.`;
+  /** Secrets are not in the journal, and have to be given again. */
+  const same = (what: string, option: string, before: string, now: string | undefined): string => {
+    if (!isWhole(before)) {
+      if (now !== undefined) return now;
+      throw refuse(
+        `the journal does not hold the whole value of the ${what}. Give it again with ${write(option)}.`,
+      );
+    }
+    if (now === undefined || now === before) return before;
+    throw refuse(`the ${what} had another value in that run. ${hint(option)}`);
+  };
+  const all = (what: string, option: string, before: Inputs, now: Inputs): Inputs => {
+    const added = Object.keys(now).find((name) => !Object.hasOwn(before, name));
+    if (added !== undefined)
+      throw refuse(`that run did not have the ${what} ${added}. ${hint(option)}`);
+    const texts = Object.entries(before).map(([name, value]) => {
+      const own = Object.hasOwn(now, name) ? now[name] : undefined;
+      return [name, same(`${what} ${name}`, option, value, own)];
+    });
+    return Object.fromEntries(texts);
+  };
   const { work } = started;
   const isFlow = whole !== undefined && work.kind === "Flow";
-  const texts = new Texts(write, refuse);
   return {
     past: isDone ? { ...past, isDone } : past,
     isOver: begun.size > 0 && past.underWay.length === 0,
     conversation: started.conversation,
-    userInput: texts.same("user input", "user-input", started.userInput, userInput),
-    inputs: texts.all("input", "input", started.inputs ?? {}, inputs),
-    params: isFlow ? texts.all("parameter", "param", work.params, params) : undefined,
+    userInput: same("user input", "user-input", started.userInput, userInput),
+    inputs: all("input", "input", started.inputs ?? {}, inputs),
+    params: isFlow ? all("parameter", "param", work.params, params) : undefined,
     checkSubject(head, instructions = []) {
       const before = started.change?.head;
       if (before !== undefined && head !== undefined && before !== head)
@@ -282,7 +261,7 @@ function checkSame(
 
 /** Commands that were under way run a second time only if the user says so. */
 function checkUnderWay(
-  { past, isIncomplete }: Earlier,
+  { past, isIncomplete }: EarlierJob,
   { work }: Started,
   { write = asFlag, rerun = false, resume = "the run" }: ResumeOptions,
   refuse: Refuse,
@@ -336,41 +315,4 @@ const uses: Partial<Record<RunEvent["type"], string>> = {
 
 function quoted(text: string): string {
   return JSON.stringify(text);
-}
-
-/** The values that the earlier run had. Secrets are not in its journal, and have to be given again. */
-class Texts {
-  readonly #write: WriteName;
-  readonly #refuse: Refuse;
-
-  constructor(write: WriteName, refuse: Refuse) {
-    this.#write = write;
-    this.#refuse = refuse;
-  }
-
-  all(what: string, option: string, before: Inputs, now: Inputs): Inputs {
-    const added = Object.keys(now).find((name) => !Object.hasOwn(before, name));
-    if (added !== undefined)
-      throw this.#refuse(`that run did not have the ${what} ${added}. ${this.#hint(option)}`);
-    const texts = Object.entries(before).map(([name, value]) => {
-      const own = Object.hasOwn(now, name) ? now[name] : undefined;
-      return [name, this.same(`${what} ${name}`, option, value, own)] as const;
-    });
-    return Object.fromEntries(texts);
-  }
-
-  same(what: string, option: string, before: string, now: string | undefined): string {
-    if (!isWhole(before)) {
-      if (now !== undefined) return now;
-      throw this.#refuse(
-        `the journal does not hold the whole value of the ${what}. Give it again with ${this.#write(option)}.`,
-      );
-    }
-    if (now === undefined || now === before) return before;
-    throw this.#refuse(`the ${what} had another value in that run. ${this.#hint(option)}`);
-  }
-
-  #hint(option: string): string {
-    return `Omit ${this.#write(option)} to continue with what that run had, or start anew without ${this.#write("resume")}.`;
-  }
 }

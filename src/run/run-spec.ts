@@ -20,15 +20,20 @@ import { addressOf } from "../tools/mcp/variables.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, gitSandbox, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
-import { type FlowInputs, type Flows, flowSpecs, type LoadedFlow, modelLimitsOf } from "./flows.ts";
+import { flowSpecs, modelLimitsOf } from "./flows.ts";
+import type { FlowInputs, Flows, LoadedFlow } from "./workflow-run.ts";
 import { type Inputs, inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
-import { changeOfSpec, type JobChange } from "./job-change.ts";
-import { conversationOfSpec, type JobConversation } from "./job-conversation.ts";
+import {
+  changeOfSpec,
+  conversationOfSpec,
+  type JobChange,
+  type JobConversation,
+} from "./job-subject.ts";
 import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
 import { runTools } from "./run-tools.ts";
-import type { RunTrace } from "./telemetry-target.ts";
+import type { RunTrace } from "./telemetry.ts";
 import { allowedOf } from "./variables.ts";
 import { join } from "node:path";
 import { GitRepository } from "../git/repository.ts";

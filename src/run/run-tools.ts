@@ -10,8 +10,8 @@ import type { Crash } from "../events/crash.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./variables.ts";
-import type { Flows, ProgramSettings } from "./flows.ts";
-import type { RunTrace } from "./telemetry-target.ts";
+import type { Flows, ProgramSettings } from "./workflow-run.ts";
+import type { RunTrace } from "./telemetry.ts";
 import { within } from "../platform/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 

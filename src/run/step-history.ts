@@ -1,11 +1,10 @@
 import type { EffectResult, FlowChart } from "../events/flow.ts";
-import { closeSync, readdirSync, readSync } from "node:fs";
+import { createReadStream, readdirSync } from "node:fs";
 import type { RunEvent, RunStamp, WorkRef, StepEnded, StepStarted } from "../events/event.ts";
 import { plannedWorks, workKey } from "../events/plan.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import type { TextStream } from "../redaction/secret-search.ts";
 import type { Reporter } from "../events/sink.ts";
-import { yieldToEventLoop } from "../platform/waiting.ts";
 import { openToReadNow, OutputFolder } from "../platform/files.ts";
 import { stepPage, stepPageName } from "../reports/step-page.ts";
 
@@ -142,25 +141,16 @@ function cutOutputs(effects: readonly EffectResult[]): readonly (readonly [numbe
   );
 }
 
-const PIECE_BYTES = 64 * 1024;
-
 /** In pieces, between which the event loop runs: the output of a script may have hundreds of megabytes. */
 async function copyRedacted(
-  source: number,
+  fd: number,
   redacting: TextStream,
   write: (text: string) => void,
 ): Promise<void> {
-  try {
-    const decoder = new TextDecoder();
-    const piece = Buffer.alloc(PIECE_BYTES);
-    for (let read = readSync(source, piece); read > 0; read = readSync(source, piece)) {
-      write(redacting.push(decoder.decode(piece.subarray(0, read), { stream: true })));
-      await yieldToEventLoop();
-    }
-    write(redacting.push(decoder.decode()) + redacting.end());
-  } finally {
-    closeSync(source);
-  }
+  const decoder = new TextDecoder();
+  for await (const piece of createReadStream("", { fd }))
+    write(redacting.push(decoder.decode(piece, { stream: true })));
+  write(redacting.push(decoder.decode()) + redacting.end());
 }
 
 /** Undefined for a link, and for what is gone. */

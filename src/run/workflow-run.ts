@@ -3,15 +3,22 @@ import { defined } from "../text/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowSpec } from "../engine/flow.ts";
-import { partLimits } from "../engine/limits.ts";
-import type { PreparedEntry } from "../entry/model.ts";
+import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
+import type { PastRun } from "../engine/past.ts";
+import type { ToolSource } from "../engine/ports.ts";
+import { idOf, type PermissionPreset, type PreparedEntry } from "../entry/model.ts";
+import type { LoadedEntry } from "../entry/prepare.ts";
 import { allowsCommands } from "../permissions/rules.ts";
 import { realPathOf, removeDirectory } from "../platform/files.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Environment } from "../platform/environment.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { EventLoopYielder } from "../platform/waiting.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
+import type { Confinement } from "../sessions/confinement.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import { executes, flowChartOf, promptsModels } from "../workflow/describe.ts";
-import type { Workflow, WorkflowFiles } from "../workflow/model.ts";
+import type { Answers, Asker, Workflow, WorkflowFiles } from "../workflow/model.ts";
 import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import {
   type LoadedWorkflow,
@@ -19,23 +26,79 @@ import {
   loadWorkflow as loadFrom,
 } from "../workflow/read/load-workflow.ts";
 import { beginRun, restoreRun } from "../workflow/run/restore.ts";
-import { runFlow } from "../workflow/run/run-flow.ts";
+import type { Executor } from "../workflow/run/executors.ts";
+import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";
 import { permissionsOfFlow } from "./callers.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
-import {
-  type FlowOptions,
-  type FlowReading,
-  type Flows,
-  type LoadedFlow,
-  modelOfFlow,
-  type ReadEntry,
-  type WholeFlow,
-  type WorkflowStart,
-} from "./flows.ts";
-import { refusing } from "./resume-job.ts";
-import { allowedForPrograms } from "./variables.ts";
+import { refusing } from "./past-run.ts";
+import type { Params, WriteName } from "./options.ts";
+import { allowedForPrograms, type AllowedVariables } from "./variables.ts";
 import { filesAround, readValue, warningChecks } from "./workflow-files.ts";
+
+export type Flows = Readonly<Record<string, LoadedFlow>>;
+
+export interface WorkflowStart extends AllowedVariables {
+  readonly params: Params;
+  readonly userInput: string;
+  readonly resumed:
+    | { readonly params: Params | undefined; readonly isOver: boolean; readonly past: PastRun }
+    | undefined;
+  readonly onResult?: WholeFlow["onResult"];
+  readonly executors?: readonly Executor[] | undefined;
+  /** With overridden models. */
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  readonly resume?: string | undefined;
+  readonly write?: WriteName | undefined;
+}
+
+export interface FlowReading {
+  /** Names of environment variables that the run may read. */
+  readonly environment?: readonly string[] | undefined;
+  /** Default permissions, and an upper bound for all others. */
+  readonly permissions?: PermissionPreset | undefined;
+  /** Gets the absolute path of each file that is looked for. */
+  readonly seen?: ((path: string) => void) | undefined;
+}
+
+export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
+  readonly flows: Flows;
+  /** The file is this workflow, not an entry. */
+  readonly whole?: string;
+};
+
+export interface ProgramSettings {
+  readonly environment: Environment;
+  readonly env?: readonly string[] | undefined;
+  readonly mark?: string | undefined;
+  readonly confinement?: Confinement | undefined;
+  /** Folders that they may read in any case. Absolute. */
+  readonly readable?: readonly string[];
+  readonly redact: () => TextStream;
+  readonly clock: Clock;
+}
+
+export interface FlowInputs {
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  readonly permissions: PermissionPreset | undefined;
+  readonly answers?: Answers | undefined;
+  readonly ask?: Asker | undefined;
+  readonly executors?: readonly Executor[] | undefined;
+  /** The job is this workflow and nothing else. */
+  readonly whole?: WholeFlow | undefined;
+}
+
+export interface FlowOptions extends FlowInputs, ProgramSettings {
+  readonly toolSourceOf: (flow: LoadedFlow) => ToolSource | undefined;
+}
+
+export interface WholeFlow {
+  /** The given parameters, before any defaults. They are not prompts: a dollar is a dollar. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly onResult?: ((result: FlowResult) => void) | undefined;
+}
 
 export type WorkflowOptions = Pick<
   LoadOptions,
@@ -55,24 +118,19 @@ export function loadWorkflow(
   return loadFrom(text, file, { ...options, id, files, checks: warningChecks });
 }
 
-export function flowOf(
-  workflow: Workflow,
-  files: WorkflowFiles,
-  warnings: readonly Diagnostic[],
-): LoadedFlow {
-  const code = { flowSpec, modelOfParameters, promptsModels, startWorkflow };
-  return { workflow, files, warnings, code };
-}
-
 /** The text of a workflow, checked with the permissions that its run will have. Throws `DiagnosticsError`. */
 export function loadFlow(
   text: string | Uint8Array,
   file: string,
   entry: Pick<PreparedEntry, "permissions" | "models" | "tools" | "mcpServers"> | undefined,
-  { environment = [], permissions }: FlowReading,
+  { environment = [], permissions, seen }: FlowReading,
 ): LoadedFlow {
   const { models = {}, ...declared } = entry ?? {};
-  const loaded = loadWorkflow(text, file, {
+  const { id, files } = filesAround(file, { seen });
+  const loaded = loadFrom(text, file, {
+    id,
+    files,
+    checks: warningChecks,
     environment,
     categories: Object.keys(models),
     declared,
@@ -80,7 +138,7 @@ export function loadFlow(
   });
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { workflow, warnings } = loaded;
-  return flowOf(workflow, filesAround(file).files, warnings);
+  return new LoadedFlow(workflow, files, warnings);
 }
 
 /** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
@@ -123,7 +181,7 @@ function readFlow(
   entry: PreparedEntry,
   reading: FlowReading,
 ): LoadedFlow | { readonly reason: string; readonly warnings: readonly Diagnostic[] } {
-  const { id, files } = filesAround(file);
+  const { id, files } = filesAround(file, reading);
   const found = files.read(basename(file), id);
   if (found.kind !== "found")
     return { reason: `Can't read the workflow: ${found.reason}`, warnings: [] };
@@ -165,120 +223,155 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadEntry {
   };
 }
 
-function flowSpec(
-  flow: LoadedFlow,
-  environment: Readonly<Record<string, string>>,
-  options: FlowOptions,
-): FlowSpec {
-  const { entry, whole } = options;
-  const { workflow, files } = flow;
-  const { settings } = workflow;
-  const modelId = modelOfFlow(flow, entry, whole?.params);
-  const permissions = permissionsOfFlow(workflow, entry, options.permissions);
-  const toolSource = options.toolSourceOf(flow);
-  // If the whole job is a workflow, its limits are those of the job.
-  const own = whole === undefined ? settings.limits : undefined;
-  const limits = partLimits(options.limits, own, workflow.file);
-  return {
-    modelId,
-    permissions,
-    toolSource,
-    chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
-    params: whole?.params,
-    run: async (context) => {
-      const { userInput } = context;
-      const bound = bindParameters(workflow, withUserInput(context.params, userInput));
-      if (bound.kind === "incomplete") {
-        const reason = bound.diagnostics.map((one) => one.reason).join(" ");
-        return { kind: "failed", reason, answer: false };
-      }
-      const { executors } = options;
-      const { past, ports, work } = context;
-      const start = { variables: bound.variables, userInput };
-      const machineOptions = { environment, limits, tags: scriptTags({ executors }) };
-      const found = past && restoreRun(workflow, machineOptions, start, past);
-      if (found?.kind === "refused") {
-        const text = `The workflow starts again. ${found.reason}`;
-        ports.emit({ type: "decision", work, decision: { kind: "note", text } });
-      }
-      const begun = found?.kind === "restored" ? found : beginRun(workflow, machineOptions, start);
-      // Executors of the host run scripts by themselves.
-      if (executes(workflow) && allowsCommands(permissions) && executors === undefined) {
-        const refusal = await options.confinement?.refusal(permissions);
-        if (refusal !== undefined)
-          return { kind: "failed", reason: refusal.message, answer: false };
-      }
-      const workingDirectory = resolve(context.workingDirectory);
-      const folder = await makeRunFolder("workflow-", options.mark);
-      let scripts: ScriptRunner | undefined;
-      try {
-        const { confinement, readable } = options;
-        scripts = new ScriptRunner({
-          folder,
-          workingDirectory: realPathOf(workingDirectory),
-          permissions,
-          files: realFiles,
-          environment: options.environment,
-          variables: environment,
-          limits,
-          clock: options.clock,
-          redact: options.redact,
-          state: begun.shell,
-          confine:
-            confinement &&
-            ((own) =>
-              confinement.ofProgram(
-                permissions,
-                { workingDirectory: context.workingDirectory, readable },
-                { readable: [own] },
-              )),
-          executors,
-        });
-        const flowRun = {
-          workflow,
-          modelId,
-          permissions,
-          toolSource,
-          limits,
-          answers: { ...settings.answers, ...options.answers },
-          ask: options.ask,
-          scripts,
-          read: (path: string, from: string) =>
-            readValue(files.read(path, from), permissions, workingDirectory),
-          begun,
-          onResult: whole?.onResult,
-          yielder: new EventLoopYielder(),
-        };
-        return await runFlow(flowRun, context);
-      } finally {
-        await scripts?.close();
-        await removeDirectory(folder.path).catch(() => undefined);
-      }
-    },
-  };
-}
+export class LoadedFlow {
+  readonly workflow: Workflow;
+  readonly files: WorkflowFiles;
+  readonly warnings: readonly Diagnostic[];
+  readonly #model: string | undefined;
 
-/** Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
-function startWorkflow(
-  { workflow }: LoadedFlow,
-  options: WorkflowStart,
-): { readonly whole: WholeFlow; readonly warnings: readonly Diagnostic[] } {
-  const { resumed, onResult, entry, limits, executors, userInput } = options;
-  const refuse = refusing(options);
-  const params = resumed?.params ?? options.params;
-  const bound = bindParameters(workflow, withUserInput(params, userInput));
-  if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
-  const { variables, warnings } = bound;
-  if (resumed?.isOver === true)
-    throw refuse("The run has ended: FAILED. There is nothing to resume.");
-  const [underWay] = resumed?.past.underWay ?? [];
-  if (underWay !== undefined) {
-    const environment = allowedForPrograms(entry, options);
-    const machine = { environment, limits, tags: scriptTags({ executors }) };
-    const found = restoreRun(workflow, machine, { variables, userInput }, underWay);
-    if (found.kind === "refused") throw refuse(found.reason);
+  /** `model`: in place of the one that it names. */
+  constructor(
+    workflow: Workflow,
+    files: WorkflowFiles,
+    warnings: readonly Diagnostic[] = [],
+    model?: string,
+  ) {
+    this.workflow = workflow;
+    this.files = files;
+    this.warnings = warnings;
+    this.#model = model;
   }
-  return { whole: { params, onResult }, warnings };
+
+  withModel(model: string): LoadedFlow {
+    return new LoadedFlow(this.workflow, this.files, this.warnings, model);
+  }
+
+  /** The model of its agents: its own, or the driving model, or what a parameter names. `params`: those that are given. */
+  modelIn(entry: PreparedEntry, params?: Params): string {
+    if (this.#model !== undefined) return this.#model;
+    const { model, models = {} } = this.workflow.settings;
+    const driving = idOf(entry.models.driving);
+    if (model === undefined) return driving || modelOfParameters(this.workflow, params);
+    if ("id" in model) return model.id;
+    return idOf(entry.models[model.category] ?? models[model.category] ?? driving);
+  }
+
+  get promptsModels(): boolean {
+    return promptsModels(this.workflow);
+  }
+
+  /** Throws `UsageError` or `DiagnosticsError` if the workflow, which is the whole job, can't begin like this. */
+  begin(options: WorkflowStart): {
+    readonly whole: WholeFlow;
+    readonly warnings: readonly Diagnostic[];
+  } {
+    const { resumed, onResult, entry, limits, executors, userInput } = options;
+    const refuse = refusing(options);
+    const params = resumed?.params ?? options.params;
+    const bound = bindParameters(this.workflow, withUserInput(params, userInput));
+    if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
+    const { variables, warnings } = bound;
+    if (resumed?.isOver === true)
+      throw refuse("The run has ended: FAILED. There is nothing to resume.");
+    const [underWay] = resumed?.past.underWay ?? [];
+    if (underWay !== undefined) {
+      const environment = allowedForPrograms(entry, options);
+      const machine = { environment, limits, tags: scriptTags({ executors }) };
+      const found = restoreRun(this.workflow, machine, { variables, userInput }, underWay);
+      if (found.kind === "refused") throw refuse(found.reason);
+    }
+    return { whole: { params, onResult }, warnings };
+  }
+
+  spec(environment: Readonly<Record<string, string>>, options: FlowOptions): FlowSpec {
+    const { entry, whole } = options;
+    const { workflow, files } = this;
+    const { settings } = workflow;
+    const modelId = this.modelIn(entry, whole?.params);
+    const permissions = permissionsOfFlow(workflow, entry, options.permissions);
+    const toolSource = options.toolSourceOf(this);
+    // If the whole job is a workflow, its limits are those of the job.
+    const own = whole === undefined ? settings.limits : undefined;
+    const limits = partLimits(options.limits, own, workflow.file);
+    return {
+      modelId,
+      permissions,
+      toolSource,
+      chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
+      params: whole?.params,
+      run: async (context) => {
+        const { userInput } = context;
+        const bound = bindParameters(workflow, withUserInput(context.params, userInput));
+        if (bound.kind === "incomplete") {
+          const reason = bound.diagnostics.map((one) => one.reason).join(" ");
+          return { kind: "failed", reason, answer: false };
+        }
+        const { executors } = options;
+        const { past, ports, work } = context;
+        const start = { variables: bound.variables, userInput };
+        const machineOptions = { environment, limits, tags: scriptTags({ executors }) };
+        const found = past && restoreRun(workflow, machineOptions, start, past);
+        if (found?.kind === "refused") {
+          const text = `The workflow starts again. ${found.reason}`;
+          ports.emit({ type: "decision", work, decision: { kind: "note", text } });
+        }
+        const begun =
+          found?.kind === "restored" ? found : beginRun(workflow, machineOptions, start);
+        // Executors of the host run scripts by themselves.
+        if (executes(workflow) && allowsCommands(permissions) && executors === undefined) {
+          const refusal = await options.confinement?.refusal(permissions);
+          if (refusal !== undefined)
+            return { kind: "failed", reason: refusal.message, answer: false };
+        }
+        const workingDirectory = resolve(context.workingDirectory);
+        const folder = await makeRunFolder("workflow-", options.mark);
+        let scripts: ScriptRunner | undefined;
+        try {
+          const { confinement, readable } = options;
+          scripts = new ScriptRunner({
+            folder,
+            workingDirectory: realPathOf(workingDirectory),
+            permissions,
+            files: realFiles,
+            environment: options.environment,
+            variables: environment,
+            limits,
+            clock: options.clock,
+            redact: options.redact,
+            state: begun.shell,
+            confine:
+              confinement &&
+              ((own) =>
+                confinement.ofProgram(
+                  permissions,
+                  { workingDirectory: context.workingDirectory, readable },
+                  { readable: [own] },
+                )),
+            executors,
+          });
+          const flowRun = {
+            workflow,
+            modelId,
+            permissions,
+            toolSource,
+            limits,
+            answers: { ...settings.answers, ...options.answers },
+            ask: options.ask,
+            scripts,
+            read: (path: string, from: string) =>
+              readValue(files.read(path, from), permissions, workingDirectory),
+            begun,
+            onResult: whole?.onResult,
+            yielder: new EventLoopYielder(),
+          };
+          return await runFlow(flowRun, context);
+        } finally {
+          await scripts?.close();
+          await removeDirectory(folder.path).catch(() => undefined);
+        }
+      },
+    };
+  }
 }
 
 export function withUserInput(

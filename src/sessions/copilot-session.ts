@@ -2,7 +2,7 @@
 import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
 import type { Clock } from "../platform/clock.ts";
-import type { Opened, SessionRequest } from "../engine/ports.ts";
+import type { Crashed, SessionRequest } from "../engine/ports.ts";
 import type { ModelLimits } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
@@ -60,9 +60,7 @@ export interface OpenSession extends UsableSession {
   readonly end: () => Promise<void>;
 }
 
-type NotOpened = Extract<Opened, { kind: "crashed" }>;
-
-export const canceled: NotOpened = {
+export const canceled: Crashed = {
   kind: "crashed",
   crash: { cause: "aborted", message: "Canceled before the session was opened." },
 };
@@ -71,7 +69,7 @@ export async function openCopilotSession(
   context: SessionContext,
   asked: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
-): Promise<OpenSession | NotOpened> {
+): Promise<OpenSession | Crashed> {
   const { clock, runtimes, probe } = context;
   const { startSeconds = context.provider?.startSeconds, headers } = asked.modelServer ?? {};
   if (startSeconds !== undefined) await probe?.waitForStart(startSeconds, signal);
@@ -103,21 +101,14 @@ export async function openCopilotSession(
     requests: handled ? "handled" : "direct",
     sandbox,
   };
-  let lease: RuntimeLease;
-  try {
-    const acquiring = runtimes.acquire(kind);
-    const acquired = await unlessAborted(acquiring, signal);
-    if (acquired === undefined) {
-      void acquiring.then(
-        (late) => late.release(),
-        () => undefined,
-      );
-      return canceled;
-    }
-    lease = acquired.value;
-  } catch (error) {
-    return startFailed(error);
+  const acquiring = runtimes.acquire(kind);
+  const acquired = await unlessAborted(acquiring, signal).catch(startFailed);
+  if (acquired === undefined) {
+    void acquiring.then((late) => late.release()).catch(() => undefined);
+    return canceled;
   }
+  if ("crash" in acquired) return acquired;
+  const lease = acquired.value;
   const { runtime } = lease;
   const calls = new OwnCalls();
   const names = new ToolNames(
@@ -144,7 +135,7 @@ export async function openCopilotSession(
   const hasCommands = sandbox !== undefined && allowsCommands(request.permissions);
   const config = {
     ...sessionConfig(options),
-    sessionLimits: provider === undefined ? creditLimit(request.creditsLeft) : undefined,
+    sessionLimits: options.provider === undefined ? creditLimit(request.creditsLeft) : undefined,
     systemMessage: request.systemPrompt && {
       mode: request.systemPrompt.mode,
       content: wholeCharacters(request.systemPrompt.text),
@@ -166,6 +157,7 @@ export async function openCopilotSession(
     request: provider && requestOf(provider),
     ...limits,
   };
+  let end = async (): Promise<void> => lease.release();
   try {
     const created = await create(lease, config, clock, signal);
     if ("crash" in created) return created;
@@ -174,27 +166,19 @@ export async function openCopilotSession(
     const startsProcesses = canStartProcesses(request.permissions);
     const stopped = new SessionStop();
     let ending: Promise<void> | undefined;
-    const end = (): Promise<void> =>
+    end = () =>
       (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock));
     if (sandbox !== undefined) watchConfinement(session, (crash) => stopped.stop(crash));
-    if (hasCommands) {
-      // Commands would have no sandbox otherwise.
-      const answer = await runtime
-        .answer(confine(session), createMs, signal)
-        .catch(async (error: unknown) => {
-          await end();
-          throw error;
-        });
-      if (answer === undefined) {
-        await end();
-        return signal.aborted ? canceled : startFailed("The session was not confined in time.");
-      }
+    // Commands would have no sandbox otherwise.
+    if (hasCommands && !(await runtime.answer(confine(session), createMs, signal))) {
+      await end();
+      return signal.aborted ? canceled : startFailed("The session was not confined in time.");
     }
     live.attach(session);
     const refresh = (): Promise<void> => live.refresh();
     return { session, life: runtime, model, calls, names, stopped, refresh, end };
   } catch (error) {
-    lease.release();
+    await end();
     // The runtime may be dead: then the next attempt must not use it again.
     await runtime.probe();
     if (runtime.gone) return { kind: "crashed", crash: runtimeDied(runtime, errorMessage(error)) };
@@ -231,7 +215,7 @@ async function create(
   config: SessionConfig & { sessionId: string },
   clock: Clock,
   signal: AbortSignal,
-): Promise<{ readonly session: CopilotSession } | NotOpened> {
+): Promise<{ readonly session: CopilotSession } | Crashed> {
   const creating = runtime.client.createSession(config);
   const created = await runtime.answer(creating, createMs, signal);
   if (created !== undefined && !signal.aborted) return { session: created.value };
@@ -275,7 +259,7 @@ async function endCopilotSession(
   release();
 }
 
-function startFailed(error: unknown): NotOpened {
+function startFailed(error: unknown): Crashed {
   // No retry finds a runtime that is not there.
   const cause = error instanceof RuntimeNotFoundError ? "not-installed" : "start-failed";
   return { kind: "crashed", crash: { cause, message: errorMessage(error) } };

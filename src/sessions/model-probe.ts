@@ -7,10 +7,8 @@
 import type { Crash } from "../events/crash.ts";
 import { capitalized } from "../events/decision.ts";
 import type { Clock } from "../platform/clock.ts";
-import { errorCode, errorMessage } from "../platform/system-error.ts";
-import { startTimeLimit } from "../platform/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
-import { askForModels, headersOf } from "./offered-models.ts";
+import { askForModels } from "./offered-models.ts";
 import type { Environment } from "../platform/environment.ts";
 import { variable } from "./forward.ts";
 import type { Provider } from "./provider.ts";
@@ -145,26 +143,23 @@ export class ModelProbe {
   }
 
   async #problemOf(address: string): Promise<Problem | "answered" | "unclear"> {
-    const { clock, provider, environment } = this.#options;
-    const headers = await headersOf(provider).catch(() => undefined);
-    // The model's request says why there is no key.
-    if (headers === undefined) return "unclear";
-    const limit = startTimeLimit(clock, answerMs, this.#stopped.signal);
-    try {
-      const { signal } = limit;
-      const answer = await askForModels(address, provider, environment, { headers, signal });
-      // 503: it loads its model.
-      return answer.status === 503 ? "unclear" : "answered";
-    } catch (error) {
-      if (limit.isOver)
-        return { address, refused: false, reason: `no answer within ${answerMs / 1000} s` };
-      const cause = error instanceof Error ? (error.cause ?? error) : error;
-      const code = errorCode(cause) ?? "";
-      // Anything else may be an answer, or nothing that the runtime would meet in the same way.
-      if (!unreachableCodes.has(code)) return "unclear";
-      return { address, refused: true, reason: errorMessage(cause) || code };
-    } finally {
-      limit.end();
+    const { provider } = this.#options;
+    const { signal } = this.#stopped;
+    const asking = { ...this.#options, milliseconds: answerMs, signal };
+    const listing = await askForModels(address, provider, asking);
+    switch (listing.kind) {
+      case "answered":
+        // 503: it loads its model.
+        return listing.status === 503 ? "unclear" : "answered";
+      case "keyless":
+        // The model's request says why.
+        return "unclear";
+      case "silent": {
+        const { reason, code } = listing;
+        if (code === undefined) return { address, refused: false, reason };
+        // Anything else may be an answer, or nothing that the runtime would meet in the same way.
+        return unreachableCodes.has(code) ? { address, refused: true, reason } : "unclear";
+      }
     }
   }
 }

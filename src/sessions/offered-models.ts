@@ -2,7 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import { defined, isRecord, isText, parsedJson, urlOf } from "../text/guards.ts";
 import { sentence } from "../text/truncate.ts";
 import { capitalized } from "../events/decision.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { errorCode, errorMessage } from "../platform/system-error.ts";
 import { quoted, serverName, wordsOf, modelName, type ModelAddress } from "./model-error.ts";
 import type { Environment } from "../platform/environment.ts";
 import { startTimeLimit, within } from "../platform/waiting.ts";
@@ -33,57 +33,53 @@ interface ListedModel extends OfferedModel {
 const answerMs = 5_000;
 const accountMs = 15_000;
 
+type PlainHeaders = Readonly<Record<string, string>>;
+
+/** What a server says if it is asked for its models. */
+export type Listing =
+  | { readonly kind: "answered"; readonly status: number; readonly text: string }
+  | { readonly kind: "keyless"; readonly reason: string }
+  /** `code`: the system's own, if there was no connection. */
+  | { readonly kind: "silent"; readonly reason: string; readonly code?: string | undefined };
+
+interface Asking {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly milliseconds?: number;
+  readonly signal?: AbortSignal;
+}
+
 /** Takes the route of the model requests, through a proxy if there is one. */
 export async function askForModels(
   address: string,
   provider: Provider | undefined,
-  environment: Environment,
-  { headers, signal }: { readonly headers: PlainHeaders; readonly signal: AbortSignal },
-): ReturnType<typeof ask> {
+  { environment, clock, milliseconds = answerMs, signal }: Asking,
+): Promise<Listing> {
+  const headers = await headersOf(provider).catch(errorMessage);
+  if (typeof headers === "string") return { kind: "keyless", reason: headers };
+  const limit = startTimeLimit(clock, milliseconds, signal);
   const url = provider === undefined ? `${address}/models` : listOf(provider);
-  return ask({ url, method: "GET", headers, body: "" }, environment, signal);
-}
-
-type PlainHeaders = Readonly<Record<string, string>>;
-
-/** Not part of a time limit for an answer: a command that makes a key may take longer. Rejects with a `KeyUnavailable`. */
-export async function headersOf(provider: Provider | undefined): Promise<PlainHeaders> {
-  const { headers = {} } = provider ?? {};
-  const apiKey = provider === undefined ? "" : await keyOf(provider);
-  const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
-  const all = Object.entries({ ...ofKey, ...headers });
-  return Object.fromEntries(all.map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** Undefined if it takes too long, or fails. */
-async function inTime<T>(
-  clock: Clock,
-  milliseconds: number,
-  ask: (signal: AbortSignal) => Promise<T>,
-): Promise<T | undefined> {
-  const limit = startTimeLimit(clock, milliseconds);
+  const request = { url, method: "GET", headers, body: "" };
   try {
-    return await ask(limit.signal);
-  } catch {
-    return undefined;
+    return { kind: "answered", ...(await ask(request, environment, limit.signal)) };
+  } catch (error) {
+    if (limit.isOver)
+      return { kind: "silent", reason: `no answer within ${milliseconds / 1000} s` };
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    const code = errorCode(cause);
+    return { kind: "silent", reason: errorMessage(cause) || (code ?? ""), code };
   } finally {
     limit.end();
   }
 }
 
-async function listIn(
-  provider: Provider,
-  environment: Environment,
-  clock: Clock,
-  milliseconds = answerMs,
-): Promise<unknown> {
-  const headers = await headersOf(provider).catch(() => undefined);
-  if (headers === undefined) return undefined;
-  return inTime(clock, milliseconds, async (signal): Promise<unknown> => {
-    const asked = { headers, signal };
-    const answer = await askForModels(provider.baseUrl, provider, environment, asked);
-    return parsedJson(answer.text);
-  });
+/** Not part of a time limit for an answer: a command that makes a key may take longer. Rejects with a `KeyUnavailable`. */
+async function headersOf(provider: Provider | undefined): Promise<PlainHeaders> {
+  const { headers = {} } = provider ?? {};
+  const apiKey = provider === undefined ? "" : await keyOf(provider);
+  const ofKey = provider && apiKey !== "" ? providerTypeOf[provider.type].headers(apiKey) : {};
+  const all = Object.entries({ ...ofKey, ...headers });
+  return Object.fromEntries(all.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Empty if it doesn't answer in time, or not with a list. */
@@ -93,7 +89,8 @@ export async function modelsOfServer(
   clock: Clock,
   milliseconds = answerMs,
 ): Promise<readonly ListedModel[]> {
-  const list = await listIn(provider, environment, clock, milliseconds);
+  const { baseUrl } = provider;
+  const list = jsonIn(await askForModels(baseUrl, provider, { environment, clock, milliseconds }));
   const data = isRecord(list) ? list["data"] : undefined;
   const models = (Array.isArray(data) ? data : []).flatMap((model): [string, ListedModel][] => {
     if (!isRecord(model) || !isText(model["id"]) || model["id"] === "") return [];
@@ -116,30 +113,26 @@ export async function whyNoModels(
 ): Promise<string> {
   const { baseUrl } = provider;
   const server = capitalized(serverName(provider));
+  const listing = await askForModels(baseUrl, provider, { environment, clock });
+  if (listing.kind === "keyless") return listing.reason;
+  if (listing.kind === "silent")
+    return `${server} can't be reached: ${sentence(listing.reason)} Is it running?`;
+  const { status, text } = listing;
+  if (status >= 200 && status < 300 && isRecord(parsedJson(text)))
+    return `${server} has no models. Pull one first, or load it.`;
+  const versioned = { ...provider, baseUrl: `${baseUrl}/v1` };
+  const list = /\/v\d/.test(baseUrl)
+    ? undefined
+    : jsonIn(await askForModels(versioned.baseUrl, versioned, { environment, clock }));
+  if (isRecord(list) && "data" in list)
+    return `${server} lists its models below /v1. Add /v1 to the base URL.`;
+  const advice = [401, 403].includes(status) ? "Check the key." : "Check the base URL.";
   const asks = `GET ${urlOf(listOf(provider))?.pathname ?? ""}`;
-  const headers = await headersOf(provider).catch(errorMessage);
-  if (typeof headers === "string") return headers;
-  const limit = startTimeLimit(clock, answerMs);
-  try {
-    const { signal } = limit;
-    const { status, text } = await askForModels(baseUrl, provider, environment, {
-      headers,
-      signal,
-    });
-    if (status >= 200 && status < 300 && isRecord(parsedJson(text)))
-      return `${server} has no models. Pull one first, or load it.`;
-    const versioned = { ...provider, baseUrl: `${baseUrl}/v1` };
-    const list = /\/v\d/.test(baseUrl) ? undefined : await listIn(versioned, environment, clock);
-    if (isRecord(list) && "data" in list)
-      return `${server} lists its models below /v1. Add /v1 to the base URL.`;
-    const advice = [401, 403].includes(status) ? "Check the key." : "Check the base URL.";
-    return `${server} answered ${status} to ${asks}${quoted(wordsOf(text))} ${advice}`;
-  } catch (error) {
-    const reason = limit.isOver ? `no answer within ${answerMs / 1000} s` : errorMessage(error);
-    return `${server} can't be reached: ${sentence(reason)} Is it running?`;
-  } finally {
-    limit.end();
-  }
+  return `${server} answered ${status} to ${asks}${quoted(wordsOf(text))} ${advice}`;
+}
+
+function jsonIn(listing: Listing): unknown {
+  return listing.kind === "answered" ? parsedJson(listing.text) : undefined;
 }
 
 /** The cheapest first. Empty if the runtime doesn't start, or the service doesn't answer in time. */
@@ -265,14 +258,18 @@ export class ContextLengths {
    */
   async #askOllama(provider: Provider, modelId: string): Promise<number | undefined> {
     const headers = { ...(await headersOf(provider)), "content-type": "application/json" };
-    const askFor = (path: string, body?: object, milliseconds = sessionAnswerMs) =>
-      inTime(this.#clock, milliseconds, async (signal) => {
-        const method = body === undefined ? "GET" : "POST";
-        const url = new URL(path, provider.baseUrl).href;
-        const request = { url, method, headers, body: body ? JSON.stringify(body) : "" };
-        const answer = parsedJson((await ask(request, this.#environment, signal)).text);
-        return isRecord(answer) ? answer : undefined;
-      });
+    const askFor = async (path: string, body?: object, milliseconds = sessionAnswerMs) => {
+      const method = body === undefined ? "GET" : "POST";
+      const url = new URL(path, provider.baseUrl).href;
+      const request = { url, method, headers, body: body ? JSON.stringify(body) : "" };
+      const limit = startTimeLimit(this.#clock, milliseconds);
+      const asked = ask(request, this.#environment, limit.signal).finally(() => limit.end());
+      const answer = await asked.then(
+        ({ text }) => parsedJson(text),
+        () => undefined,
+      );
+      return isRecord(answer) ? answer : undefined;
+    };
     const askLoaded = async (): Promise<number | "not loaded" | undefined> => {
       const models = (await askFor("/api/ps"))?.["models"];
       if (!Array.isArray(models)) return undefined;

@@ -1,7 +1,7 @@
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { Session, SessionFactory, TurnOptions, TurnOutcome } from "../engine/ports.ts";
+import type { Session, SessionFactory, TurnOptions } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import { crashRemedy, crashStatus, type Crash } from "../events/crash.ts";
 import { defined } from "../text/guards.ts";
@@ -250,60 +250,62 @@ function jobSession(
     await running;
     await open.end();
   };
+  const run: Session["runTurn"] = async (prompt, options) => {
+    const stop = linkSignals([options.signal, closed.signal, probe?.absence]);
+    conversation.turn = options;
+    conversation.problem = undefined;
+    conversation.isStopped = false;
+    const onStop = (): void => void (conversation.isStopped = true);
+    const onActivity: TurnOptions["onActivity"] = (activity) => {
+      if (activity.kind === "model.used") probe?.answered();
+      if (activity.kind !== "model.failed") return options.onActivity(activity);
+      const { statusCode, ...failed } = activity;
+      probe?.failed(statusCode);
+      const { problem, retryAfterMs } = conversation;
+      // A request with a problem was answered by this process, with a status of its own.
+      const shown = problem === undefined ? activity : failed;
+      options.onActivity({ ...shown, ...defined({ retryAfterMs }) });
+    };
+    try {
+      await open.refresh();
+      const turn = { ...options, onActivity, signal: stop.signal };
+      const outcome = await runTurn(open, prompt, turn, { clock, queue, onStop });
+      if (outcome.kind === "canceled" && !options.signal.aborted && !closed.signal.aborted)
+        return probe?.absent === undefined
+          ? outcome
+          : { ...outcome, kind: "crashed", crash: probe.absent };
+      if (outcome.kind !== "crashed") return outcome;
+      if (withoutAnswer(outcome.crash)) probe?.ask();
+      const { problem, handled = false, retryAfterMs } = conversation;
+      if (problem !== undefined) return { ...outcome, crash: problem };
+      const { crash, toolCalls } = outcome;
+      const isOverload = crash.cause === "rate-limited" || crash.cause === "overloaded";
+      if (handled && isOverload)
+        return { ...outcome, crash: { ...crash, ...defined({ retryAfterMs }) } };
+      // The runtime reports no `retry-after`.
+      if (handled || !(isUnclear(crash) || crash.cause === "rate-limited")) return outcome;
+      onUnclear();
+      if (toolCalls.length > 0 || crashRemedy(crash).kind !== "give-up") return outcome;
+      // The next attempt finds out what the server says.
+      const { message } = crash;
+      const status = crashStatus(crash);
+      return { ...outcome, crash: { cause: "session-error", ...defined({ status }), message } };
+    } finally {
+      stop.end();
+      conversation.turn = undefined;
+    }
+  };
   return {
     id,
     modelId,
-    async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
+    runTurn(prompt, options) {
       if (closing !== undefined) {
         const crash: Crash = { cause: "internal", message: "The session is closed." };
-        return { kind: "crashed", toolCalls: [], crash };
+        return Promise.resolve({ kind: "crashed", toolCalls: [], crash });
       }
-      const stop = linkSignals([options.signal, closed.signal, probe?.absence]);
-      conversation.turn = options;
-      conversation.problem = undefined;
-      conversation.isStopped = false;
-      const onStop = (): void => void (conversation.isStopped = true);
-      const onActivity: TurnOptions["onActivity"] = (activity) => {
-        if (activity.kind === "model.used") probe?.answered();
-        if (activity.kind !== "model.failed") return options.onActivity(activity);
-        const { statusCode, ...failed } = activity;
-        probe?.failed(statusCode);
-        const { problem, retryAfterMs } = conversation;
-        // A request with a problem was answered by this process, with a status of its own.
-        const shown = problem === undefined ? activity : failed;
-        options.onActivity({ ...shown, ...defined({ retryAfterMs }) });
-      };
-      const turn = { ...options, onActivity, signal: stop.signal };
-      const ended = open
-        .refresh()
-        .then(() => runTurn(open, prompt, turn, { clock, queue, onStop }));
-      running = ended;
-      try {
-        const outcome = await ended;
-        if (outcome.kind === "canceled" && !options.signal.aborted && !closed.signal.aborted)
-          return probe?.absent === undefined
-            ? outcome
-            : { ...outcome, kind: "crashed", crash: probe.absent };
-        if (outcome.kind !== "crashed") return outcome;
-        if (withoutAnswer(outcome.crash)) probe?.ask();
-        const { problem, handled = false, retryAfterMs } = conversation;
-        if (problem !== undefined) return { ...outcome, crash: problem };
-        const { crash, toolCalls } = outcome;
-        const isOverload = crash.cause === "rate-limited" || crash.cause === "overloaded";
-        if (handled && isOverload)
-          return { ...outcome, crash: { ...crash, ...defined({ retryAfterMs }) } };
-        // The runtime reports no `retry-after`.
-        if (handled || !(isUnclear(crash) || crash.cause === "rate-limited")) return outcome;
-        onUnclear();
-        if (toolCalls.length > 0 || crashRemedy(crash).kind !== "give-up") return outcome;
-        // The next attempt finds out what the server says.
-        const { message } = crash;
-        const status = crashStatus(crash);
-        return { ...outcome, crash: { cause: "session-error", ...defined({ status }), message } };
-      } finally {
-        stop.end();
-        conversation.turn = undefined;
-      }
+      const turn = run(prompt, options);
+      running = turn;
+      return turn;
     },
     close: () => (closing ??= close()),
   };

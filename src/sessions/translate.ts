@@ -363,10 +363,7 @@ function modelFailed(event: SdkEvent<"model.call_failure">, subAgent: boolean): 
   return { kind: "model.failed", ...known, subAgent };
 }
 
-/**
- * A nano-AIU is 10⁻⁹ of an AI credit, by the runtime's own arithmetic: in 1.0.85, `responseLimitsNanoAiuToAiCredits(1e9)`
- * is 1, and a session with `sessionLimits` counts a call of 12e9 nano-AIU as 12 credits (test/sessions/copilot-cost.test.ts).
- */
+/** A nano-AIU is 10⁻⁹ of an AI credit: in 1.0.85 of the runtime, `responseLimitsNanoAiuToAiCredits(1e9)` is 1. */
 const NANO_AIU_PER_CREDIT = 1e9;
 
 /** Only Copilot bills in credits, but the runtime passes on such a field from any server. */

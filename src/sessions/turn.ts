@@ -67,24 +67,13 @@ export interface TurnContext {
   readonly onStop?: (() => void) | undefined;
 }
 
-export async function runTurn(
+export function runTurn(
   open: UsableSession,
   prompt: string,
   options: TurnOptions,
   context: TurnContext,
 ): Promise<TurnOutcome> {
-  if (options.signal.aborted) return { kind: "canceled", toolCalls: [] };
-  const turn = new Turn(open, options, context);
-  try {
-    const outcome = await turn.run(prompt);
-    // The report that a command had no sandbox may arrive after the last answer.
-    const { crash } = open.stopped;
-    return crash?.cause === "configuration" ? turn.crashed(crash) : outcome;
-  } catch (error) {
-    return turn.crashed({ cause: "internal", message: errorMessage(error) });
-  } finally {
-    turn.end();
-  }
+  return new Turn(open, options, context).run(prompt);
 }
 
 type Ending =
@@ -138,10 +127,26 @@ class Turn {
   }
 
   async run(prompt: string): Promise<TurnOutcome> {
-    const end = this.#clock.now() + this.#options.turnMs;
-    // Nothing is sent into a session that is dead already.
-    const sent = this.#interruption() ?? (await this.#send(prompt, end));
-    const ending = sent ?? (await this.#wait(end));
+    try {
+      const end = this.#clock.now() + this.#options.turnMs;
+      // Nothing is sent into a session that is dead already.
+      const sent = this.#interruption() ?? (await this.#send(prompt, end));
+      const outcome = await this.#outcomeOf(sent ?? (await this.#wait(end)));
+      // The report that a command had no sandbox may arrive after the last answer.
+      const { crash } = this.#open.stopped;
+      return crash?.cause === "configuration" ? this.#crashed(crash) : outcome;
+    } catch (error) {
+      return this.#crashed({ cause: "internal", message: errorMessage(error) });
+    } finally {
+      this.#isOver = true;
+      for (const unsubscribe of this.#unsubscribe) unsubscribe();
+      this.#open.calls.abort();
+      for (const activity of this.#state.close()) this.#deltas.pass(activity);
+      this.#deltas.flush();
+    }
+  }
+
+  async #outcomeOf(ending: Ending): Promise<TurnOutcome> {
     switch (ending.kind) {
       case "idle":
         return this.#judge();
@@ -154,20 +159,12 @@ class Turn {
       case "crashed":
         // A session that failed by itself becomes idle by itself; any other has to be stopped.
         await this.#quieten(this.#state.phase.at !== "failed");
-        return this.crashed(ending.crash);
+        return this.#crashed(ending.crash);
     }
   }
 
-  crashed(crash: Crash): TurnOutcome {
+  #crashed(crash: Crash): TurnOutcome {
     return { kind: "crashed", toolCalls: this.#state.toolCalls, crash };
-  }
-
-  end(): void {
-    this.#isOver = true;
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#open.calls.abort();
-    for (const activity of this.#state.close()) this.#deltas.pass(activity);
-    this.#deltas.flush();
   }
 
   async #send(prompt: string, end: number): Promise<Ending | undefined> {
@@ -306,16 +303,16 @@ class Turn {
     const { phase, text, answer } = this.#state;
     const toolCalls = this.#state.toolCalls;
     if (phase.at === "idle") {
-      if (phase.crash !== undefined) return this.crashed(phase.crash);
+      if (phase.crash !== undefined) return this.#crashed(phase.crash);
       const message = "The turn was aborted from outside this run.";
-      if (phase.aborted) return this.crashed({ cause: "aborted", message });
+      if (phase.aborted) return this.#crashed({ cause: "aborted", message });
     }
     const { finish, empty = true, lostCall = false } = answer ?? {};
     if (finish === "length") return this.#cut();
     const isBroken = finish === "content_filter" || finish === "error" || lostCall;
     // Some models end with an empty message after a call that did what they were asked for.
     if (isBroken || (empty && !toolCalls.some(({ succeeded }) => succeeded)))
-      return this.crashed(this.#state.noAnswer());
+      return this.#crashed(this.#state.noAnswer());
     return { kind: "completed", toolCalls, text, ...(empty ? { empty } : {}) };
   }
 

@@ -18,7 +18,7 @@ async function pastOf(journal: string): Promise<PastRun | undefined> {
   async function* read(): AsyncIterable<string> {
     yield journal;
   }
-  const { started, past } = await readEarlierJob("", { store: { read } });
+  const { started, past } = await readEarlierJob("", { read });
   return started === undefined ? undefined : past;
 }
 
@@ -136,7 +136,7 @@ describe("a run that is resumed", () => {
     const { sessions } = await play({
       tasks,
       work,
-      past: earlier.job.past,
+      past: earlier.past,
       play: () => acts.succeeds,
     });
     assert.deepEqual(
@@ -182,7 +182,7 @@ describe("a run that is resumed", () => {
       let earlier = new EarlierRun();
       for (const event of parseJournal(lines.slice(0, count).join("")).events)
         earlier = earlier.add(event);
-      assert.equal(earlier.job.isIncomplete, expected);
+      assert.equal(earlier.isIncomplete, expected);
     }
   });
 

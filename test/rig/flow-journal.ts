@@ -164,7 +164,7 @@ function ofLeaf({ workflow, variables = {}, limits }: FlowSetup) {
 export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): FoundJournal {
   let earlier = new EarlierRun();
   for (const event of events) earlier = earlier.add(event);
-  const { past, isIncomplete } = earlier.job;
+  const { past, isIncomplete } = earlier;
   const [underWay] = past.underWay;
   const found = begunLeaf(ofLeaf(setup), setup.userInput ?? "", underWay);
   return {

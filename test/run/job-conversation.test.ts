@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Outputs } from "../../src/entry/outputs.ts";
 import { ConversationUnknown, type Conversation } from "../../src/events/output-shapes.ts";
-import { conversationOfJob, conversationOfSpec } from "../../src/run/job-conversation.ts";
+import { conversationOfJob, conversationOfSpec } from "../../src/run/job-subject.ts";
 import { previousFinding } from "../rig/conversation.ts";
 import { script } from "../rehearsal/rig.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
 import { resolveLimits } from "../../src/engine/limits.ts";
-import { legLimits } from "../../src/run/leg-limits.ts";
+import { legLimits } from "../../src/run/shards.ts";
 
 const none = { tokens: 0, cost: 0 };
 const four = [1, 1, 1, 1];

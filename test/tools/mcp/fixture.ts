@@ -150,8 +150,6 @@ function called(id: number | string, message: Message): void {
       return answer(text(JSON.stringify(process.env)));
     case "where":
       return answer(text(`entries: ${readdirSync(".").join()}`));
-    case "fails":
-      return answer(text("It is closed on Sundays.", { isError: true }));
     case "nested": {
       const deep = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
       process.stdout.write(
@@ -159,25 +157,6 @@ function called(id: number | string, message: Message): void {
       );
       return;
     }
-    case "media":
-      return answer({
-        content: [
-          { type: "text", text: "Look:" },
-          { type: "image", mimeType: "image/png", data: Buffer.alloc(300).toString("base64") },
-          { type: "resource", resource: { uri: "file:///a.txt", text: "12345" } },
-          { type: "resource", resource: { uri: "file:///a.bin", blob: "MTIzNDU=" } },
-          { type: "resource_link", uri: "file:///b.txt", name: "b" },
-        ],
-      });
-    case "structured-media":
-      return answer({
-        content: [],
-        structuredContent: {
-          shots: [{ type: "image", mimeType: "image/png", data: "MTIzNDU=" }],
-          file: { uri: "file:///a.bin", blob: "MTIzNDU=" },
-          count: 1,
-        },
-      });
     case "replaces":
     case "hangs-later":
     case "changes":

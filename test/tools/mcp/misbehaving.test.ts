@@ -150,15 +150,28 @@ test("garbage is ignored, failures are passed on, texts of resources as well, ot
     return call(toolNamed(found, "docs/call"));
   };
   assert.equal(value(await answer("garbage")), "done");
-  assert.equal(failure(await answer("fails")), "It is closed on Sundays.");
   assert.equal(failure(await answer("killed")), "The server ended: SIGKILL.");
   assert.match((await answer("nested")).kind, /^(?:succeeded|failed)$/);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("answers"), never);
+  const told = (result: object): Promise<ToolOutcome> =>
+    call(toolNamed(found, "docs/call"), { result });
+  const closed = { content: [text("It is closed on Sundays.")], isError: true };
+  assert.equal(failure(await told(closed)), "It is closed on Sundays.");
+  const file = { uri: "file:///a.bin", blob: "MTIzNDU=" };
+  const resources = [{ uri: "file:///a.txt", text: "12345" }, file];
+  const parts = [
+    text("Look:"),
+    image,
+    ...resources.map((resource) => ({ type: "resource", resource })),
+    { type: "resource_link", uri: "file:///b.txt", name: "b" },
+  ];
   assert.equal(
-    value(await answer("media")),
-    "Look:\n[image: image/png, 300 bytes]\n[resource: file:///a.txt]\n12345\n[resource: file:///a.bin, 5 bytes]\n[resource: file:///b.txt]",
+    value(await told({ content: parts })),
+    `Look:\n${shot}\n[resource: file:///a.txt]\n12345\n[resource: file:///a.bin, 5 bytes]\n[resource: file:///b.txt]`,
   );
-  assert.deepEqual(value(await answer("structured-media")), {
-    shots: ["[image: image/png, 5 bytes]"],
+  const structuredContent = { shots: [image], file, count: 1 };
+  assert.deepEqual(value(await told({ content: [], structuredContent })), {
+    shots: [shot],
     file: "[resource: file:///a.bin, 5 bytes]",
     count: 1,
   });
