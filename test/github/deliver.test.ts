@@ -179,7 +179,10 @@ it("no text, title, label, user or branch has a secret that shows only once it i
     outputs: {
       ...outputs,
       proposals: {
-        ...{ comment: {}, reviewers: {}, issue: {}, label: { allowed: ["hunter2"] } },
+        comment: {},
+        label: { allowed: ["hunter2"] },
+        reviewers: {},
+        issue: {},
         pull_request: { max: 2 },
       },
     },
