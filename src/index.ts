@@ -6,7 +6,7 @@ export * from "./entry/index.ts";
 export { loadEntry, readRehearsal } from "./run/entry-files.ts";
 export { loadWorkflow } from "./run/workflow-run.ts";
 export type { Budget, RateLimit, Spent, TurnGate } from "./engine/ports.ts";
-export { errorToDetailedString } from "./events/error-detail.ts";
+export { errorToDetailedString } from "./events/crash.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
 export {
   decisionOf,
@@ -28,7 +28,7 @@ export {
 } from "./sessions/callbacks.ts";
 export type { OfferedModel } from "./sessions/offered-models.ts";
 export type { Tool } from "./sessions/sessions.ts";
-export type { ModelRequest, ModelTransport } from "./sessions/transport.ts";
+export type { ModelRequest, ModelTransport } from "./sessions/request-handler.ts";
 export type {
   ICopilotJob,
   ICopilotJobCallback,

@@ -4,9 +4,8 @@
  */
 import { defined } from "../text/guards.ts";
 import MarkdownIt from "markdown-it";
-import type { Diagnostic, Locate, Position } from "./diagnostic.ts";
+import { type Diagnostic, type Locate, type Position, linePositions } from "./diagnostic.ts";
 import { readDocument, readSource } from "./read-document.ts";
-import { linePositions } from "./text-position.ts";
 
 /** A line that begins with `#`, outside of fences, lists, quotes and HTML. */
 export interface MarkdownHeading {

@@ -3,9 +3,15 @@
  * it. Objects in the result have no prototype. The value is never cyclic, and bounded with all YAML aliases written out.
  */
 import { defined, emptyObject } from "../text/guards.ts";
-import type { Diagnostic, Locate } from "./diagnostic.ts";
+import {
+  type Diagnostic,
+  type Locate,
+  textPositions,
+  type Limits,
+  type ReadText,
+  type TextFault,
+} from "./diagnostic.ts";
 import { readYaml } from "./yaml.ts";
-import { textPositions, type Limits, type ReadText, type TextFault } from "./text-position.ts";
 import { type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from "jsonc-parser";
 
 /* JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */

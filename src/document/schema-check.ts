@@ -3,9 +3,9 @@
  * `#/$defs/…` only, and the cases of a union exclude each other: by a constant in a field (`discriminator`), by which
  * field is there, or by type. A test compares what is accepted here with what ajv accepts.
  */
-import { codePathOf, resolve } from "./text-position.ts";
-import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import {
+  codePathOf,
+  resolve,
   type Diagnostic,
   diagnosticMessage,
   type Path,
@@ -14,6 +14,7 @@ import {
   toDiagnostics,
   suggest,
 } from "./diagnostic.ts";
+import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";
 
 type SchemaObject = Readonly<Record<string, unknown>>;

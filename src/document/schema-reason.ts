@@ -1,7 +1,6 @@
 import type { ErrorObject } from "ajv";
-import { resolve } from "./text-position.ts";
+import { resolve, type Path, didYouMean, suggest, suggestion } from "./diagnostic.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
-import { type Path, didYouMean, suggest, suggestion } from "./diagnostic.ts";
 
 /** A keyword that a value does not fit, as ajv reports it. */
 export type Fault = Pick<ErrorObject, "keyword" | "params" | "schema" | "parentSchema" | "data"> & {

@@ -20,8 +20,7 @@ import {
   type YAMLWarning,
 } from "yaml";
 import { defined, emptyObject, isRecord } from "../text/guards.ts";
-import type { Path } from "./diagnostic.ts";
-import type { Limits, ReadText, TextFault } from "./text-position.ts";
+import type { Path, Limits, ReadText, TextFault } from "./diagnostic.ts";
 
 /** For the document and a scalar. The converter counts exactly; this only has to keep recursion short. */
 const stackMargin = 10;

@@ -28,11 +28,14 @@ import type { Conversation, PreviousFinding, Origin } from "../events/output-sha
 import type { PlannedMemory } from "../events/memory.ts";
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FanOut } from "./fan-out.ts";
-import type { FlowSpec } from "./flow.ts";
+import type { OutputChecks, Session, ToolSource, Workspace, EnginePorts } from "./ports.ts";
 import type { ResolvedLimits } from "./limits.ts";
-import type { PastRun } from "./past.ts";
-import type { OutputChecks, Session, ToolSource, Workspace } from "./ports.ts";
+import type { PastRun, UnderWay } from "./past.ts";
 import { Variables } from "./variables.ts";
+import type { FlowChart } from "../events/flow.ts";
+import type { WorkOutcome, WorkRef } from "../events/event.ts";
+import type { UsageBudget } from "./budgets.ts";
+import type { LastErrors, Scope } from "./scope.ts";
 
 export interface RunSpec {
   readonly entry: PreparedEntry;
@@ -215,4 +218,33 @@ export function modelOf(entry: PreparedEntry, taskId: string, override: Model | 
   const model = override ?? entry.tasks[taskId]?.model;
   if (model !== undefined && "id" in model) return model.id;
   return idOf(entry.models[model?.category ?? "driving"] ?? entry.models.driving);
+}
+
+/** The engine's port for a Markdown workflow: a leaf of a job that sends its own prompts. */
+export interface FlowSpec {
+  readonly modelId: string;
+  readonly permissions: Permissions;
+  readonly chart: FlowChart;
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly toolSource?: ToolSource | undefined;
+  /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
+  readonly run: (context: FlowContext) => Promise<FlowEnd>;
+}
+
+export type FlowEnd = WorkOutcome & { readonly report?: string };
+
+export interface FlowContext {
+  readonly work: WorkRef;
+  /** Stops with the job. The engine disposes of it. */
+  readonly scope: Scope;
+  /** The budget of the whole job. A workflow with limits of its own counts against a `child` of it. */
+  readonly usage: UsageBudget;
+  readonly params: Readonly<Record<string, string>>;
+  readonly userInput: string;
+  readonly workingDirectory: string;
+  /** The workflow continues after these steps. */
+  readonly past?: UnderWay | undefined;
+  readonly nextTurnId: () => string;
+  readonly lastErrors: LastErrors;
+  readonly ports: EnginePorts;
 }

@@ -10,10 +10,18 @@ import { defined } from "../text/guards.ts";
 import { withOutput } from "../text/truncate.ts";
 import { UsageBudget } from "./budgets.ts";
 import { shared, treeOf } from "./fan-out.ts";
-import { EachItems } from "./items.ts";
+import { EachItems, Slots } from "./items.ts";
 import { JobData } from "./job-data.ts";
 import { exceeded, startDeadline } from "./limits.ts";
-import { failedAs, LastErrors, stopOf, stoppedAs } from "./outcome.ts";
+import {
+  failedAs,
+  LastErrors,
+  stopOf,
+  stoppedAs,
+  Scope,
+  stopText,
+  unlessStopped,
+} from "./scope.ts";
 import { withReadable } from "./open-session.ts";
 import { Past, type PastRun, type UnderWay } from "./past.ts";
 import { itemFields, type Place } from "./place.ts";
@@ -30,8 +38,6 @@ import type { EnginePorts } from "./ports.ts";
 import { runCommand } from "./run-command.ts";
 import { runTask } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult, type WorkRunner } from "./run-work.ts";
-import { Scope, stopText, unlessStopped } from "./scope.ts";
-import { Slots } from "./slots.ts";
 import type { JobContext } from "./task-context.ts";
 
 /** Never throws. `signal` cancels the job; its reason, if it is a string, is the reason shown. */

@@ -2,7 +2,7 @@
 import type { Command, ExpandedPrompt, PreparedTask } from "../entry/model.ts";
 import { commandName } from "../entry/work.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
-import { errorToDetailedString } from "../events/error-detail.ts";
+import { errorToDetailedString } from "../events/crash.ts";
 import type { WorkOutcome } from "../events/event.ts";
 import { onAbort } from "../platform/waiting.ts";
 import { CallBudget } from "./budgets.ts";
@@ -27,10 +27,9 @@ import { Given } from "./job-data.ts";
 import { jobTools } from "./job-tools.ts";
 import { startDeadline } from "./limits.ts";
 import { jobToolsFor } from "./open-session.ts";
-import { failedAs, reasonOf, stopOf, stoppedAs } from "./outcome.ts";
+import { failedAs, reasonOf, stopOf, stoppedAs, stopText } from "./scope.ts";
 import { modelOf } from "./plan.ts";
 import { runCommand, type FailedCommand } from "./run-command.ts";
-import { stopText } from "./scope.ts";
 import { decide, type JobContext, type TaskContext, type TaskInput } from "./task-context.ts";
 import { TaskPrompts, type Answer } from "./task-prompts.ts";
 

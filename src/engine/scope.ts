@@ -3,6 +3,7 @@ import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Clock } from "../platform/clock.ts";
 import { onAbort, withGracePeriod, type Release } from "../platform/waiting.ts";
+import type { WorkOutcome } from "../events/event.ts";
 
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
@@ -102,4 +103,56 @@ export function stopText(reason: StopReason): string {
 
 function cancelText(reason: unknown): string {
   return typeof reason === "string" && reason !== "" ? reason : "canceled";
+}
+
+export function reasonOf(outcome: Exclude<WorkOutcome, { kind: "succeeded" }>): string {
+  return outcome.kind === "crashed" ? crashText(outcome.crash) : outcome.reason;
+}
+
+/** A check that fails has answered; what a limit, a crash or a stop ended has not. */
+export function failedAs(reason: string, isAnswer: boolean): WorkOutcome {
+  return { kind: "failed", reason, ...(isAnswer ? {} : { unanswered: true }) };
+}
+
+/** By whoever stops this work alone, or with more. */
+export function stoppedAs(stopped: StopReason | undefined): WorkOutcome {
+  if (stopped?.kind === "work-stopped") return failedAs(stopText(stopped), false);
+  return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
+}
+
+export function stopOf({ stopped }: Scope, lastError: string | undefined): StopReason | undefined {
+  return stopped?.kind === "limit" ? { ...stopped, ...(lastError && { lastError }) } : stopped;
+}
+
+/** The last error of each work under way, by its scope: what stood in the way if a limit ends it. */
+export class LastErrors {
+  readonly #errors = new Map<Scope, string>();
+  readonly #awaited: () => string | undefined;
+
+  constructor({
+    awaited = () => undefined,
+  }: {
+    readonly awaited?: (() => string | undefined) | undefined;
+  }) {
+    this.#awaited = awaited;
+  }
+
+  /** Undefined: a model has answered since. */
+  note(scope: Scope, error: string | undefined): void {
+    this.#errors.delete(scope);
+    if (error !== undefined) this.#errors.set(scope, error);
+  }
+
+  of(scope: Scope): string | undefined {
+    return this.#unreachable() ?? this.#errors.get(scope);
+  }
+
+  latest(): string | undefined {
+    return this.#unreachable() ?? [...this.#errors.values()].at(-1);
+  }
+
+  #unreachable(): string | undefined {
+    const server = this.#awaited();
+    return server === undefined ? undefined : `can't connect to ${server}`;
+  }
 }

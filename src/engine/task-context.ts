@@ -5,10 +5,9 @@ import type { Dialogue } from "./dialogue.ts";
 import type { Given, JobData } from "./job-data.ts";
 import type { CallBudget, UsageBudget } from "./budgets.ts";
 import type { Deadline, ResolvedLimits } from "./limits.ts";
-import type { LastErrors } from "./outcome.ts";
+import type { LastErrors, Scope } from "./scope.ts";
 import type { RunSpec } from "./plan.ts";
 import type { Crashed, EnginePorts, Session, SessionTool } from "./ports.ts";
-import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /** What the steps of a job share. */

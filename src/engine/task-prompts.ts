@@ -4,7 +4,7 @@ import type { Purpose } from "../events/decision.ts";
 import { isText } from "../text/guards.ts";
 import { ANSWER_CUT, EMPTY_VERDICT, gaveVerdict } from "./criteria.ts";
 import type { RoundEnd } from "./dialogue.ts";
-import { SessionKeeper, type TaskRole } from "./open-session.ts";
+import { SessionKeeper, type TaskRole, TaskDialogue } from "./open-session.ts";
 import type { ToolCall, TurnOutcome } from "./ports.ts";
 import {
   MANAGED_ATTEMPTS,
@@ -16,7 +16,6 @@ import {
   type Sender,
 } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
-import { TaskDialogue } from "./task-dialogue.ts";
 import { argumentOf } from "./variables.ts";
 
 export interface Answer {

@@ -1,7 +1,7 @@
 /** From the engine to the reporters: stamped, redacted once, folded once, and isolated from each other. */
 import { defined } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
-import { errorToDetailedString } from "./error-detail.ts";
+import { errorToDetailedString } from "./crash.ts";
 import type { EmittedEvent, RunEvent } from "./event.ts";
 import { legName } from "./plan.ts";
 import { within } from "../platform/waiting.ts";

@@ -6,7 +6,7 @@ import type { Budget, RateLimit, TurnGate } from "../engine/ports.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Tool } from "../sessions/sessions.ts";
-import type { ModelTransport } from "../sessions/transport.ts";
+import type { ModelTransport } from "../sessions/request-handler.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Asker } from "../workflow/model.ts";
 import type { Executor } from "../workflow/run/executors.ts";

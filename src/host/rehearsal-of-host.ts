@@ -4,7 +4,7 @@ import type { SessionRole } from "../events/decision.ts";
 import type { Reporter } from "../events/sink.ts";
 import { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
+import type { ModelRequest, ModelTransport } from "../sessions/request-handler.ts";
 import type { ModelAccess } from "../run/options-provider.ts";
 import { workFolder, type WorkFolder } from "../run/working-copy.ts";
 

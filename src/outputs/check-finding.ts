@@ -4,11 +4,11 @@ import { createHash } from "node:crypto";
 import { defined, isRecord } from "../text/guards.ts";
 import { severities } from "../entry/outputs.ts";
 import { previousFindingOf, type PreviousFinding, type Finding } from "../events/output-shapes.ts";
-import { Refused, asChecked, optionalText, requiredText, type Given } from "./refusal.ts";
+import type { Checked } from "../engine/ports.ts";
 
-export type ReadLines = (path: string) => Promise<SeenFile | undefined>;
+type ReadLines = (path: string) => Promise<SeenFile | undefined>;
 
-export interface SeenFile {
+interface SeenFile {
   /** The name of the file in the repository. */
   readonly path: string;
   /** Its lines in the tree that the agent sees, without line ends. */
@@ -179,4 +179,39 @@ export function mapBlock(
   const best = Math.max(...starts.map(neighbors));
   const [start, ...others] = starts.filter((at) => neighbors(at) === best);
   return start !== undefined && others.length === 0 && isAt(start) ? start : undefined;
+}
+
+/** Checks of what a model hands in; each refusal is a sentence that the model can act on. */
+export class Refused extends Error {}
+
+/** The check, whose `Refused` is a value. */
+export function asChecked<Asked extends readonly unknown[], Value>(
+  check: (...asked: Asked) => Promise<Value>,
+): (...asked: Asked) => Promise<Checked<Value>> {
+  return async (...asked) => {
+    try {
+      return { kind: "accepted", value: await check(...asked) };
+    } catch (error) {
+      if (error instanceof Refused) return { kind: "refused", reason: error.message };
+      throw error;
+    }
+  };
+}
+
+export type Given = Readonly<Record<string, unknown>>;
+
+export function requiredText(value: Given, name: string, limit: number): string {
+  const text = optionalText(value, name, limit);
+  if (text === undefined || text.trim() === "")
+    throw new Refused(`\`${name}\` is required, and must not be empty.`);
+  return text;
+}
+
+export function optionalText(value: Given, name: string, limit: number): string | undefined {
+  const text = value[name];
+  if (text === undefined || text === null) return undefined;
+  if (typeof text !== "string") throw new Refused(`\`${name}\` must be a string.`);
+  if (text.length > limit)
+    throw new Refused(`\`${name}\` has ${text.length} characters; at most ${limit} are allowed.`);
+  return text;
 }

@@ -4,7 +4,7 @@ import { firstOf } from "../text/numbers.ts";
 import { isAmong } from "../entry/glob.ts";
 import { proposalKinds, type ProposalsOutput } from "../entry/outputs.ts";
 import type { Proposal, ProposedFile } from "../events/output-shapes.ts";
-import { asChecked, optionalText, Refused, requiredText, type Given } from "./refusal.ts";
+import { asChecked, optionalText, Refused, requiredText, type Given } from "./check-finding.ts";
 
 const proposalLimits = {
   title: 256,

@@ -1,9 +1,8 @@
 /** Size and nesting are checked before anything recurses. Objects of a document have no prototype, nor `__proto__`. */
 import { isList, isRecord } from "../text/guards.ts";
 import { readJson } from "../document/read-document.ts";
-import type { Path } from "../document/diagnostic.ts";
+import { type Path, textPositions } from "../document/diagnostic.ts";
 import { schemaCheck } from "../document/schema-check.ts";
-import { textPositions } from "../document/text-position.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 import { type ActionDocument, messageSchema } from "./message-schema.ts";
 

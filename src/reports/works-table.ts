@@ -13,7 +13,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
-import { fitColumns, fit, fitName } from "../text/columns.ts";
+import { fitColumns, fit, fitName } from "../text/truncate.ts";
 import { oneLine } from "../text/harmless-text.ts";
 import { clockText, countText } from "../text/numbers.ts";
 

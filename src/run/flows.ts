@@ -1,5 +1,5 @@
 /** The workflows of a run. `workflow-run.ts` is loaded with the first one. */
-import type { FlowSpec } from "../engine/flow.ts";
+import type { FlowSpec } from "../engine/plan.ts";
 import type { LeafWork, ModelLimits, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import { UsageError } from "./options.ts";

@@ -33,8 +33,7 @@ import {
   type Tool,
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
-import type { Runtimes } from "../sessions/request-handler.ts";
-import type { ModelTransport } from "../sessions/transport.ts";
+import type { Runtimes, ModelTransport } from "../sessions/request-handler.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts";
 import { createGate, inTurn } from "./gate.ts";

@@ -2,10 +2,10 @@
 import { defined } from "../text/guards.ts";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
-import type { FlowSpec } from "../engine/flow.ts";
+import type { ToolSource } from "../engine/ports.ts";
+import type { FlowSpec } from "../engine/plan.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { PastRun } from "../engine/past.ts";
-import type { ToolSource } from "../engine/ports.ts";
 import { idOf, type PermissionPreset, type PreparedEntry } from "../entry/model.ts";
 import type { LoadedEntry } from "../entry/prepare.ts";
 import { allowsCommands } from "../permissions/rules.ts";

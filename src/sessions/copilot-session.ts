@@ -1,15 +1,21 @@
 /** Opens sessions. One that comes up too late or after a cancel is ended with its processes and files, like any other. */
-import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
+import type { CopilotSession, SessionConfig, ProviderConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import type { Crashed, SessionRequest } from "../engine/ports.ts";
-import type { ModelLimits } from "../entry/model.ts";
+import { type ModelLimits, type JobTool, availableTools } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
-import type { RuntimeKind, RuntimeLease } from "../runtime/runtime-pool.ts";
+import type { RuntimeKind, RuntimeLease, Requests } from "../runtime/runtime-pool.ts";
 import { bestEffort, unlessAborted } from "../platform/waiting.ts";
-import { allowsCommands, canStartProcesses, ruleSet } from "../permissions/rules.ts";
+import {
+  allowsCommands,
+  canStartProcesses,
+  ruleSet,
+  listsCommands,
+  toolsFor,
+} from "../permissions/rules.ts";
 import { openingCrash } from "./model-error.ts";
 import { promptTokensOf } from "./offered-models.ts";
 import type { ModelProbe } from "./model-probe.ts";
@@ -27,9 +33,22 @@ import { wholeCharacters } from "../text/truncate.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { confine, watchConfinement, type Confinement } from "./confinement.ts";
 import type { Runtimes } from "./request-handler.ts";
-import { sessionConfig } from "./session-config.ts";
 import { SessionStop, type UsableSession } from "./turn.ts";
-import { LiveTools, OwnCalls, type OwnTool, sdkTools, ToolNames } from "./session-tools.ts";
+import {
+  LiveTools,
+  OwnCalls,
+  type OwnTool,
+  sdkTools,
+  ToolNames,
+  guarded,
+} from "./session-tools.ts";
+import { verdictTools } from "../engine/criteria.ts";
+import { isRecord, isText } from "../text/guards.ts";
+import {
+  folderMaker,
+  permissionHandler,
+  type PermissionHandlerOptions,
+} from "./permission-handler.ts";
 
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
@@ -263,4 +282,88 @@ function startFailed(error: unknown): Crashed {
   // No retry finds a runtime that is not there.
   const cause = error instanceof RuntimeNotFoundError ? "not-installed" : "start-failed";
   return { kind: "crashed", crash: { cause, message: errorMessage(error) } };
+}
+
+interface SessionConfigOptions extends PermissionHandlerOptions {
+  readonly id: string;
+  readonly modelId: string;
+  // So that a field which the SDK doesn't know, and would ignore, doesn't compile.
+  readonly provider?: Pick<ProviderConfig, Exclude<keyof Provider, "startSeconds">> | undefined;
+  readonly gitHubToken?: string | undefined;
+  readonly outputDirectory: string;
+  readonly clock: Clock;
+  readonly requests: Requests;
+  readonly jobTools?: readonly JobTool[] | undefined;
+  readonly tools?: readonly OwnTool[] | undefined;
+  readonly calls?: OwnCalls | undefined;
+  readonly names?: ToolNames | undefined;
+  readonly availableTools?: readonly string[] | undefined;
+}
+
+export function sessionConfig(
+  options: SessionConfigOptions,
+): SessionConfig & { sessionId: string } {
+  const { provider, gitHubToken, workingDirectory, names = new ToolNames([]) } = options;
+  const { calls = new OwnCalls(), jobTools = availableTools } = options;
+  // The runtime offers these whether `availableTools` names them or not.
+  const tools = [...sdkTools(verdictTools(jobTools), calls), ...(options.tools ?? [])].filter(
+    ({ name }) => options.availableTools?.includes(name) ?? true,
+  );
+  const answer = permissionHandler(options);
+  return {
+    sessionId: options.id,
+    clientName: "agent-jobs",
+    model: options.modelId,
+    streaming: true,
+    // Seen by the bound of an answer, and as a sign of life.
+    includeSubAgentStreamingEvents: true,
+    workingDirectory,
+    tools: tools.map((tool) => guarded(names.shown(tool), options.clock, calls)),
+    availableTools: offeredTools(options, tools, names),
+    onPermissionRequest: (request) => answer(names.request(request)),
+    ...folderHook(options),
+    largeOutput: { outputDirectory: options.outputDirectory },
+    infiniteSessions: { enabled: false },
+    // Nothing that lies in the checkout may speak to the model or run (docs/internals/runtime-notes.md#files-of-the-checkout).
+    skipCustomInstructions: true,
+    enableFileHooks: false,
+    enableConfigDiscovery: false,
+    enableSkills: false,
+    enableSessionStore: false,
+    enableSessionTelemetry: false,
+    gitHubToken,
+    provider,
+    // A handler gets whole requests over HTTP; over a WebSocket they are parts.
+    capi: options.requests === "handled" ? { enableWebSocketResponses: false } : undefined,
+  };
+}
+
+/** With any hook, the runtime calls us at every step of a turn, so most sessions have none. */
+function folderHook(asked: PermissionHandlerOptions): Pick<SessionConfig, "hooks"> {
+  const { permissions } = asked;
+  if (!listsCommands(permissions) || !toolsFor(permissions).includes("builtin:create")) return {};
+  const makeFolder = folderMaker(asked);
+  const onPreToolUse = ({ toolName, toolArgs }: { toolName: string; toolArgs: unknown }): void => {
+    if (toolName === "create" && isRecord(toolArgs) && isText(toolArgs["path"]))
+      makeFolder(toolArgs["path"]);
+  };
+  return { hooks: { onPreToolUse } };
+}
+
+/** In the runtime's notation. Some tools never request a permission, so what isn't allowed isn't offered either. */
+function offeredTools(
+  { permissions, availableTools }: SessionConfigOptions,
+  tools: readonly OwnTool[],
+  names: ToolNames,
+): string[] {
+  const allowed = toolsFor(permissions);
+  if (availableTools === undefined) return allowed;
+  const everything = allowed.includes("builtin:*");
+  const custom = new Set(tools.map(({ name }) => name));
+  return availableTools.flatMap((name) => {
+    if (custom.has(name)) return [`custom:${names.functionOf(name)}`];
+    const builtIn = `builtin:${name}`;
+    const isName = /^[\w-]+$/.test(name);
+    return isName && (everything || allowed.includes(builtIn)) ? [builtIn] : [];
+  });
 }

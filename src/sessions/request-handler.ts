@@ -16,7 +16,6 @@ import { forward } from "./forward.ts";
 import type { Crash } from "../events/crash.ts";
 import { hopeless, type ModelAddress } from "./model-error.ts";
 import { KeyUnavailable, sendAuthorized, type Provider } from "./provider.ts";
-import type { ModelTransport } from "./transport.ts";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
@@ -253,4 +252,38 @@ export function searchConfiguration(environment: Environment): string {
     `--glob=!${privateNamesGlob}`,
   ];
   return lines.map((line) => `${line}\n`).join("");
+}
+
+/** One request of the runtime to a model. */
+export interface ModelRequest {
+  /** Id of the session that asks. */
+  readonly sessionId: string;
+  /** Undefined for a session that belongs to no task (`helperSessionStart`). */
+  readonly label: SessionLabel | undefined;
+  /** True when a sub-agent of the session asks. */
+  readonly subAgent: boolean;
+  /** Where it would go. */
+  readonly url: string;
+  /** `POST` for an answer of the model. */
+  readonly method: string;
+  /** In lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The request's body as text, as the provider's wire API has it. */
+  readonly body: string;
+  /** How many messages of the body are the conversation before the session. Default: 0. */
+  readonly history?: number;
+  /** Tools that the model knows under another name than their own, `server/tool`: the known name → their own. */
+  readonly toolNames?: ReadonlyMap<string, string>;
+  /** Aborted when the runtime gives the request up. */
+  readonly signal: AbortSignal;
+  /** Ends the runtime process at once, as a crash would (SIGKILL). */
+  readonly killRuntime: () => void;
+}
+
+/** Plays the model server in this process. */
+export interface ModelTransport {
+  /** It is the script of a rehearsal: failures are named after it. */
+  readonly scripted?: boolean;
+  /** Answers as the model server would. A rejection reaches the runtime as a broken connection. */
+  send(request: ModelRequest): Promise<Response>;
 }

@@ -25,7 +25,12 @@ import {
 import { copilotService, ModelProbe } from "./model-probe.ts";
 import { serverName } from "./model-error.ts";
 import { rehearsalProvider, transportProvider, withHeaders, type Provider } from "./provider.ts";
-import { type Conversation, Runtimes, type RuntimesOptions } from "./request-handler.ts";
+import {
+  type Conversation,
+  Runtimes,
+  type RuntimesOptions,
+  type ModelTransport,
+} from "./request-handler.ts";
 import {
   canceled,
   openCopilotSession,
@@ -35,7 +40,6 @@ import {
 import type { CallQueue } from "./call-queue.ts";
 import { runTurn } from "./turn.ts";
 import { linkSignals, unlessAborted } from "../platform/waiting.ts";
-import type { ModelTransport } from "./transport.ts";
 
 export type { Tool };
 

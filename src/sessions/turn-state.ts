@@ -3,7 +3,13 @@ import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
 import { refusalOf, type Crash, type Refusal } from "../events/crash.ts";
 import { visible } from "../text/truncate.ts";
-import type { AnswerFinish, SessionActivity } from "../events/session-activity.ts";
+import {
+  type AnswerFinish,
+  type SessionActivity,
+  isDelta,
+  textOf,
+  type Delta,
+} from "../events/session-activity.ts";
 import { callReasons, finishOf, statusOf, type SdkEvent, Translator } from "./translate.ts";
 import {
   hopeless,
@@ -12,6 +18,8 @@ import {
   reportsNoAnswer,
   type ModelAddress,
 } from "./model-error.ts";
+import type { Clock } from "../platform/clock.ts";
+import { startTimer, type Release } from "../platform/waiting.ts";
 
 /** No model of today writes a tenth of that. What is kept of a longer one would grow without a bound. */
 export const MAX_ANSWER_BYTES = 4_000_000;
@@ -19,7 +27,7 @@ export const MAX_ANSWER_BYTES = 4_000_000;
 /** More than most tokens of a text have: an answer that may be longer is cut off, not one that fits. */
 const BYTES_PER_TOKEN = 5;
 
-export interface Answer {
+interface Answer {
   /** After a content filter the text is the runtime's own, or only a part. */
   readonly finish: AnswerFinish | undefined;
   readonly empty: boolean;
@@ -241,4 +249,45 @@ const noAnswers = {
 /** Sub-agents may use the ids of each other. */
 function toolKey(event: SdkEvent<"tool.execution_start" | "tool.execution_complete">): string {
   return `tool ${event.agentId ?? ""} ${event.data.toolCallId}`;
+}
+
+const everyMs = 50;
+const atMost = 64 * 1024;
+
+/** Deltas may come by the thousand in a second: those of one text are joined, in order, for at most 50 ms. */
+export class Deltas {
+  #held: Delta | undefined;
+  #lastPassed = -Infinity;
+  #timer: Release | undefined;
+  readonly #clock: Clock;
+  readonly #pass: (activity: SessionActivity) => void;
+
+  constructor(clock: Clock, pass: (activity: SessionActivity) => void) {
+    this.#clock = clock;
+    this.#pass = pass;
+  }
+
+  pass(activity: SessionActivity): void {
+    if (!isDelta(activity)) {
+      this.flush();
+      this.#pass(activity);
+      return;
+    }
+    if (this.#held !== undefined && textOf(this.#held) !== textOf(activity)) this.flush();
+    const text = (this.#held?.text ?? "") + activity.text;
+    this.#held = { ...activity, text };
+    const wait = this.#lastPassed + everyMs - this.#clock.now();
+    if (wait <= 0 || text.length >= atMost) this.flush();
+    else this.#timer ??= startTimer(this.#clock, wait, () => this.flush());
+  }
+
+  flush(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held === undefined) return;
+    this.#lastPassed = this.#clock.now();
+    this.#pass(held);
+  }
 }

@@ -14,10 +14,9 @@ import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { defined } from "../text/guards.ts";
 import { wholeCharacters } from "../text/truncate.ts";
 import { type CallQueue, LifeSigns } from "./call-queue.ts";
-import { Deltas } from "./deltas.ts";
+import { Deltas, TurnState } from "./turn-state.ts";
 import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
 import type { OwnCalls, ToolNames } from "./session-tools.ts";
-import { TurnState } from "./turn-state.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */

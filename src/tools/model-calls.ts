@@ -2,7 +2,7 @@
  * Calls of tools as a model makes them with function calls. Those of a tool that isn't `parallelSafe` never overlap,
  * whichever sessions of the run make them; their time limit begins when they begin.
  */
-import { codePathOf } from "../document/text-position.ts";
+import { codePathOf } from "../document/diagnostic.ts";
 import { fenced } from "../text/harmless-text.ts";
 import { isRecord } from "../text/guards.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";

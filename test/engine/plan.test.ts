@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { resolveLimits, setBy } from "../../src/engine/limits.ts";
-import type { FlowSpec } from "../../src/engine/flow.ts";
-import { planOf, type JobSpec } from "../../src/engine/plan.ts";
+import { type FlowSpec, planOf, type JobSpec } from "../../src/engine/plan.ts";
 import { workflowLimits, type Work } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { plannedWorks, type RunPlan } from "../../src/events/plan.ts";

@@ -6,7 +6,7 @@ import type { Work } from "../../src/entry/model.ts";
 import type { DialogueSpec } from "../../src/engine/dialogue.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
 import { Scope } from "../../src/engine/scope.ts";
-import { Slots } from "../../src/engine/slots.ts";
+import { Slots } from "../../src/engine/items.ts";
 import type { RunEventBody } from "../../src/events/event.ts";
 import { createGate } from "../../src/run/gate.ts";
 import { commands, tasks } from "../rig/commands.ts";

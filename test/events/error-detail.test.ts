@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { errorToDetailedString } from "../../src/events/error-detail.ts";
+import { errorToDetailedString } from "../../src/events/crash.ts";
 
 function detail(error: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(Object(JSON.parse(errorToDetailedString(error)))));

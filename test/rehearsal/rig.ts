@@ -4,7 +4,7 @@ import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { loadScript } from "../../src/rehearsal/format/script.ts";
 import { ScriptedModel } from "../../src/rehearsal/player/scripted-model.ts";
 import type { Script } from "../../src/rehearsal/format/script.ts";
-import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";
+import type { ModelRequest, ModelTransport } from "../../src/sessions/request-handler.ts";
 
 export const FILE = "tests/a.rehearsal.yml";
 

@@ -1,6 +1,6 @@
 /** Workflows as leaves of a job on the real engine, with fake sessions, a fake shell and a fake clock. */
 import type { Script } from "../../src/events/flow.ts";
-import type { FlowContext, FlowEnd, FlowSpec } from "../../src/engine/flow.ts";
+import type { FlowContext, FlowEnd, FlowSpec } from "../../src/engine/plan.ts";
 import { partLimits, resolveLimits, type ResolvedLimits } from "../../src/engine/limits.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { RunEventBody, ShellState, StepEnded, StepStarted } from "../../src/events/event.ts";

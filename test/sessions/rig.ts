@@ -16,13 +16,16 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
-import { Runtimes } from "../../src/sessions/request-handler.ts";
+import {
+  Runtimes,
+  type ModelRequest,
+  type ModelTransport,
+} from "../../src/sessions/request-handler.ts";
 import {
   createSessions,
   type Sessions,
   type SessionsOptions,
 } from "../../src/sessions/sessions.ts";
-import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";
 import { tolerateAsTheProductDoes } from "../rig/broken-pipes.ts";
 import {
   parseRequest,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
-import { fitColumns, fit } from "../../src/text/columns.ts";
+import { fitColumns, fit } from "../../src/text/truncate.ts";
 import { harmless, oneLine, paragraph } from "../../src/text/harmless-text.ts";
 import { clockText, costText, costWords, countText } from "../../src/text/numbers.ts";
 import { anyCharacter } from "../rig/any-character.ts";

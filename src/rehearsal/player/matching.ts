@@ -1,5 +1,5 @@
 /** Which rule plays a session or a prompt of an activity, and which parts of a script were used. */
-import type { ModelRequest } from "../../sessions/transport.ts";
+import type { ModelRequest } from "../../sessions/request-handler.ts";
 import { namesActivity } from "../format/names.ts";
 import type { Reply, Rule, Turn } from "../format/script.ts";
 import { type Fill, mismatch, quote } from "../format/text-condition.ts";

@@ -4,7 +4,7 @@
  */
 import { plural } from "../../text/numbers.ts";
 import type { RunEventBody, WorkRef } from "../../events/event.ts";
-import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
+import type { ModelRequest, ModelTransport } from "../../sessions/request-handler.ts";
 import {
   chooseRule,
   describeRequest,

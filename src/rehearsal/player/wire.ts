@@ -1,7 +1,7 @@
 /** OpenAI chat completions: what a rehearsal must read of a request, and how it answers. */
 import { onAbort } from "../../platform/waiting.ts";
 import { isRecord, parsedJson, urlOf } from "../../text/guards.ts";
-import type { ModelRequest } from "../../sessions/transport.ts";
+import type { ModelRequest } from "../../sessions/request-handler.ts";
 
 export interface ChatRequest {
   readonly model: string;

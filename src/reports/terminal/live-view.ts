@@ -15,7 +15,7 @@ import {
   runningWorks,
 } from "../doing.ts";
 import type { Paint } from "../paint.ts";
-import { fitColumns, fitName } from "../../text/columns.ts";
+import { fitColumns, fitName } from "../../text/truncate.ts";
 import { oneLine } from "../../text/harmless-text.ts";
 import { clockText, countText, plural } from "../../text/numbers.ts";
 

@@ -10,7 +10,7 @@ import { createLiveView, type LiveStream } from "./live-view.ts";
 import { createPaint, type Verbosity } from "../paint.ts";
 import { lastLine, resultLines, type Exit } from "../result-lines.ts";
 import { Heartbeat } from "../doing.ts";
-import { fitColumnsMiddle } from "../../text/columns.ts";
+import { fitColumnsMiddle } from "../../text/truncate.ts";
 import { harmless, oneLine, paragraph } from "../../text/harmless-text.ts";
 import { clockText } from "../../text/numbers.ts";
 import { worksTable } from "../works-table.ts";

@@ -5,8 +5,7 @@ import {
   type MarkdownHeading,
   readMarkdown,
 } from "../../document/markdown.ts";
-import type { Position } from "../../document/diagnostic.ts";
-import { linePositions } from "../../document/text-position.ts";
+import { type Position, linePositions } from "../../document/diagnostic.ts";
 import { readSource } from "../../document/read-document.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { WorkflowFile, WorkflowFiles, WorkflowPrompt } from "../model.ts";

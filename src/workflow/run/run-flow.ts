@@ -1,12 +1,19 @@
 /** A run of a workflow. A step ends before the next one begins, and begins before anything is asked of the outside. */
 import type { EffectResult } from "../../events/flow.ts";
 import { ANSWER_CUT } from "../../engine/criteria.ts";
-import type { FlowContext, FlowEnd } from "../../engine/flow.ts";
+import type { StepActivity, ToolSource } from "../../engine/ports.ts";
+import type { FlowContext, FlowEnd } from "../../engine/plan.ts";
 import { CallBudget, type UsageBudget } from "../../engine/budgets.ts";
 import { exceeded, startDeadline, type ResolvedLimits } from "../../engine/limits.ts";
-import { stopText, unlessStopped, type Scope, type StopReason } from "../../engine/scope.ts";
-import { failedAs, stopOf, stoppedAs } from "../../engine/outcome.ts";
-import type { StepActivity, ToolSource } from "../../engine/ports.ts";
+import {
+  stopText,
+  unlessStopped,
+  type Scope,
+  type StopReason,
+  failedAs,
+  stopOf,
+  stoppedAs,
+} from "../../engine/scope.ts";
 import {
   askToContinue,
   MANAGED_ATTEMPTS,
@@ -16,10 +23,9 @@ import {
   type Sender,
 } from "../../engine/send-prompt.ts";
 import type { Permissions } from "../../entry/model.ts";
-import { crashAdvice, crashText } from "../../events/crash.ts";
+import { crashAdvice, crashText, errorToDetailedString } from "../../events/crash.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import { limitText, type LimitScope } from "../../events/exceeded-limit.ts";
-import { errorToDetailedString } from "../../events/error-detail.ts";
 import type { ShellState } from "../../events/event.ts";
 import type { EventLoopYielder } from "../../platform/waiting.ts";
 import { errorMessage } from "../../platform/system-error.ts";

@@ -6,7 +6,7 @@ import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
 import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { createSessions } from "../../../src/sessions/sessions.ts";
-import type { ModelRequest } from "../../../src/sessions/transport.ts";
+import type { ModelRequest } from "../../../src/sessions/request-handler.ts";
 import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
 import { unconfined } from "../../rig/sandbox.ts";
 import { label, script } from "../rig.ts";

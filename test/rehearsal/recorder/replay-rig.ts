@@ -1,7 +1,7 @@
 /** Records a run of the real engine with a model that does as it likes, and replays it. */
 import { diagnosticLine } from "../../../src/document/diagnostic.ts";
 import type { DialogueSpec } from "../../../src/engine/dialogue.ts";
-import type { FlowSpec } from "../../../src/engine/flow.ts";
+import type { FlowSpec } from "../../../src/engine/plan.ts";
 import type { PreparedEntry } from "../../../src/entry/model.ts";
 import { resolveLimits } from "../../../src/engine/limits.ts";
 import { LocalRateLimit } from "../../../src/engine/rate-limit.ts";
@@ -13,7 +13,7 @@ import { loadScript, renderRehearsal } from "../../../src/rehearsal/format/scrip
 import { ScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
 import { Recorder } from "../../../src/rehearsal/recorder/recorder.ts";
 import type { Script } from "../../../src/rehearsal/format/script.ts";
-import type { ModelTransport } from "../../../src/sessions/transport.ts";
+import type { ModelTransport } from "../../../src/sessions/request-handler.ts";
 import { FakeClock } from "../../rig/fake-clock.ts";
 import { openGate } from "../../rig/engine.ts";
 import {

@@ -14,7 +14,7 @@ import type {
   TurnOutcome,
 } from "../../../src/engine/ports.ts";
 import type { Crash } from "../../../src/events/crash.ts";
-import type { ModelTransport } from "../../../src/sessions/transport.ts";
+import type { ModelTransport } from "../../../src/sessions/request-handler.ts";
 import type { FakeClock } from "../../rig/fake-clock.ts";
 import {
   assistant,
