@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { entrySchema } from "../src/entry/entry-schema.ts";
 import { evalSchema } from "../src/evals/eval-schema.ts";
-import { messageSchema } from "../src/protocol/message-schema.ts";
+import { messageSchema } from "../src/protocol/read-message.ts";
 import { rehearsalSchema } from "../src/rehearsal/format/rehearsal-schema.ts";
 
 const schemas = {

@@ -16,6 +16,7 @@ import { createGithubReporter, type GithubReporter } from "../github/github-repo
 import type { LiveStatus } from "../github/live-status.ts";
 import { sayLine } from "../github/step-log.ts";
 import { outputsWithoutRun, type Outputs } from "../github/step-outputs.ts";
+import { watchStepFiles } from "./step-files.ts";
 import { summaryWithoutRun } from "../github/summary.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { errorMessage, systemFault } from "../platform/system-error.ts";
@@ -31,7 +32,7 @@ import { reservedEnvNames } from "../run/variables.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { ensureRuntime } from "../runtime/provide-runtime.ts";
 import { actions, type Mode } from "./actions.ts";
-import { commandOf, showTaken } from "./comment-command.ts";
+import { commandOf, showTaken, apiOf, modelAccess, Stop, type Setting } from "./setting.ts";
 import { deliverFromJournal, handOn, originOfRun, tellDeliveries } from "./deliver.ts";
 import { readEnvironment, readInputs, secretInputs, type Inputs } from "./inputs.ts";
 import { callersOf, checkBounds } from "./job-bounds.ts";
@@ -42,9 +43,7 @@ import { rehearsalsOf, rehearseAll, type Rehearsals } from "./rehearsals.ts";
 import { runOptions, type Alone } from "./run-options.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { setUpSandbox } from "./sandbox.ts";
-import { apiOf, modelAccess, Stop, type Setting } from "./setting.ts";
 import { trustedSources, type Sources } from "./sources.ts";
-import { watchStepFiles } from "./step-files.ts";
 
 export type Ending = "passed" | "failed";
 

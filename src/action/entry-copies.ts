@@ -6,7 +6,7 @@ import { documentLimits } from "../document/read-document.ts";
 import { loadEntry } from "../entry/prepare.ts";
 import { promptText, variablePattern } from "../entry/prompt.ts";
 import { leafWorks } from "../entry/work.ts";
-import { checkoutOf } from "../github/checkout.ts";
+import { checkoutOf } from "../github/origin.ts";
 import type { CommitFiles } from "../github/commit-files.ts";
 import { NotFoundError, type GithubApi } from "../github/github-api.ts";
 import { readSmallFile } from "../platform/files.ts";

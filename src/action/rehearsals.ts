@@ -1,11 +1,10 @@
 import { join, resolve } from "node:path";
 import { reasonsOf, rehearsalReporter, type RehearsalReport } from "../reports/rehearsals.ts";
 import { inline } from "../text/harmless-text.ts";
-import { readRehearsal } from "../run/entry-files.ts";
+import { readRehearsal, findRehearsals } from "../run/entry-files.ts";
 import type { RunSignals } from "../run/execute.ts";
 import { OwnFile } from "../platform/own-file.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
-import { findRehearsals } from "../run/find-files.ts";
 import { UsageError } from "../run/options.ts";
 import { rehearseFiles } from "../run/rehearse.ts";
 import { annotationText } from "../github/annotations.ts";

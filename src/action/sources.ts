@@ -1,11 +1,11 @@
 /** Where the files that decide about a run come from: the work tree, or a commit of the repository that is trusted. */
 import { mkdtemp, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { checkoutOf } from "../github/checkout.ts";
+import { checkoutOf } from "../github/origin.ts";
 import { filesOfBase, type CentralFiles, type CommitFiles } from "../github/commit-files.ts";
 import { areAt, decideTrust, type CheckedOut } from "../github/trust.ts";
 import { payloadOf, readEvent, sha } from "../github/webhook-event.ts";
-import { findEntries } from "../run/find-files.ts";
+import { findEntries } from "../run/entry-files.ts";
 import { firstOf } from "../text/numbers.ts";
 import { copyEntry, nameInRepository, reachedFiles } from "./entry-copies.ts";
 import { asInput, type Inputs } from "./inputs.ts";

@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { formatOfFile } from "../document/read-document.ts";
-import { findEntries } from "../run/find-files.ts";
+import { findEntries } from "../run/entry-files.ts";
 import { guessText, UsageError } from "../run/options.ts";
 import { gitRoot, isPromptFile, isWorkflowFile } from "../run/workflow-files.ts";
 

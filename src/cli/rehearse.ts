@@ -11,7 +11,7 @@ import {
   type RehearsalTotals,
   type ReporterName,
 } from "../reports/rehearsals.ts";
-import { findRehearsals } from "../run/find-files.ts";
+import { findRehearsals } from "../run/entry-files.ts";
 import type { Cancellation } from "../run/cancellation.ts";
 import type { RunSignals } from "../run/execute.ts";
 import { UsageError } from "../run/options.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../tools/call.ts";
-import { dockerfileOf, needsDocker, scriptOf, wordsOf } from "../tools/recipe.ts";
+import { dockerfileOf, needsDocker, scriptOf, wordsOf } from "../tools/builds.ts";
 import { McpServers } from "../tools/mcp/servers.ts";
 import { problemText } from "../tools/model-calls.ts";
 import { recipeOf } from "../tools/declared-tool.ts";
@@ -15,8 +15,7 @@ import { onAbort } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
-import { readEntry } from "../run/entry-files.ts";
-import { findEntries } from "../run/find-files.ts";
+import { readEntry, findEntries } from "../run/entry-files.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { guessText, UsageError } from "../run/options.ts";
 import { checkWorkingDirectory } from "../run/options-paths.ts";

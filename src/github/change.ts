@@ -11,10 +11,9 @@ import { defined, isList, isRecord } from "../text/guards.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { plural } from "../text/numbers.ts";
 import { namesOf } from "../git/working-tree.ts";
-import { checkoutOf } from "./checkout.ts";
+import { checkoutOf, pullRequestOf } from "./origin.ts";
 import { NotFoundError, allOf, type GithubApi } from "./github-api.ts";
 import type { Environment } from "../platform/environment.ts";
-import { pullRequestOf } from "./origin.ts";
 import { at, listAt, numberAt, payloadOf, sha, textAt } from "./webhook-event.ts";
 
 interface Asked {

@@ -7,11 +7,10 @@ import type { AnnotationProperties } from "@actions/core";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import { iterationOf, type RunView } from "../events/view.ts";
 import { eventLines, isUrgent, startOfJob, startText } from "../reports/event-lines.ts";
-import { resultLines } from "../reports/result-lines.ts";
+import { resultLines, worksTable } from "../reports/result-lines.ts";
 import { breakOldMarker, logLine, paragraph } from "../text/harmless-text.ts";
 import { createPaint } from "../reports/paint.ts";
 import { clockText, plural } from "../text/numbers.ts";
-import { worksTable } from "../reports/works-table.ts";
 import { workKey } from "../events/plan.ts";
 import { truncate } from "../text/truncate.ts";
 

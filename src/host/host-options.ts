@@ -10,15 +10,18 @@ import type { ModelTransport } from "../sessions/request-handler.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Asker } from "../workflow/model.ts";
 import type { Executor } from "../workflow/run/executors.ts";
-import { filled, limits, must, type Check } from "../run/option-kinds.ts";
+import { filled, limits, must, type Check, shard as shardKind } from "../run/option-kinds.ts";
 import { optionsOn, optionTable, type Edge, type Option } from "../run/option-table.ts";
-import { type Answers, type Models } from "../run/options.ts";
+import { type Answers, type Models, asOption, UsageError } from "../run/options.ts";
 import { addressProblem, type ModelAccess, type ProviderOptions } from "../run/options-provider.ts";
 import { telemetryReporter, telemetryTarget } from "../run/telemetry.ts";
-import { isList, isRecord, isText } from "../text/guards.ts";
+import { isList, isRecord, isText, defined } from "../text/guards.ts";
 import type { JournalStore } from "../journal/store.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";
 import { processEnvironment } from "../platform/environment.ts";
+import { checkResumeOptions } from "../run/entry-options.ts";
+import type { RunOptions } from "../run/prepare.ts";
+import type { ContinueOptions } from "../run/prepared-run.ts";
 
 /** The options of an application for its own host. */
 export interface JobHostOptions extends Partial<ModelAccess> {
@@ -228,4 +231,52 @@ export function withTelemetry<O extends JobHostOptions>(options: O): O {
   if (target === undefined) return options;
   const telemetry = telemetryReporter(target, { environment, provider });
   return { ...options, reporters: [...reporters, telemetry] };
+}
+
+/** Translates the options of `runJob` to those of the command line. */
+export interface JobStartOptions
+  extends
+    Omit<ContinueOptions, "store">,
+    Pick<
+      RunOptions,
+      | "userInput"
+      | "params"
+      | "inputs"
+      | "asker"
+      | "resume"
+      | "resumeAnyway"
+      | "rerun"
+      | "journal"
+      | "onResult"
+      | "share"
+    > {
+  readonly jobName: string;
+  readonly workingDirectory: string;
+}
+
+/** Each of these options selects another part of a job. */
+const parts = ["plan", "shard", "merge"] as const;
+
+/** Throws a `TypeError` for invalid options, and a `UsageError` for those that don't fit together. */
+export async function startOf(jobName: string, options: RunJobOptions): Promise<JobStartOptions> {
+  checkOptions("runJob", options);
+  const { plan, shard: named, merge: journals, signal: _, ...others } = options;
+  checkResumeOptions(options, asOption);
+  const given = parts.filter((name) => options[name] !== undefined);
+  if (given.length > 1) throw new UsageError(`${given.join(" and ")} can't be used together.`);
+  if (plan !== undefined) {
+    const { checkShards, missingJournal } = await import("../run/shards.ts");
+    checkShards(plan.shards, "plan.shards");
+    if (others.journal === undefined) throw missingJournal("journal");
+  }
+  const shard = named === undefined ? undefined : shardKind.parse(named);
+  return {
+    jobName,
+    workingDirectory: ".",
+    ...defined(others),
+    plan: plan !== undefined,
+    shards: plan?.shards,
+    journals,
+    shard: shard?.kind === "value" ? shard.value : undefined,
+  };
 }

@@ -24,7 +24,7 @@ import {
 } from "../run/callers.ts";
 import { beginJob, type SettledEntry, settleEntry } from "../run/prepare.ts";
 import { warnIncomplete } from "./job-callbacks.ts";
-import type { JobStartOptions } from "./job-start.ts";
+import type { JobStartOptions, JobHostOptions } from "./host-options.ts";
 import { journalsIn } from "../journal/store.ts";
 import type { ResumedJob } from "../run/resume-job.ts";
 import { recordFiles, type RecordPaths } from "../run/records.ts";
@@ -41,7 +41,6 @@ import { type CheckedEntry, checkEntry, flowsOf, readEntry } from "../run/entry-
 import type { Feed } from "./feed.ts";
 import { type FlowReading, asksModels } from "../run/flows.ts";
 import { Host, type HostRun } from "../run/host.ts";
-import type { JobHostOptions } from "./host-options.ts";
 import { openJournalIn, openRunJournal, withJournal, type RunJournal } from "./run-journal.ts";
 import { asOption, missingUserInput, UsageError } from "../run/options.ts";
 import { gitHubTokenOf, isCopilotToken } from "../run/options-provider.ts";

@@ -9,10 +9,15 @@ import { modelsOfEnvironment } from "../run/options-provider.ts";
 import { defined } from "../text/guards.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
-import { checkOptions, withTelemetry, type JobHostOptions } from "./host-options.ts";
+import {
+  checkOptions,
+  withTelemetry,
+  type JobHostOptions,
+  startOf,
+  type JobStartOptions,
+} from "./host-options.ts";
 import type { HostRun } from "../run/host.ts";
 import { HostedRuns } from "./hosted-runs.ts";
-import { startOf, type JobStartOptions } from "./job-start.ts";
 import {
   jobReporter,
   jobStatus,

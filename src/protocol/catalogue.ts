@@ -13,8 +13,7 @@ import {
   type ToolCall,
   type ToolOutcome,
 } from "../tools/tool.ts";
-import { type ActionSpec, messageSchema } from "./message-schema.ts";
-import type { ProblemCode } from "./read-message.ts";
+import { type ActionSpec, messageSchema, type ProblemCode } from "./read-message.ts";
 
 const defaultLimits = {
   /** Calls at once, at least 1. Default: 8. */

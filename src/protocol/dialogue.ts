@@ -6,8 +6,12 @@ import { linkSignals, type LinkedSignal } from "../platform/waiting.ts";
 import { type Delegation, isReserved } from "./catalogue.ts";
 import type { Store } from "./delivery.ts";
 import { createActionExecutor, type Executor, type Turn } from "./executor.ts";
-import { type ActionDocument, messageSchema } from "./message-schema.ts";
-import { type ProtocolProblem, readMessage } from "./read-message.ts";
+import {
+  type ActionDocument,
+  messageSchema,
+  type ProtocolProblem,
+  readMessage,
+} from "./read-message.ts";
 import { earlierText, newsText, problemsText } from "./delivery.ts";
 import { verbOf } from "./task.ts";
 import { canceledByModel } from "./task-manager.ts";

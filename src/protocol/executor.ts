@@ -17,9 +17,14 @@ import {
   type Refuse,
 } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
-import type { ActionDocument } from "./message-schema.ts";
+import {
+  type ActionDocument,
+  type ProtocolProblem,
+  readMessage,
+  reject,
+  type Rejected,
+} from "./read-message.ts";
 import { type PlannedAction, preflight } from "./preflight.ts";
-import { type ProtocolProblem, readMessage, reject, type Rejected } from "./read-message.ts";
 import { type Names, ordinaryValue } from "./params.ts";
 import { Scheduler } from "./scheduler.ts";
 import { type Standing, StandingActions } from "./standing.ts";

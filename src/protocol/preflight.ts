@@ -3,15 +3,17 @@ import { isText } from "../text/guards.ts";
 import type { Path } from "../document/diagnostic.ts";
 import { truncateUnredacted } from "../text/truncate.ts";
 import { type Catalogue, group, type Params, type Target } from "./catalogue.ts";
-import { type ActionDocument, type ActionSpec, documentLimits } from "./message-schema.ts";
-import { checkTemplate, type FoundPart, referencesIn, templateOf } from "./params.ts";
 import {
+  type ActionDocument,
+  type ActionSpec,
+  documentLimits,
   pointerOf,
   type ProblemCode,
   type ProtocolProblem,
   reject,
   type Rejected,
 } from "./read-message.ts";
+import { checkTemplate, type FoundPart, referencesIn, templateOf } from "./params.ts";
 
 export interface Known {
   readonly iteration: number;

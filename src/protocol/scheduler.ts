@@ -10,7 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 import { startCall } from "../tools/call.ts";
 import type { Params, Target } from "./catalogue.ts";
 import { startProgress } from "./task.ts";
-import type { ActionSpec } from "./message-schema.ts";
+import type { ActionSpec } from "./read-message.ts";
 import { finalParams, type ParamPorts } from "./params.ts";
 import type { PlannedAction } from "./preflight.ts";
 import {

@@ -5,7 +5,7 @@ import { truncateUnredacted, truncate } from "../text/truncate.ts";
 import { type CallEnd, startCall } from "../tools/call.ts";
 import { type CallContext, charactersPerToken, failed, type ToolOutcome } from "../tools/tool.ts";
 import type { Catalogue, Params } from "./catalogue.ts";
-import type { ActionSpec } from "./message-schema.ts";
+import type { ActionSpec } from "./read-message.ts";
 import { finalParams, type ParamPorts } from "./params.ts";
 import { isAction } from "./preflight.ts";
 import type { Scheduler } from "./scheduler.ts";

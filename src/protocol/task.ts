@@ -7,7 +7,7 @@ import type { CallEnd } from "../tools/call.ts";
 import type { ToolProgress } from "../tools/tool.ts";
 import { plainCopy } from "../document/plain.ts";
 import { truncateUnredacted, truncateStart } from "../text/truncate.ts";
-import type { ActionSpec } from "./message-schema.ts";
+import type { ActionSpec } from "./read-message.ts";
 import type { PlannedAction } from "./preflight.ts";
 
 /** A result: its value, and the same as text (a text as it is, everything else as JSON). */

@@ -6,7 +6,7 @@ import { compileValueCheck } from "../document/value-check.ts";
 import { truncate } from "../text/truncate.ts";
 import type { CatalogueParts, Monument, Standard } from "./catalogue.ts";
 import { limitsOf, type ExecutorLimits } from "./catalogue.ts";
-import { documentLimits } from "./message-schema.ts";
+import { documentLimits } from "./read-message.ts";
 
 /** The content of the instructions: how to write documents, and what actions can call. */
 export interface TeachingOptions extends CatalogueParts {

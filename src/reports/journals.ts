@@ -1,13 +1,18 @@
 /** The journals of a folder, but none through a link. A summary of each is kept, no line above `MAX_LINE`. */
 import type { Stats } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { openJournalFile } from "../journal/file.ts";
 import { isGone, type ProcessIdentity } from "../platform/run-folder.ts";
-import { readIndex, writeIndex, type Known } from "./journal-index.ts";
-import { summaryOf, type JournalInfo, type JournalPage } from "./run-summary.ts";
+import { summaryOf, type JournalInfo, type JournalPage, type RunSummary } from "./run-summary.ts";
+import { randomUUID } from "node:crypto";
+import * as is from "../document/describe.ts";
+import { schemaCheck } from "../document/schema-check.ts";
+import { version } from "../generated/version.ts";
+import { readSmallFile, writeNewFile } from "../platform/files.ts";
+import { isRecord } from "../text/guards.ts";
 
 export const MAX_PAGE = 1000;
 const MAX_RUNS = 1000;
@@ -17,7 +22,7 @@ const MAX_LINE = 4 * 1024 * 1024;
 const WORTH_KEEPING = 1024 * 1024;
 const safely = { links: "refused", maxLine: MAX_LINE } as const;
 
-export interface PageOptions {
+interface PageOptions {
   /** Default: `MAX_PAGE`. */
   readonly limit?: number;
   /** The `next` of the previous page. */
@@ -186,4 +191,76 @@ function isJournalName(name: string): boolean {
 
 async function* asNdjson(parts: AsyncIterable<readonly RunEvent[]>): AsyncIterable<string> {
   for await (const part of parts) yield part.map((event) => `${JSON.stringify(event)}\n`).join("");
+}
+
+/**
+ * The summary of a file in the index beside the journals of a folder, so that a server that starts reads only the changed
+ * ones. It is valid for the size and time of its file. Without the index, all journals are read again.
+ */
+interface Known {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly runs: readonly RunSummary[];
+  readonly problems: number;
+  /** The processes that write the unfinished runs, by the ids of the runs. */
+  readonly writers: Readonly<Record<string, ProcessIdentity>>;
+}
+
+const NAME = ".agent-jobs-journals.json";
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const run = is.record({
+  runId: is.text,
+  jobName: is.text,
+  status: is.words("running", "interrupted", "succeeded", "failed", "canceled", "skipped"),
+  rehearsed: is.optional(is.yes),
+  startTime: is.optional(is.text),
+  endTime: is.optional(is.text),
+  durationMs: is.amount,
+  unpriced: is.optional(is.list(is.text)),
+  reason: is.optional(is.text),
+  modelCalls: is.count,
+  inputTokens: is.count,
+  outputTokens: is.count,
+  cost: is.amount,
+  attempts: is.count,
+  retries: is.count,
+  crashes: is.count,
+  denials: is.count,
+  resumed: is.optional(is.record({ runId: is.text, cost: is.amount })),
+});
+const known = is.record({
+  size: is.count,
+  mtimeMs: is.amount,
+  runs: is.list(run),
+  problems: is.count,
+  writers: is.dictionary(is.record({ pid: is.natural, started: is.text, place: is.text })),
+});
+const check = schemaCheck<is.TypeOf<typeof known>>(known, "entry", 1);
+
+/** The entries by file name. Empty if there is no index of this version. */
+function readIndex(folder: string): Map<string, Known> {
+  const found = new Map<string, Known>();
+  try {
+    const bytes = readSmallFile(join(folder, NAME), MAX_BYTES, "refused");
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (isRecord(value) && value["version"] === version && isRecord(value["journals"]))
+      for (const [name, entry] of Object.entries(value["journals"]))
+        if (check.accepts(entry)) found.set(name, entry);
+  } catch {
+    // An unusable index is built anew.
+  }
+  return found;
+}
+
+/** Replaces the index as a whole, so that another process reads the old or the new one. A folder may refuse it. */
+async function writeIndex(folder: string, journals: ReadonlyMap<string, Known>): Promise<void> {
+  const draft = join(folder, `${NAME}.${randomUUID()}`);
+  try {
+    const index = { version, journals: Object.fromEntries(journals) };
+    await writeNewFile(draft, JSON.stringify(index));
+    await rename(draft, join(folder, NAME));
+  } catch {
+    await rm(draft, { force: true }).catch(() => undefined);
+  }
 }

@@ -6,7 +6,7 @@ import {
   createActionExecutor as createWithClock,
   type ExecutorOptions,
 } from "../protocol/executor.ts";
-import { messageSchema } from "../protocol/message-schema.ts";
+import { messageSchema } from "../protocol/read-message.ts";
 
 /** The tools of an executor, its limits and its listener. */
 export interface ActionExecutorOptions extends Omit<ExecutorOptions, "clock"> {

@@ -22,6 +22,8 @@ import {
   environmentWarnings,
   hasFlow,
   readingOf,
+  overrideModels,
+  withPrices,
 } from "./entry-options.ts";
 import type { ReadEntry } from "./flows.ts";
 import { subjectOfJob } from "./job-subject.ts";
@@ -38,7 +40,6 @@ import {
 } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import type { PreparedRun, RunOptions, SettledEntry } from "./prepared-run.ts";
-import { overrideModels, withPrices } from "./entry-models.ts";
 import { checkRecords, recordFiles, recordPaths } from "./records.ts";
 import type { Continued, continueJob, ResumedJob } from "./resume-job.ts";
 import { checkVariablesOfJob, reservedEnvNames } from "./variables.ts";

@@ -3,8 +3,8 @@ import { defined } from "../text/guards.ts";
 import type { FanOut } from "../engine/fan-out.ts";
 import type { PastRun } from "../engine/past.ts";
 import type { RunSpec } from "../engine/plan.ts";
-import type { OutputChecks, ToolSource } from "../engine/ports.ts";
-import type { Permissions, PreparedEntry, ProviderSettings } from "../entry/model.ts";
+import type { OutputChecks, ToolSource, Crashed, ServerFailure } from "../engine/ports.ts";
+import type { Permissions, PreparedEntry, ProviderSettings, PreparedTask } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
 import { failedChecksText, type FailedCheck } from "../events/failed-checks.ts";
 import type { PlannedMemory } from "../events/memory.ts";
@@ -17,7 +17,6 @@ import type { Confinement } from "../sessions/confinement.ts";
 import type { McpServers } from "../tools/mcp/servers.ts";
 import type { McpHost } from "../tools/toolbox.ts";
 import { addressOf } from "../tools/mcp/variables.ts";
-import { actionDialogues } from "./action-dialogues.ts";
 import { declaredFor, gitSandbox, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
 import { flowSpecs, modelLimitsOf } from "./flows.ts";
@@ -32,7 +31,7 @@ import {
 } from "./job-subject.ts";
 import type { Instructions } from "./instructions.ts";
 import { memoryForPrompt } from "./memory.ts";
-import { runTools } from "./run-tools.ts";
+import { runTools, type RunTools } from "./run-tools.ts";
 import type { RunTrace } from "./telemetry.ts";
 import { allowedOf } from "./variables.ts";
 import { join } from "node:path";
@@ -41,8 +40,14 @@ import type { SourceTree } from "../git/source-tree.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { realPathOf } from "../platform/files.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
+import type { Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
+import { crashOf } from "../engine/open-session.ts";
+import type { ResolvedLimits } from "../engine/limits.ts";
+import type { TextStream } from "../redaction/secret-search.ts";
+import { mayDelegate, ruleSet, toolVerdict } from "../permissions/rules.ts";
+import type { Monument } from "../protocol/catalogue.ts";
 
-export interface SpecHost {
+interface SpecHost {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly redactor: Pick<Redactor, "stream" | "text">;
@@ -278,4 +283,84 @@ function notWritable(
     ({ reason } = decision);
   }
   return reason;
+}
+
+interface DialoguesOptions {
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  readonly permissionsOf: (taskId: string) => Permissions;
+  readonly tools: RunTools;
+  readonly redact: () => TextStream;
+}
+
+/** The depth of delegation: a task of the job delegates to a task, which delegates to another, and so on. */
+const deepest = 3;
+const daySeconds = 86_400;
+const defaultIterations = 20;
+
+function actionDialogues(
+  options: DialoguesOptions,
+): Readonly<Record<string, DialogueSpec>> | undefined {
+  const specs = Object.entries(options.entry.tasks).flatMap(([name, task]) =>
+    task.protocol === undefined
+      ? []
+      : [[name, { start: (context: DialogueContext) => start(options, task, context) }] as const],
+  );
+  return specs.length === 0 ? undefined : Object.fromEntries(specs);
+}
+
+async function start(
+  { entry, limits, permissionsOf, tools, redact }: DialoguesOptions,
+  { iterations, preThinking, relics, monuments }: PreparedTask,
+  context: DialogueContext,
+): Promise<Dialogue | Crashed> {
+  const { permissions, scope, work, depth } = context;
+  const masked = (text: string): string => {
+    const stream = redact();
+    return stream.push(text) + stream.end();
+  };
+  const { toolbox, results } = await tools.open();
+  const offer = await toolbox.toolsFor(permissions, scope.signal);
+  const report = ({ server, reason }: ServerFailure): void =>
+    context.decide({ kind: "tool-server-failed", server, reason });
+  const crash = crashOf(offer.failures, report);
+  if (crash !== undefined) return { kind: "crashed", crash };
+  const refusal = await tools.refusal(permissions, offer.tools);
+  if (refusal !== undefined) return { kind: "crashed", crash: refusal };
+  const delegates = Object.keys(entry.tasks).filter(
+    (name) =>
+      depth < deepest &&
+      name !== work.taskId &&
+      mayDelegate(permissions, name, permissionsOf(name)),
+  );
+  const { taskMinutes, parallel } = limits;
+  const delegateSeconds = Math.min(taskMinutes * 60, daySeconds);
+  const { createActionDialogue } = await import("../protocol/dialogue.ts");
+  const make = createActionDialogue({
+    tools: offer.tools,
+    changedTools: async () => {
+      const next = await offer.changed(scope.signal);
+      next?.failures.forEach(report);
+      return next?.tools;
+    },
+    relics: toolbox.relicsFor(relics, permissions),
+    monuments: monumentsOf(entry, monuments),
+    delegates,
+    without: (["task_manager", "trap_card"] as const).filter(
+      (name) => toolVerdict(ruleSet(permissions), name) === "denied",
+    ),
+    limits: { parallel, delegateSeconds },
+    iterations: iterations ?? defaultIterations,
+    preThinking: preThinking === undefined || preThinking === false ? 0 : preThinking.iterations,
+    store: (id, text) => tools.keep(id, text),
+    readable: [results],
+    redact: masked,
+  });
+  return make(context);
+}
+
+function monumentsOf(entry: PreparedEntry, names: readonly string[] | undefined): Monument[] {
+  return Object.entries(entry.monuments ?? {})
+    .filter(([name]) => names?.includes(name) ?? true)
+    .map(([name, { tools = [], relics = [] }]) => ({ name, tools, relics }));
 }

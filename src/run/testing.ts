@@ -2,7 +2,7 @@
 import { processEnvironment, type Environment } from "../platform/environment.ts";
 import { CoverageOfJobs } from "../rehearsal/coverage.ts";
 import { reasonsOf, type CoverageReport } from "../reports/rehearsals.ts";
-import { findRehearsals } from "./find-files.ts";
+import { findRehearsals } from "./entry-files.ts";
 import { rehearseFiles } from "./rehearse.ts";
 
 /** How rehearsals run. */

@@ -25,7 +25,7 @@ import {
   type LoadOptions,
   loadWorkflow as loadFrom,
 } from "../workflow/read/load-workflow.ts";
-import { beginRun, restoreRun } from "../workflow/run/restore.ts";
+import { beginRun, restoreRun } from "../workflow/run/machine.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import { type FlowResult, runFlow } from "../workflow/run/run-flow.ts";
 import { ScriptRunner, scriptTags } from "../workflow/run/script-runner.ts";

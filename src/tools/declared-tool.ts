@@ -18,8 +18,9 @@ import type { RunFolder } from "../platform/run-folder.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { startTimeLimit } from "../platform/waiting.ts";
 import { systemClock } from "../platform/system-clock.ts";
-import { type BuildPlan, buildPlan } from "./builds.ts";
 import {
+  type BuildPlan,
+  buildPlan,
   type Recipe,
   commandsOf,
   dockerfileOf,
@@ -27,7 +28,7 @@ import {
   needsDocker,
   readRecipe,
   recipeFile,
-} from "./recipe.ts";
+} from "./builds.ts";
 import {
   type Program,
   type Programs,

@@ -8,7 +8,7 @@ import { parse } from "yaml";
 import { schemaCheck } from "../../src/document/schema-check.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
 import { eventSchema } from "../../src/events/event.ts";
-import { messageSchema } from "../../src/protocol/message-schema.ts";
+import { messageSchema } from "../../src/protocol/read-message.ts";
 import { rehearsalSchema } from "../../src/rehearsal/format/rehearsal-schema.ts";
 import { everyEvent } from "../events/every-event.ts";
 import { rounds } from "../rig/nightly.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { checkoutOf, type Checkout } from "../../src/github/checkout.ts";
+import { checkoutOf, type Checkout } from "../../src/github/origin.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const head = async (workspace: Workspace, ...args: string[]): Promise<string> =>

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import type { Reporter } from "../../src/events/sink.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { defaultSampling } from "../../src/reports/otlp/settings.ts";
-import { createTelemetry } from "../../src/reports/otlp/telemetry.ts";
+import { createTelemetry } from "../../src/run/telemetry.ts";
 import { story } from "../events/samples.ts";
 import { files, inputs } from "../action/rig.ts";
 import { runCli, startCli, type CliResult } from "../rig/cli.ts";

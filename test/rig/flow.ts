@@ -8,7 +8,7 @@ import type { Limits } from "../../src/entry/model.ts";
 import type { Answers, Asker, Workflow } from "../../src/workflow/model.ts";
 import { flowChartOf } from "../../src/workflow/describe.ts";
 import { bindParameters } from "../../src/workflow/parameters.ts";
-import { beginRun, restoreRun, type Begun } from "../../src/workflow/run/restore.ts";
+import { beginRun, restoreRun, type Begun } from "../../src/workflow/run/machine.ts";
 import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run/run-flow.ts";
 import type { ExecuteOptions, Executed, Scripts } from "../../src/workflow/run/script-runner.ts";
 import { prompts as usualPrompts } from "../workflow/run/machine-rig.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, realpathSync, symlinkSync, unlinkSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { dockerfileOf, imageOf } from "../../src/tools/recipe.ts";
+import { dockerfileOf, imageOf } from "../../src/tools/builds.ts";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
 import { callsRig, writeFiles, type CallsRig, type Declared } from "./rig.ts";
 

@@ -10,7 +10,7 @@ import {
   needsDocker,
   readRecipe,
   scriptOf,
-} from "../../src/tools/recipe.ts";
+} from "../../src/tools/builds.ts";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { anyCharacter } from "../rig/any-character.ts";
 import { holds } from "../rig/fuzz.ts";

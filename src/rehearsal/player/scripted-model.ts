@@ -12,12 +12,12 @@ import {
   unusedParts,
   use,
   type PlayedRule,
+  ToolCalls,
 } from "./matching.ts";
 import { completeDocument } from "../format/rehearsal-schema.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
 import { fillIn } from "../format/names.ts";
 import { mismatch, quote } from "../format/text-condition.ts";
-import { ToolCalls } from "./tool-calls.ts";
 import {
   callIdOf,
   decodeRequest,

@@ -1,12 +1,19 @@
 import { defined, isRecord } from "../../text/guards.ts";
 import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
-import type { SessionStarted, WorkRef } from "../../events/event.ts";
+import type { SessionStarted, WorkRef, RunEvent, StepStarted } from "../../events/event.ts";
 import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
 import { MASK } from "../../redaction/secret-search.ts";
-import type { ReplyFields, RuleFields, ToolField, TurnFields } from "../format/rehearsal-schema.ts";
+import type {
+  ReplyFields,
+  RuleFields,
+  ToolField,
+  TurnFields,
+  RehearsalFile,
+} from "../format/rehearsal-schema.ts";
 import type { Condition } from "../format/expect.ts";
-import { takeOut, type Places } from "../format/names.ts";
-import type { RecordedStep } from "./recorded-workflows.ts";
+import { takeOut, type Places, activityName } from "../format/names.ts";
+import type { FlowChart } from "../../events/flow.ts";
+import { plannedWorks } from "../../events/plan.ts";
 
 export interface RecordedTurn {
   readonly prompt: string;
@@ -36,7 +43,7 @@ export interface RecordedSession {
   usage: RecordedUsage | undefined;
 }
 
-export interface ReplayContext {
+interface ReplayContext {
   /** The entry is a workflow, so its work is the only one. */
   readonly isWorkflow: boolean;
   readonly places: Places;
@@ -227,4 +234,85 @@ function lastingPart(message: string): string {
   const line = message.split(/\r?\n/).find((one) => one.trim() !== "") ?? "";
   const pieces = line.split(MASK).map((piece) => piece.trim().slice(0, LONGEST_LINE));
   return pieces.reduce((best, piece) => (piece.length > best.length ? piece : best), "");
+}
+
+/** The run of an activity that a turn belongs to. `activity`: as a rehearsal names it. */
+export interface RecordedStep {
+  readonly activity: string;
+  readonly hit: number;
+}
+
+interface RecordedWorkflow {
+  readonly chart: FlowChart;
+  /** The open steps of the current iteration; the last one is running. */
+  readonly open: StepStarted[];
+  path: string[];
+  asked: Map<string, string[]>;
+}
+
+export class RecordedWorkflows {
+  readonly #works = new Map<number, RecordedWorkflow>();
+  /** Answers of all runs of workflows; workflows that ask the same get the same answers. */
+  readonly #answers = new Map<string, readonly string[]>();
+  #params: Readonly<Record<string, string>> = {};
+
+  report(event: RunEvent): void {
+    if (event.type === "run.started") {
+      if (event.work.kind === "Flow") this.#params = event.work.params;
+      for (const { workId, chart } of plannedWorks(event.work)) {
+        if (chart !== undefined) this.#works.set(workId, { chart, ...nothing() });
+      }
+      return;
+    }
+    const work =
+      "work" in event && event.work !== null ? this.#works.get(event.work.workId) : undefined;
+    if (work === undefined) return;
+    if (event.type === "work.started") Object.assign(work, nothing());
+    if (event.type === "step.started") {
+      work.open.push(event);
+      work.path.push(nameIn(work, event));
+    }
+    if (event.type === "step.ended") {
+      const started = work.open.pop();
+      if (started?.input?.kind !== "ask") return;
+      for (const effect of event.effects ?? []) {
+        if (effect.kind === "answered") this.#answer(work, started.activity, effect.text);
+      }
+    }
+  }
+
+  step(workId: number): RecordedStep | undefined {
+    const work = this.#works.get(workId);
+    const step = work?.open.at(-1);
+    if (work === undefined || step === undefined) return undefined;
+    return { activity: nameIn(work, step), hit: step.hit };
+  }
+
+  params(): RehearsalFile["params"] {
+    return Object.keys(this.#params).length === 0 ? undefined : this.#params;
+  }
+
+  answers(): RehearsalFile["answers"] {
+    return this.#answers.size === 0 ? undefined : Object.fromEntries(this.#answers);
+  }
+
+  /** Undefined if the job has not one workflow, or if that one did not run. */
+  path(): readonly string[] | undefined {
+    const [work, ...others] = this.#works.values();
+    return others.length > 0 || work?.path.length === 0 ? undefined : work?.path;
+  }
+
+  #answer({ asked }: RecordedWorkflow, id: string, text: string): void {
+    const texts = [...(asked.get(id) ?? []), text];
+    asked.set(id, texts);
+    if (texts.length > (this.#answers.get(id)?.length ?? 0)) this.#answers.set(id, texts);
+  }
+}
+
+function nothing(): Omit<RecordedWorkflow, "chart"> {
+  return { open: [], path: [], asked: new Map() };
+}
+
+function nameIn({ chart }: RecordedWorkflow, { activity, file }: StepStarted): string {
+  return activityName({ id: activity, file }, chart.main, Object.keys(chart.files));
 }

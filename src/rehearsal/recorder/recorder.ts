@@ -14,11 +14,12 @@ import {
   recordedRules,
   type RecordedSession,
   type RecordedTurn,
+  RecordedWorkflows,
+  type RecordedStep,
 } from "./recorded-session.ts";
 import { githubFields } from "../format/surroundings.ts";
 import { givenOutputs, WorkTallies, type WorkTally } from "../seen-outputs.ts";
 import { keyOf, RecordedActions } from "./recorded-actions.ts";
-import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { WorkFields } from "../format/expect.ts";
 import type { RehearsalFile, RuleFields } from "../format/rehearsal-schema.ts";

@@ -4,6 +4,7 @@ import { type Limits, defaultLimits } from "../../entry/model.ts";
 import type { MadeDecision } from "../../events/decision.ts";
 import { type ExceededLimit, limitText } from "../../events/exceeded-limit.ts";
 import type { EffectResult, StepInput } from "../../events/flow.ts";
+import { isQuoted, substitute, unquote } from "../value.ts";
 import { type Insert, calculates, readCommand } from "../command-text.ts";
 import type { Activity, ActivityPlace, Workflow, WorkflowFile } from "../model.ts";
 import type { FlowLabel } from "../read/flowchart-scanner.ts";
@@ -20,7 +21,6 @@ import {
   type Variables,
   type WorkflowState,
 } from "../run/state.ts";
-import { isQuoted, substitute, unquote } from "../value.ts";
 
 export interface Kind<A extends Activity> {
   /** Has no text, and does nothing that `activityHits` would count. */

@@ -1,12 +1,12 @@
 import type { Permissions } from "../../entry/model.ts";
 import { shellRefusal } from "../../permissions/commands.ts";
 import { allowsCommands, ruleSet } from "../../permissions/rules.ts";
+import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { readCommand } from "../command-text.ts";
 import type { Problems, Place } from "./problems.ts";
 import type { Activity, WorkflowFile, WorkflowFiles } from "../model.ts";
 import { isQuestion } from "../describe.ts";
 import { kindOf } from "../kinds/kinds.ts";
-import { isQuoted, namePattern, placeholders, roleOf } from "../value.ts";
 import { USER_INPUT } from "../parameters.ts";
 import { truncate } from "../../text/truncate.ts";
 

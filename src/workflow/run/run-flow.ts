@@ -31,7 +31,7 @@ import type { EventLoopYielder } from "../../platform/waiting.ts";
 import { errorMessage } from "../../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import type { Answers, Asker, Workflow } from "../model.ts";
-import type { Begun } from "./restore.ts";
+import type { Begun } from "./machine.ts";
 import type { Scripts } from "./script-runner.ts";
 import type { Effect, FlowEvent, Step, WorkflowState } from "./state.ts";
 

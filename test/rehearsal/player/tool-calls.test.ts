@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
-import { ToolCalls } from "../../../src/rehearsal/player/tool-calls.ts";
+import { ToolCalls } from "../../../src/rehearsal/player/matching.ts";
 
 const scripted = {
   succeeds: {},

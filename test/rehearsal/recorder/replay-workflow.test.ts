@@ -7,7 +7,7 @@ import { validateEntry } from "../../../src/entry/prepare.ts";
 import type { Work } from "../../../src/entry/model.ts";
 import { flowChartOf } from "../../../src/workflow/describe.ts";
 import { loadWorkflow } from "../../../src/workflow/read/load-workflow.ts";
-import { beginRun } from "../../../src/workflow/run/restore.ts";
+import { beginRun } from "../../../src/workflow/run/machine.ts";
 import { runFlow } from "../../../src/workflow/run/run-flow.ts";
 import { neverDue } from "../../rig/flow.ts";
 import type { Scripts } from "../../../src/workflow/run/script-runner.ts";

@@ -6,7 +6,7 @@ import { eventCheck } from "../../../src/events/event.ts";
 import type { RunEvent } from "../../../src/events/event.ts";
 import type { ReportBoot } from "../../../src/reports/html/boot.ts";
 import { EventArchive } from "../../../src/reports/from-journals.ts";
-import { reportHtml } from "../../../src/reports/html/html.ts";
+import { reportHtml } from "../../../src/run/html-report.ts";
 import { viewsOf } from "../../../src/events/view.ts";
 import { summaryOf } from "../../../src/reports/run-summary.ts";
 import { everyEvent } from "../../events/every-event.ts";

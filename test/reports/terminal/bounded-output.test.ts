@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { BoundedOutput } from "../../../src/reports/terminal/bounded-output.ts";
+import { BoundedOutput } from "../../../src/cli/process.ts";
 
 /** A stream of Node whose reader takes a chunk when it is told to. */
 class Pipe extends Writable {

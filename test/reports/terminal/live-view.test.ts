@@ -6,7 +6,11 @@ import type { ActionEvent } from "../../../src/events/action.ts";
 import type { RunEventBody } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
-import { createLiveView, frame, type LiveView } from "../../../src/reports/terminal/live-view.ts";
+import {
+  createLiveView,
+  frame,
+  type LiveView,
+} from "../../../src/reports/terminal/terminal-reporter.ts";
 import { stillRunning } from "../../../src/reports/doing.ts";
 import { createPaint } from "../../../src/reports/paint.ts";
 import { ManualClock, Screen } from "./screen.ts";

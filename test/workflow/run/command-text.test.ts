@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { readCommand } from "../../../src/workflow/command-text.ts";
 import { substitute } from "../../../src/workflow/value.ts";
+import { readCommand } from "../../../src/workflow/command-text.ts";
 import { holds } from "../../rig/fuzz.ts";
 import { play } from "./machine-rig.ts";
 
