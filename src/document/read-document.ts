@@ -6,14 +6,7 @@ import { defined, emptyObject } from "../text/guards.ts";
 import type { Diagnostic, Locate } from "./diagnostic.ts";
 import { readYaml } from "./yaml.ts";
 import { textPositions, type Limits, type ReadText, type TextFault } from "./text-position.ts";
-import {
-  findNodeAtLocation,
-  type JSONVisitor,
-  type Node,
-  parseTree,
-  printParseErrorCode,
-  visit,
-} from "jsonc-parser";
+import { type JSONVisitor, type Node, parseTree, printParseErrorCode, visit } from "jsonc-parser";
 
 /* JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
 
@@ -110,11 +103,25 @@ const faults: { readonly [Name in ErrorName]?: readonly [reason: string, hint?: 
 
 function jsonOffsets(text: string): (path: readonly (string | number)[]) => number {
   let root: Node | undefined;
+  // One object may have thousands of problems.
+  const known = new WeakMap<Node, ReadonlyMap<unknown, Node | undefined>>();
+  const membersOf = (node: Node): ReadonlyMap<unknown, Node | undefined> => {
+    const members =
+      known.get(node) ??
+      new Map(
+        node.children?.map((child, index) => {
+          const [key, value] = child.children ?? [];
+          return node.type === "object" ? [key?.value, value] : [index, child];
+        }),
+      );
+    known.set(node, members);
+    return members;
+  };
   return (path) => {
     root ??= parseTree(text);
     let node = root;
     for (const key of path) {
-      const next = node && findNodeAtLocation(node, [key]);
+      const next = node && membersOf(node).get(key);
       if (next === undefined) break;
       node = next;
     }

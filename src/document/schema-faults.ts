@@ -1,9 +1,6 @@
-/**
- * Checks a JSON Schema that isn't ours, such as the parameters of a tool, for mistakes that authors make. Unknown
- * keywords are allowed.
- */
+/** Checks a JSON Schema that isn't ours, such as the parameters of a tool. Unknown keywords are allowed. */
 import { compileExpression } from "./expression.ts";
-import { defined, isRecord } from "../text/guards.ts";
+import { defined, isRecord, isText } from "../text/guards.ts";
 import { type Path, valueAt } from "./diagnostic.ts";
 import { meaning, schemaCheck } from "./schema-check.ts";
 
@@ -13,7 +10,7 @@ export interface SchemaFault {
   readonly hint?: string;
 }
 
-type Meaning = "reference" | "anchor" | "expression" | "by expression";
+type Meaning = "reference" | "anchor" | "id" | "expression" | "by expression";
 const means = (what: Meaning, schema: object): object => ({ ...schema, [meaning]: what });
 
 const part = { $ref: "#" };
@@ -38,7 +35,7 @@ const jsonSchema = {
   properties: {
     ...each("$ref $dynamicRef", means("reference", text)),
     ...each("$anchor $dynamicAnchor", means("anchor", anchor)),
-    $id: text,
+    $id: means("id", text),
     // Ajv's own: with it, a check would answer with a promise.
     $async: { enum: [false] },
     type: {
@@ -76,15 +73,44 @@ export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonl
     if (what === "anchor") holders.set(`#${String(value)}`, valueAt(schema, path.slice(0, -1)));
   const targetOf: TargetOf = (reference) =>
     /^#(?:\/|$)/.test(reference) ? valueAt(schema, pathOf(reference)) : holders.get(reference);
-  return places.flatMap(({ meaning: what, value, path }): readonly SchemaFault[] => {
+  const ids = new Set<unknown>();
+  const faults = places.flatMap(({ meaning: what, value, path }): readonly SchemaFault[] => {
     if (what === "expression") return faultOfExpression(String(value), path);
     if (what === "by expression")
       return Object.keys(value ?? {}).flatMap((key) => faultOfExpression(key, [...path, key]));
-    return what === "reference" ? faultOfReference(String(value), path, targetOf) : [];
+    if (what === "reference") return faultOfReference(String(value), path, targetOf);
+    if (what !== "id" || ids.size < ids.add(value).size) return [];
+    return [{ path, reason: "Another schema in this one has the same $id." }];
   });
+  if (faults.length > 0) return faults;
+  const endless = places.find(
+    ({ meaning: what, value, path }) =>
+      what === "reference" &&
+      applies(targetOf(String(value)), valueAt(schema, path.slice(0, -1)), targetOf),
+  );
+  return endless ? [{ path: endless.path, reason: "Refers to itself without end." }] : [];
 }
 
 type TargetOf = (reference: string) => unknown;
+
+const applicators = "allOf anyOf oneOf not if then else".split(" ");
+
+/** Whether to check a value by `schema` is to check the same value by `part`, too. */
+function applies(schema: unknown, part: unknown, targetOf: TargetOf): boolean {
+  const all = new Set([schema]);
+  for (const one of all) {
+    if (one === part) return true;
+    if (!isRecord(one)) continue;
+    const references = [one["$ref"], one["$dynamicRef"]].filter(isText);
+    const below = [
+      ...applicators.flatMap((keyword) => one[keyword] ?? []),
+      ...Object.values(one["dependentSchemas"] ?? {}),
+      ...references.map(targetOf),
+    ];
+    for (const next of below) all.add(next);
+  }
+  return false;
+}
 
 function faultOfExpression(source: string, path: Path): readonly SchemaFault[] {
   const compiled = compileExpression(source);

@@ -306,12 +306,17 @@ function yamlOffsets(
   targets: ReadonlyMap<Alias, Node>,
 ): (path: Path, isField?: boolean) => number {
   type Member = { readonly key?: unknown; readonly value: unknown };
+  // One map may have thousands of problems.
+  const known = new WeakMap<YAMLMap, ReadonlyMap<string | undefined, Member>>();
   const targetOf = (node: unknown): unknown => (isAlias(node) ? targets.get(node) : node);
   const child = (node: unknown, key: string | number): Member | undefined => {
     const target = targetOf(node);
     if (isSeq(target)) return typeof key === "number" ? { value: target.items[key] } : undefined;
     if (!isMap(target)) return undefined;
-    return target.items.find((pair) => keyText(targetOf(pair.key)) === String(key));
+    const members =
+      known.get(target) ?? new Map(target.items.map((pair) => [keyText(targetOf(pair.key)), pair]));
+    known.set(target, members);
+    return members.get(String(key));
   };
   return (path, isField = false) => {
     let at: Member = { value: root };

@@ -28,6 +28,8 @@ export class UsageBudget {
   readonly #unpriced = new Set<string>();
   #tokens = 0;
   #cost = 0;
+  /** The cost of all runs that share the budget. */
+  #totalCost = 0;
 
   constructor(limits: UsageLimits, scope: Scope, { prices, whole, budget }: BudgetOptions = {}) {
     this.#limits = limits;
@@ -39,6 +41,7 @@ export class UsageBudget {
       new SharedBudget(
         budget,
         ({ tokens, cost }) => {
+          this.#totalCost = cost;
           if (this.#isShared("tokens")) this.#hold("tokens", tokens);
           if (this.#isShared("cost")) this.#hold("cost", withoutNoise(cost));
         },
@@ -53,6 +56,14 @@ export class UsageBudget {
   /** Resolves when all spending is counted, in a shared budget, too. Never rejects. */
   async settled(): Promise<void> {
     await (this.#whole?.settled() ?? this.#shared?.ask());
+  }
+
+  /** How much of `limits.cost` is left, here and in all around it, if somebody has set it. */
+  get creditsLeft(): number {
+    const { cost, setBy } = this.#limits;
+    const spent = this.#shared === undefined ? this.#cost : this.#totalCost;
+    const own = setBy?.cost === undefined ? Infinity : Math.max(0, cost - spent);
+    return Math.min(own, this.#whole?.creditsLeft ?? Infinity);
   }
 
   /** Whether its calls escape a limit that somebody has set; true once for each model of a job. */

@@ -9,6 +9,7 @@ import {
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
+import type { UsageBudget } from "./budgets.ts";
 import type {
   Crashed,
   EnginePorts,
@@ -28,6 +29,7 @@ export interface OpeningContext {
   readonly work: WorkRef;
   readonly scope: Scope;
   readonly ports: EnginePorts;
+  readonly usage: UsageBudget;
 }
 
 export interface Opening extends Omit<SessionRequest, "label"> {
@@ -88,11 +90,12 @@ export function crashOf(
 }
 
 export async function openSession(context: OpeningContext, opening: Opening): Promise<Acquired> {
-  const { work, scope, ports } = context;
+  const { work, scope, ports, usage } = context;
   const { role, retry, attempt, signal, ...request } = opening;
+  const { creditsLeft } = usage;
   const { modelId } = request;
   const label: SessionLabel = { ...work, role, modelId, retry, attempt };
-  const opened = ports.sessions.open({ ...request, label }, signal);
+  const opened = ports.sessions.open({ ...request, creditsLeft, label }, signal);
   const result = await unlessStopped(scope, ports.clock, opened);
   if (result === undefined) {
     // It may still open after the wait ended, and then nothing else would close it.

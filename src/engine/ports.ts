@@ -82,6 +82,8 @@ export interface SessionRequest {
   /** Absent: the session belongs to no task. */
   readonly label?: SessionLabel | undefined;
   readonly modelId: string;
+  /** The rest of `limits.cost`; `Infinity`: nobody has set it. */
+  readonly creditsLeft?: number;
   /** The entry's settings of the model. */
   readonly modelLimits?: ModelLimits | undefined;
   /** The settings of its server. */

@@ -188,10 +188,12 @@ const task = object(
     title: "Task",
     dependentRequired: {
       iterations: ["protocol"],
-      preThinking: ["protocol"],
       relics: ["protocol"],
       monuments: ["protocol"],
     },
+    // `preThinking: false` is the default, also without the protocol.
+    if: { properties: { preThinking: { const: false } }, additionalProperties: true },
+    else: { dependentRequired: { preThinking: ["protocol"] } },
   },
 );
 

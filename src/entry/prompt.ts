@@ -1,7 +1,7 @@
 /**
  * Prompts are expanded statically when an entry is prepared, and dynamically each time they are sent. Each variable is
- * expanded once, and sizes are bounded before text is built, so that doubling variables can't fill the memory. A `$` at
- * the end of a part is doubled where it would make a variable or a `$$` of what follows.
+ * expanded once, and sizes are bounded before text is built, so that doubling variables can't fill the memory. Where
+ * joining two parts would make a `$$` or a variable that neither of them contains, the `$` is doubled, or the text refused.
  */
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import {
@@ -44,13 +44,13 @@ export interface Expansion {
 
 interface Piece {
   text: string;
-  /** It ends with a `$` that means itself. */
-  endsOpen: boolean;
+  /** The end of the text that what follows could change: a literal `$`, or a runtime variable, maybe with a hyphen. */
+  open: string;
   complete: boolean;
   usesUserInput: boolean;
 }
 
-const nothing: Piece = { text: "", endsOpen: false, complete: false, usesUserInput: false };
+const nothing: Piece = { text: "", open: "", complete: false, usesUserInput: false };
 
 export class PromptExpander {
   readonly #lookUp: (name: string) => Prompt | null | undefined;
@@ -82,7 +82,7 @@ export class PromptExpander {
       const [sign, name] = match;
       this.#append(whole, plain(source.slice(at, match.index)));
       at = match.index + sign.length;
-      this.#append(whole, name === undefined ? plain(sign, false) : this.#variable(name));
+      this.#append(whole, name === undefined ? plain(sign, "") : this.#variable(name));
     }
     this.#append(whole, plain(source.slice(at)));
     return whole;
@@ -98,7 +98,7 @@ export class PromptExpander {
         this.#fault(`Cannot find prompt variable: $${name}.`, name);
         return nothing;
       }
-      return { ...plain(`$${name}`, false), usesUserInput: name === "user-input" };
+      return { ...plain(`$${name}`, `$${name}`), usesUserInput: name === "user-input" };
     }
     if (this.#trail.includes(name)) {
       const cycle = [...this.#trail.slice(this.#trail.indexOf(name)), name];
@@ -124,14 +124,24 @@ export class PromptExpander {
     if (piece.usesUserInput) to.usesUserInput = true;
     const { text } = piece;
     if (text === "") return;
-    if (to.endsOpen && /^[$A-Za-z]/.test(text)) to.text += "$";
+    const { open } = to;
+    const read = open === "" ? null : (open + text.slice(0, 2)).match(variablePattern);
+    const [name = ""] = read ?? [];
+    if (!open.startsWith(name)) {
+      if (open === "$") to.text += "$";
+      else {
+        const variable = open.replace(/-$/, "");
+        this.#fault(`The text inserted after ${variable} would become part of its name.`);
+        to.complete = false;
+      }
+    }
     if (to.text.length + text.length > promptLimits.prompt) {
       if (to.complete)
         this.#fault(`The prompt expands to more than ${promptLimits.prompt} characters.`);
       return void Object.assign(to, nothing);
     }
     to.text += text;
-    to.endsOpen = piece.endsOpen;
+    to.open = text === "-" && open.length > 1 ? `${open}-` : piece.open;
   }
 
   #fault(reason: string, missing?: string): void {
@@ -152,8 +162,8 @@ export function promptText(prompt: Prompt): string {
   return typeof prompt === "string" ? prompt : prompt.join("\n");
 }
 
-function plain(text: string, endsOpen = text.endsWith("$")): Piece {
-  return { text, endsOpen, complete: true, usesUserInput: false };
+function plain(text: string, open = text.endsWith("$") ? "$" : ""): Piece {
+  return { text, open, complete: true, usesUserInput: false };
 }
 
 /**

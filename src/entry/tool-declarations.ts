@@ -117,7 +117,7 @@ export const mcpServerSchema = object(
     ),
     url: {
       ...text,
-      pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/]",
+      pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#]+(?:[/?#]|$)",
       description:
         "The address of a server that is already running (Streamable HTTP), with http:// or https://.",
     } as const,

@@ -81,13 +81,21 @@ function add<T>(list: T[] | undefined, item: T, isFirst = false): void {
   list?.push(item);
 }
 
-/** In the order in which tasks handed them in, but all of one task together, in the order of its items. */
+/** In the order in which tasks handed them in, but those of one task in the order of its items. */
 export function givenInOrder({ given }: RunView): readonly (readonly [string, GivenView])[] {
-  const tasks = [...new Set([...given.values()].map(({ taskId }) => taskId))];
-  const rankOf = ({ taskId }: GivenView): number => tasks.indexOf(taskId);
-  return [...given].toSorted(
-    ([, a], [, b]) => rankOf(a) - rankOf(b) || comparePlaces(a.place, b.place),
-  );
+  const all = [...given];
+  const byTask = new Map<string, (readonly [string, GivenView])[]>();
+  for (const one of all.toSorted(([, a], [, b]) => comparePlaces(a.place, b.place))) {
+    const { taskId } = one[1];
+    const list = byTask.get(taskId) ?? [];
+    byTask.set(taskId, list);
+    list.push(one);
+  }
+  const next = new Map([...byTask].map(([taskId, list]) => [taskId, list.values()]));
+  return all.flatMap(([, { taskId }]) => {
+    const one = next.get(taskId)?.next().value;
+    return one === undefined ? [] : [one];
+  });
 }
 
 export function isOfRun(

@@ -135,6 +135,7 @@ export async function openCopilotSession(
   const hasCommands = sandbox !== undefined && allowsCommands(request.permissions);
   const config = {
     ...sessionConfig(options),
+    sessionLimits: options.provider === undefined ? creditLimit(request.creditsLeft) : undefined,
     systemMessage: request.systemPrompt && {
       mode: request.systemPrompt.mode,
       content: wholeCharacters(request.systemPrompt.text),
@@ -189,6 +190,19 @@ export async function openCopilotSession(
     if (crash?.cause === "unreachable") probe?.ask();
     return crash === undefined ? startFailed(error) : { kind: "crashed", crash };
   }
+}
+
+/** The runtime refuses a lower one (1.0.85: "Minimum session limit is 30 AI credits."). */
+const LEAST_CREDITS = 30;
+
+/**
+ * A second line: the runtime stops at the limit of a session even if we don't see its calls. Above what is left, so that
+ * our own limit, which says what it was, is exceeded first. The runtime tells the model in each request how much is left,
+ * and to be frugal: so a session has no limit by default.
+ */
+function creditLimit(left: number | undefined): SessionConfig["sessionLimits"] {
+  if (left === undefined || !Number.isFinite(left)) return undefined;
+  return { maxAiCredits: Math.max(LEAST_CREDITS, Math.ceil(left) + 1) };
 }
 
 function runtimeDied({ loss, ended }: RuntimeProcess, otherwise = "The runtime has ended."): Crash {

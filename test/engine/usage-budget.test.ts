@@ -74,6 +74,17 @@ describe("limits.cost", () => {
     assert.deepEqual(stopOf(other.scope), ["tokens", 20_000_000, 20_000_001]);
   });
 
+  it("is left to a session as far as it and all around it allow", () => {
+    const { whole, scope } = budget({ cost: 10 });
+    const part = whole.child(resolveLimits({ cost: 6 }), scope);
+    part.spend(cost(1));
+    assert.deepEqual([whole.creditsLeft, part.creditsLeft], [9, 5]);
+    whole.spend(cost(6));
+    assert.deepEqual([whole.creditsLeft, part.creditsLeft], [3, 3]);
+    // The runtime would tell the model to be frugal.
+    assert.equal(budget({}).whole.creditsLeft, Infinity);
+  });
+
   it("is not lowered by whatever a server reports", () => {
     const { whole, scope } = budget({ cost: 10 });
     for (const one of [6, -5, Number.NaN, -Infinity, 6]) whole.spend(cost(one));

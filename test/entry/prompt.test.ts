@@ -173,6 +173,16 @@ describe("the parts of a prompt", () => {
     assert.equal(send("$d$e", { d: "$", e: "$$" }), "$$");
     assert.equal(send("$d.", { d: "cost: $" }), "cost: $.");
   });
+
+  it("are refused where a text would become part of a runtime variable's name", () => {
+    const message = "here: The text inserted after $user-input would become part of its name.";
+    assert.equal(fault("$user-input$w", { w: "s" }), message);
+    assert.equal(fault("$user-input$w", { w: "-x" }), message);
+    assert.equal(fault("$v$w", { v: "$user-input", w: "1" }), message);
+    assert.equal(fault("$user-input$h$w", { h: "-", w: "x" }), message);
+    assert.equal(fault("$user-input$w", { w: "-" }), "no fault");
+    assert.equal(fault("$user-input$w", { w: ", -x" }), "no fault");
+  });
 });
 
 describe("expandPromptDynamic", () => {

@@ -155,6 +155,18 @@ describe("the parameters of a tool", () => {
       'properties.a.$ref: There is no "#b" in this schema.': { properties: { a: { $ref: "#b" } } },
       'patternProperties["["]: This is not a valid': { patternProperties: { "[": true } },
       "$ref: Other schemas are not loaded.": { $ref: "https://example.org/x.json" },
+      "$ref: Refers to itself without end.": { $ref: "#" },
+      "allOf[0].$ref: Refers to itself": { allOf: [{ $ref: "#" }] },
+      "$defs.b.anyOf[1].$ref: Refers to itself without end.": {
+        properties: { a: { $ref: "#/$defs/b" } },
+        $defs: {
+          b: { anyOf: [{ type: "null" }, { $ref: "#c" }] },
+          c: { $anchor: "c", $ref: "#/%24defs/b" },
+        },
+      },
+      "properties.b.$id: Another schema in this one has the same $id.": {
+        properties: { a: { $id: "x" }, b: { $id: "x" } },
+      },
       "$anchor: Is invalid.": { $anchor: "1x" },
       "$ref: Must be text, not 1.": { $ref: 1 },
       "not.$async: Must be false, not true.": { not: { $async: true } },
@@ -207,7 +219,14 @@ describe("an MCP server", () => {
 
   it("has an address of the web", () => {
     assert.deepEqual(serverProblems({ url: "https://example.org/mcp" }), []);
-    for (const url of ["example.org/mcp", "ws://x", "file:///x", "http://", "stdio"]) {
+    for (const url of [
+      "example.org/mcp",
+      "ws://x",
+      "file:///x",
+      "http://",
+      "http://a b",
+      "stdio",
+    ]) {
       assert.deepEqual(serverProblems({ url }), ["url: Is invalid."]);
     }
   });
@@ -350,6 +369,7 @@ describe("the action protocol of a task", () => {
         [],
       );
     }
+    assert.deepEqual(problemsOf(entryWithTask({ preThinking: false })), []);
   });
 
   it("has one name, and bounds", () => {

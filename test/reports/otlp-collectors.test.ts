@@ -188,6 +188,8 @@ describe("the variables of OpenTelemetry", () => {
       ["OTEL_TRACES_EXPORTER", "zipkin", /"zipkin", .* Not sent: traces\.$/, "/v1/metrics"],
       ["OTEL_TRACES_SAMPLER", "xray", /SAMPLER is "xray", which/, "/v1/metrics", "/v1/traces"],
       ["OTEL_EXPORTER_OTLP_TIMEOUT", "2s", /TIMEOUT is "2s", not/, "/v1/metrics", "/v1/traces"],
+      ["OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", /"zstd"/, "/v1/metrics", "/v1/traces"],
+      ["OTEL_EXPORTER_OTLP_CERTIFICATE", "no", /ENOENT/, "/v1/metrics", "/v1/traces"],
     ] as const) {
       const before = requests.length;
       const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, [name]: value };

@@ -9,6 +9,7 @@ const price = { "gpt-5": [125, 1000] } as const;
 const modelId = "gpt-5";
 // A sandbox has no place for the runtime that the script of the account starts.
 const permissions = { preset: "read-only", sandbox: "off" } as const;
+const again = { toolCalls: [{ name: "job_prepare_document", arguments: { argument: "x" } }] };
 
 async function copilot(t: TestContext, script: Script) {
   const { runtimePath, server } = await makeAccount(t, price, script);
@@ -41,13 +42,24 @@ describe("a session of GitHub Copilot", () => {
     );
   });
 
-  it("is told nothing of limits", async (t) => {
+  it("is ended by the runtime itself a little above what is left of the job's limit", async (t) => {
+    const { rig, asked } = await copilot(t, () => ({ ...again, nanoAiu: 12e9 }));
+    // By its count, four calls are 48 credits: three would be within 40.
+    await turn(await rig.open({ modelId, permissions, creditsLeft: 40 }), "Go on for ever");
+    assert.equal(asked().length, 4);
+  });
+
+  it("says nothing of limits to the model if nobody has set one", async (t) => {
     const { rig, asked } = await copilot(t, () => ({ text: "Hello!" }));
-    await turn(await rig.open({ modelId, permissions }), "Say hello");
-    assert.deepEqual(
-      asked().map(({ prompt }) => prompt),
-      ["Say hello"],
-    );
+    await turn(await rig.open({ modelId, permissions, creditsLeft: Infinity }), "Say hello");
+    assert.equal(asked().length, 1);
+    assert.equal(asked()[0]?.prompt, "Say hello");
+  });
+
+  it("opens with less left than the runtime's lowest limit", async (t) => {
+    const { rig, asked } = await copilot(t, () => ({ ...again, nanoAiu: 12e9 }));
+    await turn(await rig.open({ modelId, permissions, creditsLeft: 0.5 }), "Go on for ever");
+    assert.equal(asked().length, 3);
   });
 });
 

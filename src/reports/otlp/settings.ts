@@ -1,4 +1,5 @@
 /** Reads the variables of OpenTelemetry. A variable that can't be honored is a warning after the run. */
+import { accessSync } from "node:fs";
 import { urlOf } from "../../text/guards.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { createHash } from "node:crypto";
@@ -66,6 +67,17 @@ export function readSettings(
       return refuse(
         `${protocolVariable} is "${protocol}", which is not supported: set "http/protobuf" or "http/json", and the collector's port for HTTP, usually 4318.`,
       );
+    const [compressionVariable, compression] = find("COMPRESSION");
+    if (!["", "gzip", "none"].includes(compression))
+      warnings.push(`${compressionVariable} is "${compression}", and not "gzip": not compressed.`);
+    for (const what of ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"]) {
+      const [fileVariable, path] = find(what);
+      try {
+        if (path !== "") accessSync(path);
+      } catch (error) {
+        warnings.push(`${fileVariable} can't be read: ${String(error)}.`);
+      }
+    }
     const [timeoutVariable, given] = find("TIMEOUT");
     const timeout = given === "" ? TIMEOUT_MS : Number(given);
     const isTime = timeout > 0;

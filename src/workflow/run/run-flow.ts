@@ -97,7 +97,7 @@ class FlowRunner {
     const { permissions, workflow, toolSource } = run;
     const { agentTools: tools = [] } = workflow.settings;
     this.#agents = new Agents(
-      { work, ports, scope },
+      { work, ports, scope, usage },
       { workingDirectory, permissions, tools, toolSource },
     );
   }

@@ -144,6 +144,17 @@ test("a rule without an activity plays the session from its first prompt to its 
   assert.deepEqual([mixed.failures(), mixed.unused()], [[], []]);
 });
 
+test("what the session was given as its history is no prompt of it", async () => {
+  const turns = "  - turns: [{ prompt: { equals: A }, text: One }, Two]";
+  const history = [prompt("An earlier prompt"), assistant("An earlier answer")];
+  const { model } = play(turns);
+  assert.deepEqual(await answers(new Agent(model, {}, { history }), "A", "B"), ["One", "Two"]);
+  // Where the runtime adds no time to prompts.
+  const untimed = [{ role: "user", content: "Plain" }, assistant("Set by the workflow")] as const;
+  const log = [system, { role: "user", content: "A" }] as const;
+  assert.equal((await ask(play(turns).model, log, { history: untimed })).text, "One");
+});
+
 test("a sub-agent of an activity is played by its own rule", async () => {
   const { model } = play(`
   - { activity: A, turns: [Root] }
