@@ -49,7 +49,7 @@ export async function runOptions(
     telemetry: telemetryTarget(environment, undefined),
     findChange: (folder, since) => changeOfStep(folder, { environment, base, github, say }, since),
     findConversation: async (jobName) => {
-      const { readConversation } = await import("../github/review-threads.ts");
+      const { readConversation } = await import("../github/conversation.ts");
       const origin = await originOf(environment, github);
       const entry = centralFiles(setting)?.name ?? paths.entry;
       return origin === undefined

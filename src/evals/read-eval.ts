@@ -14,7 +14,7 @@ import { defined } from "../text/guards.ts";
 import { assignWorkId } from "../entry/work.ts";
 import { buildScript, type Script } from "../rehearsal/format/script.ts";
 import { checkNames, chooseJob, readEntry, readText } from "../run/entry-files.ts";
-import { overrideModels } from "../run/entry-options.ts";
+import { overrideModels } from "../run/entry-models.ts";
 import { entryFingerprint, hashOf } from "../run/fingerprint.ts";
 import type { ReadEntry } from "../run/flows.ts";
 import { guessText, inputsOf, missingUserInput, UsageError } from "../run/options.ts";

@@ -1,4 +1,4 @@
-/** The findings of a run, and its last line. */
+/** The table of steps at the end of a log, the findings, and the last line. The summary of the job has its own table. */
 import { oneLine } from "../text/harmless-text.ts";
 import { costWords, plural, clockText, countText } from "../text/numbers.ts";
 import { sentence, fitColumns, fit, fitName } from "../text/truncate.ts";

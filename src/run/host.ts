@@ -39,7 +39,7 @@ import { Confinement, type ConfinementOptions } from "../sessions/confinement.ts
 import { createGate, inTurn } from "./gate.ts";
 import { modelServer, withKeysTold, type ModelAccess } from "./options-provider.ts";
 import { version } from "../generated/version.ts";
-import { withoutCost } from "./entry-options.ts";
+import { withoutCost } from "./entry-models.ts";
 import { HostMasking } from "./secrets.ts";
 import { HostSessions } from "./host-sessions.ts";
 

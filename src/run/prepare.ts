@@ -22,9 +22,8 @@ import {
   environmentWarnings,
   hasFlow,
   readingOf,
-  overrideModels,
-  withPrices,
 } from "./entry-options.ts";
+import { overrideModels, withPrices } from "./entry-models.ts";
 import type { ReadEntry } from "./flows.ts";
 import { subjectOfJob } from "./job-subject.ts";
 import { readMemory } from "./memory.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Conversation, PreviousFinding } from "../../src/events/output-shapes.ts";
-import { readConversation } from "../../src/github/review-threads.ts";
+import { readConversation } from "../../src/github/conversation.ts";
 import { markerOf, type Marker } from "../../src/github/markers.ts";
 import { lineDigest } from "../../src/outputs/check-finding.ts";
 import { previousFinding } from "../rig/conversation.ts";
