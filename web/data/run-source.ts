@@ -100,7 +100,7 @@ async function readLines(
   }
 }
 
-/** A run of a report, from the elements that `src/reports/html/html.ts` writes. */
+/** A run of a report, from the elements that `src/run/html-report.ts` writes. */
 export function embeddedRun(runId: string): RunSource {
   return {
     runId,
