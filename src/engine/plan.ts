@@ -1,3 +1,4 @@
+/** What the engine is given to run (`JobSpec`, `TaskSpec`), and the plan that `run.started` contains. */
 import {
   idOf,
   workflowLimits,

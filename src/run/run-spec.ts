@@ -1,3 +1,4 @@
+/** Makes from a checked run what the engine takes: variables, tools, workflows, and the checks of what agents hand in. */
 import { randomUUID } from "node:crypto";
 import { defined } from "../text/guards.ts";
 import type { FanOut } from "../engine/fan-out.ts";
