@@ -11,7 +11,13 @@ import type { Script } from "../rehearsal/format/script.ts";
 import type { Asker } from "../workflow/model.ts";
 import type { Executor } from "../workflow/run/executors.ts";
 import { filled, limits, must, type Check, shard as shardKind } from "../run/option-kinds.ts";
-import { optionsOn, optionTable, type Edge, type Option } from "../run/option-table.ts";
+import {
+  optionsOn,
+  optionTable,
+  type Edge,
+  type FieldsOn,
+  type Option,
+} from "../run/option-table.ts";
 import { type Answers, type Models, asOption, UsageError } from "../run/options.ts";
 import { addressProblem, type ModelAccess, type ProviderOptions } from "../run/options-provider.ts";
 import { telemetryReporter, telemetryTarget } from "../run/telemetry.ts";
@@ -235,21 +241,7 @@ export function withTelemetry<O extends JobHostOptions>(options: O): O {
 
 /** Translates the options of `runJob` to those of the command line. */
 export interface JobStartOptions
-  extends
-    Omit<ContinueOptions, "store">,
-    Pick<
-      RunOptions,
-      | "userInput"
-      | "params"
-      | "inputs"
-      | "asker"
-      | "resume"
-      | "resumeAnyway"
-      | "rerun"
-      | "journal"
-      | "onResult"
-      | "share"
-    > {
+  extends FieldsOn<"job">, Omit<ContinueOptions, "store">, Pick<RunOptions, "asker" | "onResult"> {
   readonly jobName: string;
   readonly workingDirectory: string;
 }
