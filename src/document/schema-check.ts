@@ -3,17 +3,8 @@
  * `#/$defs/…` only, and the cases of a union exclude each other: by a constant in a field (`discriminator`), by which
  * field is there, or by type. A test compares what is accepted here with what ajv accepts.
  */
-import {
-  codePathOf,
-  resolve,
-  type Diagnostic,
-  diagnosticMessage,
-  type Path,
-  type Place,
-  type Problem,
-  toDiagnostics,
-  suggest,
-} from "./diagnostic.ts";
+import type { Diagnostic, Path, Place, Problem } from "./diagnostic.ts";
+import { codePathOf, diagnosticMessage, resolve, suggest, toDiagnostics } from "./diagnostic.ts";
 import { defined, isList, isRecord, isText } from "../text/guards.ts";
 import { alternativeFields, explain, type Fault, tagOf } from "./schema-reason.ts";
 
