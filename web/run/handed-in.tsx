@@ -10,7 +10,6 @@ import {
 } from "../../src/outputs/collect.ts";
 import { lineAddress } from "../../src/outputs/line-address.ts";
 import { verdictTitle } from "../../src/outputs/verdict.ts";
-import type { RunModel } from "../model/model.ts";
 import { patternOf } from "../model/search.ts";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
@@ -36,7 +35,9 @@ const severities: Readonly<Record<Finding["severity"], readonly [word: string, t
   notice: ["Notice", "run"],
 };
 
-export function HandedIn({ model: { view }, version }: { model: RunModel; version: number }) {
+export function HandedIn() {
+  const { model, version } = useRunContext();
+  const { view } = model;
   const { findings, omitted, verdict, proposals } = useMemo(
     () => collectOutputs(view),
     [view, version],

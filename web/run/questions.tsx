@@ -4,7 +4,7 @@ import type { RunModel } from "../model/model.ts";
 import { submitOnCtrlEnter } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
-import type { RunActions } from "./run-head.tsx";
+import { useRunContext } from "./context.ts";
 
 interface Question {
   /** The server's id of it. */
@@ -13,13 +13,13 @@ interface Question {
   readonly text: string;
 }
 
-export function Questions({ model, actions }: { model: RunModel; actions: RunActions }) {
-  const questions = questionsOf(model);
+export function Questions() {
+  const { model } = useRunContext();
   return (
     // Always there: what is added to it is read out.
     <div role="status">
-      {questions.map((question) => (
-        <QuestionCard key={question.id} question={question} actions={actions} />
+      {questionsOf(model).map((question) => (
+        <QuestionCard key={question.id} question={question} />
       ))}
     </div>
   );
@@ -35,13 +35,8 @@ function questionsOf({ running, view }: RunModel): readonly Question[] {
   );
 }
 
-function QuestionCard({
-  question: { id, activity, text },
-  actions,
-}: {
-  question: Question;
-  actions: RunActions;
-}) {
+function QuestionCard({ question: { id, activity, text } }: { question: Question }) {
+  const { actions } = useRunContext();
   const field = useId();
   const [answer, setAnswer] = useState("");
   const [state, setState] = useState<"open" | "sending" | "sent">("open");
@@ -49,7 +44,7 @@ function QuestionCard({
   const send = async () => {
     if (state !== "open") return;
     setState("sending");
-    const refused = await actions.answer(id, answer);
+    const refused = await actions?.answer(id, answer);
     setProblem(refused);
     setState(refused === undefined ? "sent" : "open");
   };

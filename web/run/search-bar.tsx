@@ -1,6 +1,6 @@
 /** Search over the whole run: its hits as a list, and one after the other. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Place, RunModel } from "../model/model.ts";
+import type { Place } from "../model/model.ts";
 import { iterationOfPlace, partOf, titleOf } from "../model/places.ts";
 import { MAX_HITS, search, snippetOf } from "../model/search.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -9,16 +9,8 @@ import { placeHref, useRunContext } from "./context.ts";
 
 const REFRESH_MS = 1000;
 
-export function SearchBar({
-  model,
-  version,
-  onQuery,
-}: {
-  model: RunModel;
-  version: number;
-  onQuery: (query: string) => void;
-}) {
-  const { runId, open, query } = useRunContext();
+export function SearchBar({ onQuery }: { onQuery: (query: string) => void }) {
+  const { model, version, runId, open, query } = useRunContext();
   const input = useRef<HTMLInputElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [isListed, setListed] = useState(false);

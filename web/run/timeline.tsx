@@ -1,6 +1,5 @@
 /** The timeline of a run: lanes that can be zoomed, or a table of everything on them. */
 import { useMemo, useState } from "preact/hooks";
-import type { RunModel } from "../model/model.ts";
 import {
   barText,
   focusable,
@@ -20,21 +19,13 @@ import { VirtualList } from "../parts/virtual-list.tsx";
 import { placeHref, useRunContext } from "./context.ts";
 import { BarShape, Lanes, ZOOM } from "./lanes.tsx";
 
-export function Timeline({
-  model,
-  version,
-  selected,
-}: {
-  model: RunModel;
-  version: number;
-  selected: number | undefined;
-}) {
+export function Timeline() {
+  const { model, version, live } = useRunContext();
   const [isTable, setTable] = useState(false);
   const [withSessions, setSessions] = useState(true);
   /** Undefined: the whole run, however long it gets. */
   const [range, setRange] = useState<Range | undefined>(undefined);
   const lanes = useMemo(() => lanesOf(model, withSessions), [model, version, withSessions]);
-  const { live } = useRunContext();
   const clock = useNow(live ? 250 : 0);
   const last = model.lastAt ?? 0;
   const now = live ? Math.max(last, clock) : last;
@@ -53,7 +44,7 @@ export function Timeline({
   return (
     <div class="column">
       <div class="pane-bar">
-        <Legend model={model} />
+        <Legend />
         <div class="row tight">
           <button
             type="button"
@@ -93,8 +84,6 @@ export function Timeline({
       ) : (
         <Lanes
           lanes={lanes}
-          selected={selected}
-          start={model.firstAt ?? 0}
           now={now}
           shown={shown}
           onZoom={zoom}
@@ -118,7 +107,8 @@ const legend: readonly (readonly [kind: Bar["kind"], text: string])[] = [
   ["denial", "denial"],
 ];
 
-function Legend({ model: { steps, actions } }: { model: RunModel }) {
+function Legend() {
+  const { steps, actions } = useRunContext().model;
   const shown = legend.filter(
     ([kind]) => (kind !== "step" || steps.length > 0) && (kind !== "action" || actions.length > 0),
   );
