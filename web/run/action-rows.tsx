@@ -104,7 +104,7 @@ function AcceptedRow({
               <div class="muted">
                 {thoughts.map(({ type, content }, index) => (
                   <div key={index}>
-                    <h4>{type}</h4>
+                    <h4 class="muted small strong">{type}</h4>
                     <Prose text={content} />
                   </div>
                 ))}

@@ -43,9 +43,9 @@ export function useRunContext(): RunContext {
 /** The time up to which what has not ended is shown: now, or the last that is known of a run that does not run. */
 export function useRunTime(): number {
   const { model, live } = useRunContext();
-  const { view, lastAt } = model;
+  const { endedAt, lastAt } = model.view;
   const now = useNow(live ? 1_000 : 0);
-  return view.endedAt ?? (live ? Math.max(now, lastAt ?? now) : (lastAt ?? now));
+  return endedAt ?? (live ? Math.max(now, lastAt) : lastAt);
 }
 
 export function placeHref(runId: string, place: Place): string {

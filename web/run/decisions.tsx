@@ -83,7 +83,7 @@ export function Decisions() {
   );
   return (
     <div class="column">
-      <div class="pane-bar">
+      <div class="pane-bar row wrap between">
         <label>
           <span class="hidden-text">Category</span>
           <select

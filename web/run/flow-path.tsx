@@ -67,7 +67,7 @@ export function FlowPath({ workId }: { workId: number }) {
       picture={picture}
       changes={[version, activity?.file, activity?.activity, over]}
       legend={
-        <p class="legend">
+        <p class="legend row wrap muted small">
           Numbers: steps in their order ({flow.stepCount}). Thick arrows: taken. Thick frame: the
           last activity.
         </p>

@@ -102,7 +102,7 @@ function Legend() {
     return [...counts.values()];
   }, [model, version, over]);
   return (
-    <ul class="legend" aria-label="Statuses">
+    <ul class="legend row wrap muted small" aria-label="Statuses">
       {shown.map(({ word, tone, count }) => (
         <li key={word} data-tone={tone}>
           <span class="legend-swatch" aria-hidden="true" />

@@ -82,7 +82,10 @@ export function HandedIn() {
       <Many what="result" given={results} textOf={({ result }) => JSON.stringify(result?.value)}>
         {({ result, ...of }) => (
           <Collapsible key={keyOf(of)} summary={`Result of ${nameOf(of)}`}>
-            <Json value={result?.value} label={`result of ${nameOf(of)}`} />
+            <CodeBlock
+              text={JSON.stringify(result?.value, null, 2)}
+              label={`result of ${nameOf(of)}`}
+            />
           </Collapsible>
         )}
       </Many>
@@ -134,11 +137,6 @@ function ShowMore({ left, what, onClick }: { left: number; what: string; onClick
       Show more ({formatCount(left)} more {what}s)
     </button>
   );
-}
-
-/** Written only while it is shown. */
-function Json({ value, label }: { value: unknown; label: string }) {
-  return <CodeBlock text={JSON.stringify(value, null, 2)} label={label} />;
 }
 
 type Of = Pick<GivenView, "taskId" | "items">;

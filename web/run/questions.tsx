@@ -1,7 +1,7 @@
 /** The questions of a run to the reader: each with a field for the answer, until somebody has answered it. */
 import { useId, useState } from "preact/hooks";
 import type { RunModel } from "../model/model.ts";
-import { submitOnCtrlEnter } from "../parts/field.tsx";
+import { Form } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
 import { useRunContext } from "./context.ts";
@@ -25,9 +25,9 @@ export function Questions() {
   );
 }
 
-function questionsOf({ running, view }: RunModel): readonly Question[] {
-  return [...running].flatMap(({ work: { workId }, iteration }) =>
-    (view.works.get(workId)?.flow?.open ?? []).flatMap(({ step, activity, input }) =>
+function questionsOf({ running }: RunModel): readonly Question[] {
+  return [...running].flatMap(({ work: { workId, view }, iteration }) =>
+    (view.flow?.open ?? []).flatMap(({ step, activity, input }) =>
       input?.kind === "ask"
         ? [{ id: `${workId}.${iteration}.${step}`, activity, text: input.question }]
         : [],
@@ -49,15 +49,7 @@ function QuestionCard({ question: { id, activity, text } }: { question: Question
     setState(refused === undefined ? "sent" : "open");
   };
   return (
-    <form
-      class="card question box stack"
-      aria-labelledby={`${field}-title`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-      onKeyDown={submitOnCtrlEnter}
-    >
+    <Form class="card question box stack" aria-labelledby={`${field}-title`} onSubmit={send}>
       <h2 class="row" id={`${field}-title`}>
         <Icon name="alert" size={16} /> The workflow asks{" "}
         <span class="mono muted small">{activity}</span>
@@ -89,6 +81,6 @@ function QuestionCard({ question: { id, activity, text } }: { question: Question
           {state === "open" ? "Answer" : state === "sending" ? "Sending…" : "Sent"}
         </button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -204,7 +204,7 @@ function Fact({
 }) {
   return (
     <div title={detail} data-tone={tone}>
-      <dt>{name}</dt>
+      <dt class="muted small">{name}</dt>
       <dd class="number">{children}</dd>
     </div>
   );
@@ -223,7 +223,7 @@ function Plan({ plan }: { plan: RunPlan }) {
       <Collapsible summary="Models, limits and permissions">
         <div class="plan-columns">
           <div>
-            <h2>Models</h2>
+            <h2 class="small">Models</h2>
             <Pairs pairs={Object.entries(models)} />
             <p class="small muted">
               agent-jobs {version}, entry{" "}
@@ -238,7 +238,7 @@ function Plan({ plan }: { plan: RunPlan }) {
             )}
           </div>
           <div>
-            <h2>Limits</h2>
+            <h2 class="small">Limits</h2>
             <Pairs
               pairs={Object.entries(limits).map(([name, { value, source }]) => [
                 name,
@@ -248,7 +248,7 @@ function Plan({ plan }: { plan: RunPlan }) {
             />
           </div>
           <div>
-            <h2>Permissions</h2>
+            <h2 class="small">Permissions</h2>
             <Pairs
               pairs={Object.entries(permissions).map(([task, given]) => [
                 task,
@@ -272,7 +272,7 @@ function Pairs({ pairs }: { pairs: readonly (readonly [string, string, string?])
     <dl class="pairs">
       {pairs.map(([name, value, source], index) => (
         <div key={index}>
-          <dt>{name}</dt>
+          <dt class="muted">{name}</dt>
           <dd>
             {value}
             {source === undefined ? null : <span class="muted small"> {source}</span>}

@@ -37,7 +37,7 @@ export function RunPage({
   const { runId } = source;
   const { model, feed } = run;
   const [query, setQuery] = useState("");
-  if (model.events === 0) return <WithoutEvents feed={feed} />;
+  if (model.view.events === 0) return <WithoutEvents feed={feed} />;
   const live = feed.kind === "open" && model.view.endedAt === undefined;
   const context = {
     ...run,
@@ -84,12 +84,12 @@ function RunParts({ route }: { route: RunPart }) {
     <>
       <div class="run-pictures">
         {isNarrow ? null : (
-          <section class="card" aria-label="Flowchart">
+          <section class="card column" aria-label="Flowchart">
             <h2 class="card-title">Flowchart</h2>
             <Flowchart />
           </section>
         )}
-        <section class="card" aria-label="Timeline and decisions">
+        <section class="card column" aria-label="Timeline and decisions">
           <Pictures withFlowchart={isNarrow} />
         </section>
       </div>

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Place } from "../model/model.ts";
 import { iterationOfPlace, partOf, titleOf } from "../model/places.ts";
 import { MAX_HITS, search, snippetOf } from "../model/search.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, IconButton } from "../parts/icon.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { placeHref, useRunContext } from "./context.ts";
 
@@ -96,26 +96,22 @@ export function SearchBar({ onQuery }: { onQuery: (query: string) => void }) {
       </span>
       {isSearching ? (
         <>
-          <button
-            type="button"
-            class="button button-icon button-small"
-            aria-label="Previous hit"
+          <IconButton
+            icon="up"
+            small
+            label="Previous hit"
             title="Previous hit (Shift+Enter)"
             disabled={places.length === 0}
             onClick={() => go(-1)}
-          >
-            <Icon name="up" size={14} />
-          </button>
-          <button
-            type="button"
-            class="button button-icon button-small"
-            aria-label="Next hit"
+          />
+          <IconButton
+            icon="down"
+            small
+            label="Next hit"
             title="Next hit (Enter)"
             disabled={places.length === 0}
             onClick={() => go(1)}
-          >
-            <Icon name="down" size={14} />
-          </button>
+          />
         </>
       ) : null}
       {isSearching && isListed && places.length > 0 ? (

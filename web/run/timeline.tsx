@@ -12,7 +12,7 @@ import {
   type Lane,
   type Range,
 } from "../model/timeline.ts";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
 import { ClockTime, useNow } from "../parts/time.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
@@ -27,8 +27,8 @@ export function Timeline() {
   const [range, setRange] = useState<Range | undefined>(undefined);
   const lanes = useMemo(() => lanesOf(model, withSessions), [model, version, withSessions]);
   const clock = useNow(live ? 250 : 0);
-  const last = model.lastAt ?? 0;
-  const now = live ? Math.max(last, clock) : last;
+  const { lastAt } = model.view;
+  const now = live ? Math.max(lastAt, clock) : lastAt;
   const whole = wholeRange(model, now);
   const shown = range ?? whole;
   const zoom = (factor: number, at = (shown.from + shown.to) / 2) => {
@@ -43,7 +43,7 @@ export function Timeline() {
   ] as const;
   return (
     <div class="column">
-      <div class="pane-bar">
+      <div class="pane-bar row wrap between">
         <Legend />
         <div class="row tight">
           <button
@@ -63,18 +63,9 @@ export function Timeline() {
           >
             Table
           </button>
-          {zoomButtons.map(([name, label, onClick]) =>
+          {zoomButtons.map(([icon, label, onClick]) =>
             isTable ? null : (
-              <button
-                key={name}
-                type="button"
-                class="button button-icon button-small"
-                aria-label={label}
-                title={label}
-                onClick={onClick}
-              >
-                <Icon name={name} size={14} />
-              </button>
+              <IconButton key={icon} icon={icon} small label={label} onClick={onClick} />
             ),
           )}
         </div>
@@ -113,7 +104,7 @@ function Legend() {
     ([kind]) => (kind !== "step" || steps.length > 0) && (kind !== "action" || actions.length > 0),
   );
   return (
-    <ul class="legend" aria-label="What the colors mean">
+    <ul class="legend row wrap muted small" aria-label="What the colors mean">
       {shown.map(([kind, text]) => (
         <li key={kind}>
           <svg width={14} height={22} aria-hidden="true">
