@@ -183,6 +183,6 @@ function matrixIn(text: string): object | undefined {
   }
 }
 
-export function digestOf(values: unknown): string {
+function digestOf(values: unknown): string {
   return createHash("sha256").update(JSON.stringify(values)).digest("hex").slice(0, 12);
 }

@@ -136,7 +136,7 @@ interface Connection {
   readonly onEnded?: () => void;
 }
 
-export function statusOf(
+function statusOf(
   { outputs: shown, ...about }: ShownJob,
   { token, environment, redact, say: log, onEnded = () => {} }: Connection,
 ): LiveStatus {

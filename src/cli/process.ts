@@ -1,3 +1,4 @@
+/** What commands have of the process: its streams, whether they show colors, exit codes, and cancellation by signals. */
 import type { Readable } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { cancelOnSignals, type Cancellation } from "../run/cancellation.ts";

@@ -1,3 +1,4 @@
+/** The commands `run`, `plan` and `merge`: arguments to the options of a run, and its end to an exit code. */
 import { text } from "node:stream/consumers";
 import { ReadStream } from "node:tty";
 import { asFlag, type Inputs, UsageError } from "../run/options.ts";

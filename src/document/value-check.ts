@@ -7,9 +7,13 @@ import type { Path } from "./diagnostic.ts";
 import { explain } from "./schema-reason.ts";
 
 export interface ValueProblem {
-  /** The path of the value that is wrong; of the field, if it is missing or unknown. */
+  /** The path of the value that is wrong. For a missing or an unknown field, that of the object. */
+  readonly at: Path;
+  /** The path of the field if it is missing or unknown, else `at`. */
   readonly path: Path;
   readonly reason: string;
+  /** Whether it is about the type, the size or the names of `at`, whatever its fields and items are. */
+  readonly ofShape: boolean;
   /** Whether it is about one branch of a union or a condition, so that it depends on other branches. */
   readonly conditional: boolean;
 }
@@ -38,7 +42,7 @@ export function compileValueCheck(schema: object): CompiledCheck {
       } catch {
         // A value that can't be checked is not accepted.
         const reason = "Is nested too deeply to be checked against its JSON Schema.";
-        return [{ path: [], reason, conditional: false }];
+        return [{ at: [], path: [], reason, ofShape: false, conditional: false }];
       }
       return (validate.errors ?? []).slice(0, explained).map((error) => problemOf(error, rules));
     };
@@ -116,6 +120,12 @@ function linearExpression(source: string): {
   throw new Error(hint === undefined ? reason : `${reason.replace(/\.$/, "")} (${hint})`);
 }
 
+const shapeKeywords = new Set(
+  "required type additionalProperties propertyNames minItems maxItems minProperties maxProperties".split(
+    " ",
+  ),
+);
+
 function problemOf(error: ErrorObject, schema: object): ValueProblem {
   const at = error.instancePath
     .split("/")
@@ -123,8 +133,10 @@ function problemOf(error: ErrorObject, schema: object): ValueProblem {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   const { path, reason, hint } = explain(error, at, schema);
   return {
+    at,
     path,
     reason: hint === undefined ? reason : `${reason} (${hint})`,
+    ofShape: shapeKeywords.has(error.keyword),
     conditional: /\/(?:anyOf|oneOf|not|if|then|else|dependentSchemas)(?:\/|$)/.test(
       error.schemaPath,
     ),

@@ -1,3 +1,4 @@
+/** The job tools with which agents hand something in: reports, results, findings, verdicts, proposals and notes. */
 import type { PreparedTask } from "../entry/model.ts";
 import {
   proposalKinds,

@@ -1,3 +1,4 @@
+/** Which limits hold, who set them, and the deadlines that follow from them. The defaults are in `entry/limits.ts`. */
 import { defined } from "../text/guards.ts";
 import { defaultLimits, type Limits } from "../entry/model.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -153,7 +153,7 @@ export class SessionKeeper {
         if (session !== undefined) return { kind: "opened", session };
         // Sessions of a dialogue are not given the tools of the entry: the dialogue calls them.
         const own =
-          this.#dialogue === undefined || asked === "driving"
+          this.#dialogue === undefined || role === "driving"
             ? await this.#offered(signal)
             : await this.#dialogue.session();
         if (this.#context.scope.stopped !== undefined) return canceled;

@@ -1,3 +1,4 @@
+/** What the engine is given to run (`JobSpec`, `TaskSpec`), and the plan that `run.started` contains. */
 import {
   idOf,
   workflowLimits,
@@ -14,18 +15,19 @@ import {
 } from "../entry/model.ts";
 import { promptText } from "../entry/prompt.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
-import type {
-  ChangedFile,
-  JobFingerprints,
-  PlannedChange,
-  PlannedInstructions,
-  PlannedLeaf,
-  PlannedLimit,
-  PlannedLimits,
-  RunPlan,
+import {
+  factsOf,
+  type ChangedFile,
+  type JobFingerprints,
+  type PlannedChange,
+  type PlannedInstructions,
+  type PlannedLeaf,
+  type PlannedLimit,
+  type PlannedLimits,
+  type RunFacts,
+  type RunPlan,
 } from "../events/plan.ts";
-import type { Conversation, PreviousFinding, Origin } from "../events/output-shapes.ts";
-import type { PlannedMemory } from "../events/memory.ts";
+import type { Conversation, PreviousFinding } from "../events/output-shapes.ts";
 import type { DialogueSpec } from "./dialogue.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { FlowSpec } from "./flow.ts";
@@ -34,13 +36,11 @@ import type { PastRun } from "./past.ts";
 import type { OutputChecks, Session, ToolSource, Workspace } from "./ports.ts";
 import { Variables } from "./variables.ts";
 
-export interface RunSpec {
+export interface RunSpec extends RunFacts {
   readonly entry: PreparedEntry;
   readonly version: string;
   readonly entryFingerprint: string;
   readonly entryFile?: string;
-  readonly traceparent?: string;
-  readonly links?: readonly string[];
   readonly userInput: string;
   /** Runtime variables, by name without `$`. */
   readonly values?: Readonly<Record<string, string>>;
@@ -60,16 +60,13 @@ export interface RunSpec {
   readonly permissionsOf: (taskId: string) => Permissions;
   readonly flows?: Readonly<Record<string, FlowSpec>>;
   readonly workspace?: Workspace;
-  readonly inputs?: Readonly<Record<string, string>>;
   readonly resultChecks?: Readonly<Record<string, (value: unknown) => Promise<readonly string[]>>>;
   readonly outputs?: Outputs;
-  readonly origin?: Origin;
   /** Absent: neither findings nor proposals can be handed in. */
   readonly outputChecks?: OutputChecks;
   readonly toolSource?: ToolSource;
   readonly fingerprintsOf?: (jobName: string) => JobFingerprints;
   readonly past?: PastRun;
-  readonly memory?: PlannedMemory;
   readonly fanOut?: FanOut;
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
@@ -112,6 +109,7 @@ export function planOf(spec: JobSpec | TaskSpec, work: Work<number>): RunPlan {
   const ids = Object.entries(models).map(([category, model]) => [category, idOf(model)]);
   const actionTasks = Object.keys(spec.dialogues ?? {});
   return {
+    ...factsOf(spec),
     version,
     entryFingerprint,
     models: { ...Object.fromEntries(ids), driving: idOf(models.driving) },
@@ -122,17 +120,12 @@ export function planOf(spec: JobSpec | TaskSpec, work: Work<number>): RunPlan {
     userInput,
     ...(actionTasks.length === 0 ? {} : { actionTasks }),
     outputs: spec.outputs,
-    origin: spec.origin,
-    inputs: spec.inputs,
     change: spec.change?.planned,
     instructions: spec.instructions,
     conversation: spec.conversation,
-    traceparent: spec.traceparent,
-    links: spec.links,
     work: mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf)),
     fingerprints: "jobName" in spec ? spec.fingerprintsOf?.(spec.jobName) : undefined,
     part: spec.fanOut?.part,
-    memory: spec.memory,
     resumed: past && resumedOf(past),
     permissions: Object.fromEntries(
       agents

@@ -1,10 +1,8 @@
 /** The engine's ports: `sessions/` and `platform/` implement them, the engine's tests fake them. */
 import type {
-  AltWork,
-  EachWork,
   Command,
+  CompositeWork,
   JobTool,
-  LoopWork,
   ModelLimits,
   Permissions,
   ProviderSettings,
@@ -258,10 +256,10 @@ export type CommandEnd =
     };
 
 /** `noPass`: the precondition ended the loop before its first pass. */
-export type Transition =
-  | { readonly work: AltWork<Work<number>>; readonly taken: "trueWork" | "falseWork" }
-  | { readonly work: LoopWork<Work<number>>; readonly taken: "noPass" | "furtherPass" | "atMost" }
-  | { readonly work: EachWork<Work<number>>; readonly taken: "items" };
+export interface Transition {
+  readonly work: CompositeWork<Work<number>>;
+  readonly taken: "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
+}
 
 export interface EnginePorts {
   readonly sessions: SessionFactory;

@@ -1,3 +1,4 @@
+/** The prompts of one run of a task: in which session, with which model, and how often each is sent. */
 import { idOf, type DrivingSessionRetry, type ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { Purpose } from "../events/decision.ts";

@@ -1,3 +1,7 @@
+/**
+ * The one table of decisions: the fields, category, severity, audience and text of each kind. The reasons in them are
+ * written where something is decided, such as in `engine/run-task.ts` and `engine/criteria.ts`.
+ */
 import { plural, secondsText } from "../text/numbers.ts";
 import { crash } from "./crash.ts";
 import { withOutput } from "../text/truncate.ts";

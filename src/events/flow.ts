@@ -83,3 +83,49 @@ export const effect = is.tagged("kind", {
   stopped: { reason: is.text },
 });
 export type EffectResult = TypeOf<typeof effect>;
+
+export interface StepPart {
+  readonly title: string;
+  readonly text: string;
+  /** The tag of a code fence. Absent: plain text. */
+  readonly language?: string;
+}
+
+/** What a step asks for, as titled texts. */
+export function inputParts(asked: StepInput): readonly StepPart[] {
+  switch (asked.kind) {
+    case "prompt":
+      return [{ title: "Prompt", text: asked.text }];
+    case "ask":
+      return [{ title: "Question", text: asked.question }];
+    case "execute":
+      return asked.scripts.map(({ tag, code }, index) => ({
+        title: `Script${numberOf(index, asked.scripts)}`,
+        text: code,
+        language: tag,
+      }));
+  }
+}
+
+export function effectParts(result: EffectResult): readonly StepPart[] {
+  switch (result.kind) {
+    case "answered":
+      return [{ title: "Answer", text: result.text }];
+    case "read":
+      return [{ title: "File", text: result.text }];
+    case "executed":
+      return result.runs.map(({ output, exitCode, timedOut }, index) => {
+        const late = timedOut === true ? ", ended for its time" : "";
+        const title = `Output${numberOf(index, result.runs)}, exit code ${exitCode}${late}`;
+        return { title, text: output };
+      });
+    case "passed":
+    case "failed":
+    case "stopped":
+      return [];
+  }
+}
+
+function numberOf(index: number, all: readonly unknown[]): string {
+  return all.length > 1 ? ` ${index + 1}` : "";
+}

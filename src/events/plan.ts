@@ -212,7 +212,28 @@ const instructions = is.record({
 });
 export type PlannedInstructions = TypeOf<typeof instructions>;
 
+/** What the plan only passes on, from whoever starts the run to whoever reads of it. */
+const facts = {
+  origin: is.optional(origin),
+  inputs: is.optional(is.dictionary(is.text)),
+  /** The notes of earlier runs, as they were found. */
+  memory: is.optional(
+    is.record({ file: is.text, max: is.natural, text: is.text, isKept: is.flag }),
+  ),
+  /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
+  traceparent: is.optional(is.text),
+  /** The spans of the run that it resumes, or of the shards that it merges. */
+  links: is.optional(is.list(is.text)),
+};
+export type RunFacts = ObjectOf<typeof facts>;
+
+export function factsOf(given: RunFacts): RunFacts;
+export function factsOf(given: object): object {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(facts, name)));
+}
+
 export const plan = {
+  ...facts,
   version: is.text,
   /** SHA-256 of the prepared entry, in hex; the same however the file is formatted. */
   entryFingerprint: is.text,
@@ -233,8 +254,6 @@ export const plan = {
   /** The earlier findings of the job, if it uses them. */
   conversation: is.optional(conversation),
   outputs: is.optional(outputs),
-  origin: is.optional(origin),
-  inputs: is.optional(is.dictionary(is.text)),
   /** A resumed run must have the same. */
   fingerprints: is.optional(
     is.record({
@@ -258,14 +277,6 @@ export const plan = {
       },
     }),
   ),
-  /** The notes of earlier runs, as they were found. */
-  memory: is.optional(
-    is.record({ file: is.text, max: is.natural, text: is.text, isKept: is.flag }),
-  ),
-  /** Its span, with telemetry: what continues it on another machine belongs to the same trace. */
-  traceparent: is.optional(is.text),
-  /** The spans of the run that it resumes, or of the shards that it merges. */
-  links: is.optional(is.list(is.text)),
   /** The run that it resumes, with the spending until then. `events`: the number of copied events (`past`) that follow. */
   resumed: is.optional(
     is.record({

@@ -73,7 +73,7 @@ const MAX_MESSAGE = 500;
 const MAX_TITLE = 200;
 const MAX_PATH = 300;
 
-export const severitySigns: Readonly<Record<Finding["severity"], string>> = {
+const severitySigns: Readonly<Record<Finding["severity"], string>> = {
   error: "✗",
   warning: "⚠",
   notice: "ℹ",

@@ -37,7 +37,7 @@ export async function deliverDecision(
   const { verdict, complete, proposals } = collected;
 
   const decisions = async (): Promise<readonly OwnReview[]> =>
-    (await github.ownReviews(pull)).filter(({ state }) => Object.hasOwn(kinds, state));
+    (await github.ownReviews(pull, "whole")).filter(({ state }) => Object.hasOwn(kinds, state));
 
   const isOwn = ({ body }: OwnReview): boolean => delivering.ours(body, "decision") !== undefined;
 

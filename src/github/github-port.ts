@@ -85,15 +85,23 @@ const pulls = "/repos/{owner}/{repo}/pulls/{pull_number}";
 const issues = "/repos/{owner}/{repo}/issues/{issue_number}";
 const git = "/repos/{owner}/{repo}/git";
 
+/** Fields whose values GitHub gave: commits, and the default branch. A text that looks like a commit may be a secret. */
+const ofGithub = new Set(["commit_id", "sha", "base"]);
+
 /** `redact`: a text of an agent may spell a secret in a way that only shows when it has been parsed. */
 export function createGithubPort(api: GithubApi, redact: (text: string) => string) {
   const redacted = (value: unknown): unknown => {
-    if (typeof value === "string") return sha(value) ?? redact(value);
+    if (typeof value === "string") return redact(value);
     if (isList(value)) return value.map(redacted);
     return isRecord(value) ? redactedFields(value) : value;
   };
   const redactedFields = (fields: object): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, redacted(value)]));
+    Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [
+        name,
+        ofGithub.has(name) ? value : redacted(value),
+      ]),
+    );
   const write = async (route: string, values: object, times?: "once"): Promise<Made> => ({
     url: textAt(await api.write(route, redactedFields(values), times), "html_url"),
   });
@@ -149,10 +157,10 @@ export function createGithubPort(api: GithubApi, redact: (text: string) => strin
         isMinimized: at(one, "isMinimized") === true,
       }));
     },
-    /** The newest first. */
-    async ownReviews(number: number): Promise<readonly OwnReview[]> {
+    /** The newest first. `whole`: rejects if there are too many to be looked through. */
+    async ownReviews(number: number, most?: "whole"): Promise<readonly OwnReview[]> {
       const of = { kind: "pullRequest", number } as const;
-      return (await own("reviews", "databaseId state commit { oid }", of, "whole")).map((one) => ({
+      return (await own("reviews", "databaseId state commit { oid }", of, most)).map((one) => ({
         id: Number(at(one, "databaseId")),
         body: bodyOf(one),
         head: textAt(at(one, "commit"), "oid") ?? "",
@@ -327,7 +335,7 @@ function shaOf(value: unknown): string {
 }
 
 function loginOfBot(account: unknown): string | undefined {
-  return isBot(account) ? textAt(account, "login") : undefined;
+  return isBot(account) ? (textAt(account, "login") ?? "a bot") : undefined;
 }
 
 /** A repository without any comments, for a rehearsal, which asks nobody and writes nothing. */

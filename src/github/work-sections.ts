@@ -1,5 +1,6 @@
 /** The steps of workflows, and the actions of tasks. */
 import type { EndedStatus } from "../events/action.ts";
+import type { StepPart } from "../events/flow.ts";
 import { truncateMiddle, truncate } from "../text/truncate.ts";
 import {
   flowNode,
@@ -14,7 +15,7 @@ import {
 } from "../events/view.ts";
 import { rejectedText, statusWord } from "../reports/event-lines.ts";
 import { flowPathChart } from "../reports/flow-chart.ts";
-import { stepParts, stepSubject, type StepPart } from "../reports/step-text.ts";
+import { stepParts, stepSubject } from "../reports/step-text.ts";
 import { harmless, code, codeBlock, inline } from "../text/harmless-text.ts";
 import { plural, durationText, unbroken } from "../text/numbers.ts";
 import { fold, lastItems, nameOf, tableHead, tableRow, type Section } from "./layout.ts";

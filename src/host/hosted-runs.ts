@@ -13,6 +13,7 @@ import {
 } from "../entry/model.ts";
 import { subjectOfJob } from "../run/job-subject.ts";
 import type { Clock } from "../platform/clock.ts";
+import { factsOf } from "../events/plan.ts";
 import { newRunId, type Reporter } from "../events/sink.ts";
 import {
   allowChanges,
@@ -210,7 +211,10 @@ export class HostedRuns {
       const { work } = entry.jobs[jobName] ?? {};
       const place = await this.#place(work, start.workingDirectory, changes, resumed);
       const asked = { userInput, inputs, whole, past, fanOut, limits: begun.limits, ask };
-      const spec = { ...runSpec(this.host, { ...settled, ...asked, ...place }), jobName };
+      const spec = {
+        ...runSpec(this.host, { ...settled, ...factsOf(start), ...asked, ...place }),
+        jobName,
+      };
       const play = this.#rehearsal?.run(place.workingDirectory, place.change?.diffFile);
       return this.#run(spec, { ...watch, folder: place.folder, play, journal });
     });

@@ -10,6 +10,7 @@ import {
 } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import type { HostRun } from "../run/host.ts";
+import type { FieldsOn } from "../run/option-table.ts";
 import type { RunView, WorkView } from "../events/view.ts";
 
 /** A running task, as `startTask` returns it. */
@@ -190,7 +191,7 @@ export class TaskFold implements Reporter {
 }
 
 /** The options of a job. */
-export interface RunJobOptions {
+export interface RunJobOptions extends Omit<FieldsOn<"job">, "shard"> {
   /** For `$user-input`. Default: empty. */
   readonly userInput?: string;
   /** By name: the `inputs` of the entry. Default: none. */

@@ -2,6 +2,7 @@
 import { shard as shardKind } from "../run/option-kinds.ts";
 import { checkResumeOptions } from "../run/entry-options.ts";
 import { asOption, UsageError } from "../run/options.ts";
+import type { FieldsOn } from "../run/option-table.ts";
 import type { RunOptions } from "../run/prepare.ts";
 import type { ContinueOptions } from "../run/prepared-run.ts";
 import { defined } from "../text/guards.ts";
@@ -9,21 +10,7 @@ import { checkOptions } from "./host-options.ts";
 import type { RunJobOptions } from "./job-callbacks.ts";
 
 export interface JobStartOptions
-  extends
-    Omit<ContinueOptions, "store">,
-    Pick<
-      RunOptions,
-      | "userInput"
-      | "params"
-      | "inputs"
-      | "asker"
-      | "resume"
-      | "resumeAnyway"
-      | "rerun"
-      | "journal"
-      | "onResult"
-      | "share"
-    > {
+  extends FieldsOn<"job">, Omit<ContinueOptions, "store">, Pick<RunOptions, "asker" | "onResult"> {
   readonly jobName: string;
   readonly workingDirectory: string;
 }

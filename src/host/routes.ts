@@ -1,4 +1,4 @@
-/** The routes of the API, by what they are about, and the page. */
+/** The routes of the API, by what they are about, the event streams, and the page. */
 import { realpath } from "node:fs/promises";
 import { isAbsolute, relative } from "node:path";
 import { Readable } from "node:stream";
@@ -341,6 +341,7 @@ async function takeLive(
   return json({ error: errors[taken.kind] });
 }
 
+/** A stream without events sends a comment this often. */
 const HEARTBEAT_MS = 15_000;
 
 interface FollowOptions {

@@ -55,6 +55,10 @@ export class PipeReader {
     this.#reader.on("error", () => this.close()).on("close", () => this.close());
   }
 
+  get isOpen(): boolean {
+    return this.#stage.at !== "closed";
+  }
+
   finish(): Promise<void> {
     this.#finished ??= new Promise((resolve) => {
       if (this.#stage.at !== "open") return resolve();

@@ -1,4 +1,4 @@
-import { suggestion } from "../document/diagnostic.ts";
+import { suggestion, type Path } from "../document/diagnostic.ts";
 import { schemaCheck } from "../document/schema-check.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
 import type { ActionWaiting } from "../events/action.ts";
@@ -278,8 +278,7 @@ const relicCheck = ownCheck({
 
 function ownCheck(schema: object): ValueCheck {
   const check = schemaCheck(schema, "");
-  return (params) =>
-    check.problems(params).map(({ path, reason }) => ({ path, reason, conditional: false }));
+  return (params) => check.problems(params).map(({ path, reason }) => problemAt(path, reason));
 }
 
 function missingIds(params: unknown): readonly ValueProblem[] {
@@ -287,7 +286,11 @@ function missingIds(params: unknown): readonly ValueProblem[] {
   const operation = String(params["operation"]);
   if (!["get_status", "get_result", "cancel"].includes(operation)) return [];
   const reason = `This field is required for ${operation}.`;
-  return [{ path: ["ids"], reason, conditional: false }];
+  return [problemAt(["ids"], reason)];
+}
+
+function problemAt(path: Path, reason: string): ValueProblem {
+  return { at: path, path, reason, ofShape: false, conditional: false };
 }
 
 function compile(name: string, schema: object): ValueCheck {

@@ -148,15 +148,15 @@ function lookUp({ root, name, path }: Reference, names: Names): unknown {
   return value;
 }
 
-/** The value of a reference is unknown: a problem with it, or around it, may not exist. */
+/** The value of a reference is unknown: a problem with it, or around it, only counts if it doesn't depend on it. */
 export function checkTemplate(target: Target, params: Params): readonly ValueProblem[] {
   const open = referencesIn(templateOf(target, params)).map((found) => found.path);
   return target
     .check(ordinary(params))
     .filter(
-      ({ path, conditional }) =>
+      ({ at, ofShape, conditional }) =>
         open.length === 0 ||
-        (!conditional && !open.some((one) => isWithin(path, one) || isWithin(one, path))),
+        (!conditional && !open.some((one) => isWithin(at, one) || (!ofShape && isWithin(one, at)))),
     );
 }
 

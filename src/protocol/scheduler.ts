@@ -152,8 +152,9 @@ export class Scheduler {
     return true;
   }
 
-  unlock({ name }: Target): void {
-    this.#inUse.delete(name);
+  unlock({ name, isParallelSafe }: Target): void {
+    // A relic may have the name of a tool.
+    if (!isParallelSafe) this.#inUse.delete(name);
     this.#startNext();
   }
 

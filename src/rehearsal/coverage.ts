@@ -1,9 +1,10 @@
 /** Coverage of a job by its rehearsals. The points come from the tree of works, so all rehearsals of a job share them. */
+import type { Transition } from "../engine/ports.ts";
 import type { CompositeWork, LeafWork, PreparedEntry, Work } from "../entry/model.ts";
 import { allWorks, isLeaf, leafName, leafWorks } from "../entry/work.ts";
 import type { RunEvent } from "../events/event.ts";
 
-type Taken = "trueWork" | "falseWork" | "noPass" | "furtherPass" | "atMost" | "items";
+type Taken = Transition["taken"];
 
 /** What a run can do with a step or a composite. */
 interface Point {
@@ -92,7 +93,7 @@ export class ReachedPoints {
     this.#reach(isRetry ? "retry" : "run", (work) => isLeaf(work) && work.workIdInJob === id);
   }
 
-  take({ work, taken }: { readonly work: Work<number>; readonly taken: Taken }): void {
+  take({ work, taken }: Transition): void {
     this.#reach(taken, (one) => one === work);
   }
 

@@ -1,5 +1,5 @@
 /** The inputs and outputs of a step of a workflow, as titled texts. */
-import type { EffectResult, StepInput } from "../events/flow.ts";
+import { effectParts, inputParts, type StepInput, type StepPart } from "../events/flow.ts";
 import type { StepEnded } from "../events/event.ts";
 
 export interface StepContents extends Pick<StepEnded, "effects" | "result" | "variables"> {
@@ -32,49 +32,4 @@ export function stepSubject({ input, effects = [] }: StepContents): string {
   );
   const exit = codes.length === 0 ? "" : `, exit code ${codes.find((code) => code !== 0) ?? 0}`;
   return `${asked.join("; ")}${exit}`;
-}
-
-export interface StepPart {
-  readonly title: string;
-  readonly text: string;
-  /** The tag of a code fence. Absent: plain text. */
-  readonly language?: string;
-}
-
-function inputParts(asked: StepInput): readonly StepPart[] {
-  switch (asked.kind) {
-    case "prompt":
-      return [{ title: "Prompt", text: asked.text }];
-    case "ask":
-      return [{ title: "Question", text: asked.question }];
-    case "execute":
-      return asked.scripts.map(({ tag, code }, index) => ({
-        title: `Script${numberOf(index, asked.scripts)}`,
-        text: code,
-        language: tag,
-      }));
-  }
-}
-
-function effectParts(result: EffectResult): readonly StepPart[] {
-  switch (result.kind) {
-    case "answered":
-      return [{ title: "Answer", text: result.text }];
-    case "read":
-      return [{ title: "File", text: result.text }];
-    case "executed":
-      return result.runs.map(({ output, exitCode, timedOut }, index) => {
-        const late = timedOut === true ? ", ended for its time" : "";
-        const title = `Output${numberOf(index, result.runs)}, exit code ${exitCode}${late}`;
-        return { title, text: output };
-      });
-    case "passed":
-    case "failed":
-    case "stopped":
-      return [];
-  }
-}
-
-function numberOf(index: number, all: readonly unknown[]): string {
-  return all.length > 1 ? ` ${index + 1}` : "";
 }

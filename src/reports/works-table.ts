@@ -1,3 +1,4 @@
+/** The table of steps at the end of a log. The job summary has its own, in `github/sections.ts`. */
 import stringWidth from "fast-string-width";
 import {
   elapsedMs,

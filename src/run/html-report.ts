@@ -1,9 +1,9 @@
 /** Runs as one HTML file: the run under way (`report.html` of `--output-dir`), or those of journals (`agent-jobs report`). */
-import { existsSync } from "node:fs";
-import { open, unlink } from "node:fs/promises";
+import { open, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Reporter } from "../events/sink.ts";
 import { version } from "../generated/version.ts";
+import { openJournalFile } from "../journal/file.ts";
 import { isKept } from "../journal/write.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { OwnFile } from "../platform/own-file.ts";
@@ -68,10 +68,10 @@ export async function makeReport(
   const files = await journalFiles(paths).catch(unable("read the journals"));
   if (files.length === 0)
     throw new UsageError(`There are no *.jsonl files in ${paths.join(", ")}.`);
-  if (output !== undefined) checkOutputs(files, { report: output });
-  // A slip in the arguments must not cost the record of a run.
-  if (output?.endsWith(".jsonl") === true && existsSync(output))
-    throw new UsageError(`The report would overwrite the journal ${output}. Choose another file.`);
+  if (output !== undefined) {
+    checkOutputs(files, { report: output });
+    await refuseJournal(output);
+  }
   const report = await reportOfJournals(files);
   const { journals, runs, events, intact, readable } = report;
   if (!readable) {
@@ -85,6 +85,16 @@ export async function makeReport(
 function bootOf(journals: readonly ReportJournal[], runs: readonly ReportRun[]): ReportBoot {
   const createdAt = new Date(systemClock.now()).toISOString();
   return { kind: "report", version, createdAt, journals, runs };
+}
+
+/** A slip in the arguments must not cost the record of a run, whatever its file is called. */
+async function refuseJournal(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() !== true || found.size === 0) return;
+  const reading = await openJournalFile(path);
+  for await (const _first of reading.events) break;
+  if (reading.condition().isJournal)
+    throw new UsageError(`The report would overwrite the journal ${path}. Choose another file.`);
 }
 
 /** Throws in a build without the page. */

@@ -57,7 +57,7 @@ function readLines(given: string): readonly Line[] {
     if (line === "") continue;
     const [, name, delimiter] = /^([^=<]*)<<(.*)$/.exec(line) ?? [];
     if (name === undefined || delimiter === undefined) {
-      found.push({ line, argument: right(line.replace(/=\s+/, "=")) });
+      found.push({ line, argument: right(line.replace(/^([^=]*=)\s+/, "$1")) });
       continue;
     }
     const closing = delimiter.trim();

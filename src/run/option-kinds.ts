@@ -51,7 +51,7 @@ export function andThen<A, B>(read: Parsed<A>, next: (value: A) => Parsed<B>): P
   return read.kind === "wrong" ? read : next(read.value);
 }
 
-export function problemOf(read: Parsed<unknown>): string | undefined {
+function problemOf(read: Parsed<unknown>): string | undefined {
   return read.kind === "wrong" ? read.problem : undefined;
 }
 

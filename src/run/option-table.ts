@@ -8,6 +8,7 @@ import { providerTypes, wireApis } from "../sessions/provider.ts";
 import * as named from "./option-assignments.ts";
 import * as kind from "./option-kinds.ts";
 import type { Edge, Option, Rows } from "./option-kinds.ts";
+import { viewFiles } from "./view-files.ts";
 
 export type { Edge, Option };
 
@@ -297,6 +298,7 @@ export const optionTable = {
       flag: "--journal <file>",
       on: ["run", "job", "workflow"],
     },
+    ...viewFiles,
     otlp: {
       kind: kind.collector,
       help: "Sends a trace and metrics to this OTLP collector.",

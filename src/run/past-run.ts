@@ -1,4 +1,4 @@
-/** What an earlier run has done, from its journal. */
+/** What an earlier run has done, from its journal. `isDone` says which steps a resumed run skips. */
 import { conditionIds } from "../entry/work.ts";
 import type {
   GivenEvent,

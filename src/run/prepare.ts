@@ -4,6 +4,7 @@ import type { Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy } from "../engine/limits.ts";
 import { outputsOf } from "../entry/outputs.ts";
 import type { PlannedMemory } from "../events/memory.ts";
+import { factsOf } from "../events/plan.ts";
 import { lockFile } from "../platform/own-file.ts";
 import { fillIn } from "../rehearsal/format/names.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -236,6 +237,7 @@ async function prepareLoaded(
   }
   return {
     ...settled,
+    ...factsOf(options),
     loaded,
     jobName,
     ask: options.asker,

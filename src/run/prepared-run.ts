@@ -21,6 +21,7 @@ import type { JournalSource } from "../journal/store.ts";
 import type { Shard } from "../engine/fan-out.ts";
 import type { Run } from "./run-spec.ts";
 import type { TelemetryTarget } from "./telemetry.ts";
+import type { viewFiles } from "./view-files.ts";
 
 export interface ContinueOptions {
   /** Only what comes before the fan-out runs, and its items are listed. */
@@ -80,15 +81,11 @@ export interface RunOptions extends FieldsOn<"run">, ModelAccess, ChangeOptions,
 }
 
 /** The files that a run writes about itself. */
-export interface RecordPaths {
-  readonly journal?: string | undefined;
-  readonly record?: string | undefined;
-  readonly htmlReport?: string | undefined;
-  readonly history?: string | undefined;
-  readonly outputDir?: string | undefined;
-  readonly sarif?: string | undefined;
-  readonly junit?: string | undefined;
-}
+export type RecordPaths = {
+  readonly [
+    Name in "journal" | "record" | "htmlReport" | "history" | "outputDir" | keyof typeof viewFiles
+  ]?: string | undefined;
+};
 
 export type SettledEntry = Pick<
   Run,

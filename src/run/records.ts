@@ -4,45 +4,25 @@ import type { Reporter } from "../events/sink.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import { version } from "../generated/version.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 import type { RecordPaths } from "./prepared-run.ts";
 import type { RecordedRun } from "./recording.ts";
+import { viewFiles } from "./view-files.ts";
 
 export type { RecordPaths };
 import type { RunView } from "../events/view.ts";
 import { OwnFile } from "../platform/own-file.ts";
 
-const options = [
-  "journal",
-  "record",
-  "htmlReport",
-  "history",
-  "outputDir",
-  "sarif",
-  "junit",
-] as const;
-type RecordOption = (typeof options)[number];
-
-const inOutputDirectory = {
-  journal: "journal.jsonl",
-  htmlReport: "report.html",
-  history: "steps",
-  sarif: "findings.sarif",
-  junit: "junit.xml",
-} as const satisfies RecordPaths;
-
-/** An output directory holds all records but a recording, unless another option names their files. */
-export function recordPaths(
-  { journal, record, outputDir }: Pick<RecordPaths, "journal" | "record" | "outputDir">,
-  hasFlow: boolean,
-): RecordPaths {
-  if (outputDir === undefined) return { journal, record };
-  const { history, ...others } = inOutputDirectory;
-  const inside = Object.entries({ ...others, ...(hasFlow && { history }) });
-  const paths = Object.fromEntries(inside.map(([option, name]) => [option, join(outputDir, name)]));
-  return { ...paths, ...(journal !== undefined && { journal }), record, outputDir };
+/** An output directory holds all records that have a name in it, unless another option names their files. */
+export function recordPaths(given: RecordPaths, hasFlow: boolean): RecordPaths {
+  const { outputDir } = given;
+  const pathOf = (option: keyof RecordPaths): string | undefined => {
+    const { name } = kinds[option];
+    const isInside = name !== undefined && (option !== "history" || hasFlow);
+    return outputDir !== undefined && isInside ? join(outputDir, name) : undefined;
+  };
+  return Object.fromEntries(options.map((option) => [option, given[option] ?? pathOf(option)]));
 }
 
 /** Gets every event. It leaves its file as it was until the run has begun. */
@@ -59,7 +39,8 @@ interface RecordContext {
   readonly recorded?: RecordedRun;
 }
 
-type RecordKind = { readonly title: string } & (
+/** `name`: in an output directory. */
+type RecordKind = { readonly title: string; readonly name?: string } & (
   | {
       /** Rejects if it can't be written, so that this is known before a long run. */
       readonly open: (path: string, context: RecordContext) => Promise<RunRecord | undefined>;
@@ -68,9 +49,10 @@ type RecordKind = { readonly title: string } & (
   | { readonly render: () => Promise<(view: RunView) => string> }
 );
 
-const kinds: Readonly<Record<RecordOption, RecordKind>> = {
+const kinds: Readonly<Record<keyof RecordPaths, RecordKind>> = {
   journal: {
     title: "journal",
+    name: "journal.jsonl",
     open: async (path) => (await import("../journal/write.ts")).createJournal(path),
   },
   record: {
@@ -80,32 +62,27 @@ const kinds: Readonly<Record<RecordOption, RecordKind>> = {
   },
   htmlReport: {
     title: "HTML report",
+    name: "report.html",
     open: async (path) => (await import("./html-report.ts")).createHtmlReport(path),
+  },
+  history: {
+    title: "history",
+    name: "steps",
+    open: async (path, { redactor }) =>
+      (await import("./step-history.ts")).createStepHistory(path, redactor),
   },
   outputDir: {
     title: "output directory",
     open: async (path) => (await import("./output-directory.ts")).openOutputDirectory(path),
   },
-  sarif: {
-    title: "SARIF file",
-    async render() {
-      const { sarifLog } = await import("../outputs/sarif.ts");
-      return (view) => `${JSON.stringify(sarifLog(version, view), null, 2)}\n`;
-    },
-  },
-  junit: {
-    title: "JUnit file",
-    async render() {
-      const { junitXml, testSuiteOf } = await import("../outputs/junit.ts");
-      return (view) => junitXml(testSuiteOf(view));
-    },
-  },
-  history: {
-    title: "history",
-    open: async (path, { redactor }) =>
-      (await import("./step-history.ts")).createStepHistory(path, redactor),
-  },
+  ...viewFiles,
 };
+
+const options = Object.keys(kinds).filter(isRecord);
+
+function isRecord(option: string): option is keyof RecordPaths {
+  return Object.hasOwn(kinds, option);
+}
 
 export function checkRecords(inputs: readonly (string | undefined)[], paths: RecordPaths): void {
   const outputs = options.map((option) => [kinds[option].title, paths[option]] as const);

@@ -1,3 +1,4 @@
+/** Makes from a checked run what the engine takes: variables, tools, workflows, and the checks of what agents hand in. */
 import { randomUUID } from "node:crypto";
 import { defined } from "../text/guards.ts";
 import type { FanOut } from "../engine/fan-out.ts";
@@ -7,8 +8,8 @@ import type { OutputChecks, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry, ProviderSettings } from "../entry/model.ts";
 import { commandsOf, leafWorks } from "../entry/work.ts";
 import { failedChecksText, type FailedCheck } from "../events/failed-checks.ts";
-import type { PlannedMemory } from "../events/memory.ts";
 import type { Origin } from "../events/output-shapes.ts";
+import { factsOf, type RunFacts } from "../events/plan.ts";
 import { version } from "../generated/version.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -22,7 +23,7 @@ import { declaredFor, gitSandbox, permissionsOfTask } from "./callers.ts";
 import { entryFingerprint, jobFingerprints } from "./fingerprint.ts";
 import { flowSpecs, modelLimitsOf } from "./flows.ts";
 import type { FlowInputs, Flows, LoadedFlow } from "./workflow-run.ts";
-import { type Inputs, inputValues, withDefaults } from "./options.ts";
+import { inputValues, withDefaults } from "./options.ts";
 import { createJobWorkspace } from "./job-workspace.ts";
 import {
   changeOfSpec,
@@ -53,12 +54,11 @@ export interface SpecHost {
 }
 
 /** A run that has been checked: `prepareRun` makes it from options, and a host for its installed entry. */
-export interface Run extends FlowInputs {
+export interface Run extends FlowInputs, RunFacts {
   /** The entry before its models were overridden. Default: the same. */
   readonly originalEntry?: PreparedEntry;
   readonly entryFile?: string;
   readonly userInput: string;
-  readonly inputs?: Inputs | undefined;
   /** Absolute: a folder for all that commands print. */
   readonly outputDirectory?: string | undefined;
   readonly change?: JobChange | undefined;
@@ -67,8 +67,6 @@ export interface Run extends FlowInputs {
   readonly failedChecks?: readonly FailedCheck[] | undefined;
   readonly past?: PastRun | undefined;
   readonly fanOut?: FanOut | undefined;
-  readonly memory?: PlannedMemory | undefined;
-  readonly origin?: Origin | undefined;
   /** Absolute: what the run writes about itself. */
   readonly records?: readonly string[] | undefined;
   readonly workingDirectory: string;
@@ -122,9 +120,10 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     records: run.records,
   });
   return {
+    ...factsOf(run),
     entry,
     userInput,
-    ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
+    inputs: Object.keys(inputs).length === 0 ? undefined : inputs,
     ...ofChange,
     ...ofConversation,
     ...defined({
@@ -154,9 +153,7 @@ export function runSpec(host: SpecHost, run: Run): RunSpec {
     fingerprintsOf: (jobName) => jobFingerprints(originalEntry, jobName, flows),
     flows: flowSpecs(flows, { ...run, ...common, toolSourceOf }),
     entryFile,
-    origin: run.origin,
     dialogues,
-    memory,
     traceparent: trace?.traceparent,
     links: trace?.links,
     past: run.past,

@@ -1,3 +1,4 @@
+/** The engine's port `SessionFactory` on the Copilot SDK: opens sessions, also for the library, and lists models. */
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";

@@ -1,3 +1,7 @@
+/**
+ * One call of a tool, of whatever kind, also of an MCP server: its time limit, its cancellation and its end. It always
+ * ends, at the latest after the grace period.
+ */
 import { isRecord, isText } from "../text/guards.ts";
 import type { Clock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";

@@ -52,7 +52,7 @@ test("an ordinary task calls a tool of a published server by its function", asyn
     mcpServers: { all: { command: node, args: [everything, "stdio"], permissions: readsItself } },
     tools: ["all/echo", "all/trigger-long-running-operation"],
     calls: [
-      { name: "all/trigger-long-running-operation", arguments: { duration: 0.4, steps: 2 } },
+      { name: "all/trigger-long-running-operation", arguments: { duration: 1.5, steps: 2 } },
       { name: "all/echo", arguments: { message: "hello from the run" } },
       // The name that the model knows.
       { name: "all-echo", arguments: { message: "once more" } },

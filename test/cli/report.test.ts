@@ -111,6 +111,7 @@ test("report writes nothing if no journal can be read, or if it would overwrite 
     [["a.jsonl", "-o", "a.jsonl"], /The report a\.jsonl would overwrite a\.jsonl/],
     [["a.jsonl", "-o", "./empty/../a.jsonl"], /would overwrite/],
     [["a.jsonl", "-o", "old.jsonl"], /The report would overwrite the journal old\.jsonl/],
+    [["a.jsonl", "-o", "old.log"], /The report would overwrite the journal old\.log/],
     [["a.jsonl", "-o", "empty"], /Can't write the report empty: EISDIR/],
     [
       ["a.jsonl", "-o", "file/report.html"],

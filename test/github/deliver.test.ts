@@ -109,6 +109,14 @@ describe("the report and the review", () => {
     assert.equal(repository.reviews.length, 1);
   });
 
+  it("a flood of reviews keeps no finding from being posted", async (t) => {
+    const repository = await start(t);
+    const flood = { id: 6, body: "x", author: "stranger", head, state: "COMMENTED" } as const;
+    repository.reviews.push(...Array.from({ length: 1_001 }, () => flood));
+    const run: Run = { findings: [one], outputs: { findings: { review: "comment" } } };
+    assert.deepEqual(shown(await delivered(repository, run)), ["review of #7|done|1 new"]);
+  });
+
   it("a rate limit is waited for, also one of GraphQL, which is answered with 200", async (t) => {
     const errors = [{ type: "RATE_LIMITED", message: "API rate limit exceeded" }];
     const limits = [
@@ -150,6 +158,39 @@ it("a text skips no workflow and is no command of a bot, wherever it is written"
   assert.doesNotMatch(all, /(?:\\n|")\s*skip-checks:/);
   assert.match(all, /\/usr\/bin\/env/);
   assert.doesNotMatch(all, /```suggestion/);
+});
+
+it("no text, title, label, user or branch has a secret that shows only once it is read", async (t) => {
+  const repository = await start(t);
+  // It looks like a commit.
+  const token = `5ec${"0".repeat(37)}`;
+  const named = { ...pull, title: "hunter2", branch: "hunter2" };
+  await delivered(repository, {
+    report: "hunter2",
+    findings: [{ ...one, message: "hunter2", title: token }],
+    proposals: [
+      { kind: "comment", body: "hunter2", reason: token },
+      { kind: "label", labels: ["hunter2"] },
+      { kind: "reviewers", reviewers: ["hunter2"] },
+      { kind: "issue", title: token, body: "hunter2" },
+      named,
+      { ...named, title: token },
+    ],
+    outputs: {
+      ...outputs,
+      proposals: {
+        comment: {},
+        label: { allowed: ["hunter2"] },
+        reviewers: {},
+        issue: {},
+        pull_request: { max: 2 },
+      },
+    },
+  });
+  const all = JSON.stringify(repository.calls);
+  for (const part of ["/labels", "/requested_reviewers", "/issues", "refs/heads/", "/pulls"])
+    assert.ok(all.includes(part), part);
+  assert.doesNotMatch(all, /hunter2|5ec0{37}/);
 });
 
 describe("nothing is written", () => {

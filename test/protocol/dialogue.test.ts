@@ -24,7 +24,12 @@ function reasonOf(outcome: Awaited<ReturnType<typeof talk>>["outcome"]): string 
 describe("a task with the action protocol", () => {
   it("goes on until the model stops, in one session, and reports the response", async () => {
     const { outcome, prompts, sessions, report } = await talk({
-      task: { prompt: ["Ship $user-input."], requireUserInput: true },
+      task: {
+        prompt: ["Ship $user-input."],
+        requireUserInput: true,
+        // Asked first, in the same session.
+        availability: { condition: ["CONDITION job_boolean_true"] },
+      },
       userInput: "$user-input",
       tools: [tool("build", { returns: { id: "$task-model" } })],
       answers: [documentOf([action("build", { action_id: "b" })]), stopped("It is built.")],

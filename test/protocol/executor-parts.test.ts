@@ -47,6 +47,19 @@ describe("relics and monuments", () => {
     ]);
   });
 
+  it("leave a tool of the same name in use", async () => {
+    const named = tool("docs", { run: () => new Promise(() => {}), timeoutSeconds: 60 });
+    const { execute, until, executor } = bench({ relics: [docs], tools: [named] });
+    const call = (id: string): Json => action("docs", { action_id: id, execution: "ASYNC" });
+    await execute([call("a")]);
+    await execute([call("b"), action("docs", { type: "relic", action_id: "c" })]);
+    assert.deepEqual(
+      executor.tasks().map(({ status }) => status),
+      ["running", "waiting", "succeeded"],
+    );
+    await until(executor.finish());
+  });
+
   it("are excerpted from the next prompt on, until others are chosen", async () => {
     const { execute, executor } = bench({ relics: [docs] });
     const choose = (names: string[]): string =>

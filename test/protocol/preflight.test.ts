@@ -141,6 +141,11 @@ describe("preflight", () => {
       "invalid_params /actions/0/params/jobs",
       "invalid_params /actions/0/params/env/A",
     ],
+    "params whose shape is wrong, whatever the references in them are": [
+      [action("build", { params: { target: ["${{variables.kept}}"], x: "${{variables.kept}}" } })],
+      "invalid_params /actions/0/params/x",
+      "invalid_params /actions/0/params/target",
+    ],
     "params of a relic": [
       [action("docs", { type: "relic", params: { q: 1 } })],
       "invalid_params /actions/0/params/q",

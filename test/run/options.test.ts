@@ -90,10 +90,10 @@ test("a category or a parameter is named once", () => {
 });
 
 test("an input has lines of NAME=value, or several lines between NAME<<END and END", () => {
-  const text = "\n A = b \r\nB=<<x\nC<<END\n  one\n\nD=no\nENDE\nEND\nD<<-\n-\nE=f<<g\n";
+  const text = "\n A = b \r\nB=<<x= y\nC<<END\n  one\n\nD=no\nENDE\nEND\nD<<-\n-\nE=f<<g\n";
   const read = (given: string): readonly Parsed<unknown>[] =>
     params.lines(given).map(({ argument }) => andThen(argument, (one) => params.parse(one)));
-  const values = ["b", "<<x", "  one\n\nD=no\nENDE", "", "f<<g"].map((value, at) => ({
+  const values = ["b", "<<x= y", "  one\n\nD=no\nENDE", "", "f<<g"].map((value, at) => ({
     kind: "value",
     value: { ["ABCDE".charAt(at)]: value },
   }));

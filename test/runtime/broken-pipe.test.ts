@@ -3,14 +3,15 @@ import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { tolerateBrokenPipes } from "../../src/runtime/runtime-process.ts";
 
 const run = promisify(execFile);
 const module = fileURLToPath(new URL("../../src/runtime/runtime-process.js", import.meta.url));
 
 /** Runs a program that has a rejection that nobody handles, in a process of its own. */
 async function rejecting(error: string, before = ""): Promise<{ code: number; output: string }> {
-  const program = `import { tolerateBrokenPipes } from ${JSON.stringify(module)};
-    const restore = tolerateBrokenPipes();
+  const program = `import { ${tolerateBrokenPipes.name} as tolerate } from ${JSON.stringify(module)};
+    const restore = tolerate();
     ${before}
     void Promise.reject(${error});
     setTimeout(() => { console.log("alive"); restore(); }, 50);`;

@@ -63,7 +63,7 @@ const readResource: ServerTool = {
   annotations: { readOnlyHint: true },
 };
 
-/** A call has a time limit of its own: this one is the longest that a timer can have. */
+/** `tools/call.ts` limits the time of a call. This is the longest that a timer can have. */
 const noTimeout = 2 ** 31 - 1;
 /** For servers that don't answer the question for their versions. */
 const probeMs = 4_000;

@@ -289,7 +289,8 @@ function repairedBody(
       rest += news;
       const events = mayEnd ? rest.split(endOfEvent) : [rest];
       rest = events.pop() ?? "";
-      if (rest.length > longestMessage) controller.error(new Error("The server sent too much."));
+      if (rest.length > longestMessage)
+        controller.error(new Error("The server sent more than 12 MB at once."));
       else
         for (const one of events) controller.enqueue(encoder.encode(repairedEvent(one, requestId)));
     },

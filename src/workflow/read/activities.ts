@@ -57,6 +57,8 @@ export function readActivities(
     const prefix = prefixOf(id);
     if (prefix === "params") {
       readParameters(node, parameters, problems);
+      if (arrows.has(id))
+        problems.warn(node.locate(node.offset), "Edges of PARAMS have no meaning.");
       ignored.add(id);
       continue;
     }

@@ -75,6 +75,8 @@ class FileCheck {
   activity(activity: Activity): void {
     const { id, kind, at, other } = activity;
     const place = { file: this.#file.file, at };
+    if ((kind === "start" || kind === "on") && other !== undefined)
+      this.#problems.warn(place, `${id} never fails. Its no-edge is never taken.`);
     if (kind === "check" && other === undefined) {
       const reason =
         "This CHECK has no edge for the case that it doesn't hold. The workflow then fails.";

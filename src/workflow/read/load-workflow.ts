@@ -44,6 +44,9 @@ export function loadWorkflow(
   return new Loader(options).load(text, file, options.id ?? file);
 }
 
+/** Far more than a run may do. */
+const deepestCall = 1_000;
+
 class Loader {
   readonly #options: LoadOptions;
   readonly #problems = new Problems();
@@ -137,6 +140,8 @@ class Loader {
     if (trail.includes(id)) {
       const cycle = [...trail.slice(trail.indexOf(id)), id].join(" → ");
       this.#problems.error(place, `The workflow calls itself: ${cycle}.`);
+    } else if (trail.length > deepestCall) {
+      this.#problems.error(place, `More than ${deepestCall} workflows call each other.`);
     } else if (!this.#read.has(id)) this.#readFile(content, file, [...trail, id]);
     return id;
   }

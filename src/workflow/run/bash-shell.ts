@@ -66,7 +66,7 @@ export class BashShell implements Executor {
   readonly #options: BashOptions;
   readonly #mark = crypto.randomUUID();
   /** They are read as long as a process in the background may write. */
-  readonly #outputs: PipeReader[] = [];
+  #outputs: readonly PipeReader[] = [];
   #state: ShellState;
   #bash: Bash | undefined;
   #shells = 0;
@@ -189,7 +189,7 @@ export class BashShell implements Executor {
     const output = new PipeReader(files.output, (bytes) =>
       context.write({ stream: "stdout", bytes }),
     );
-    this.#outputs.push(output);
+    this.#outputs = [...this.#outputs.filter(({ isOpen }) => isOpen), output];
     const answer = new AnswerReader(files);
     try {
       const outcome = await this.#perform(bash, files, answer, context.signal);

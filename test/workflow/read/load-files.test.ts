@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { WorkflowFiles } from "../../../src/workflow/model.ts";
 import { filesOf, loaded, said, workflowText } from "../rig.ts";
 
 describe("called workflows", () => {
@@ -40,6 +41,20 @@ describe("called workflows", () => {
     ]);
     const itself = said(workflowText("START --> CALL_A[[a.wf.md]]"), { files });
     assert.deepEqual(itself, ["a.wf.md:5:11: The workflow calls itself: a.wf.md → a.wf.md."]);
+  });
+
+  it("can't call one another without end", () => {
+    const files: WorkflowFiles = {
+      read: (path) => ({
+        kind: "found",
+        id: path,
+        file: path,
+        content: workflowText(`START --> CALL_A[[${path}x]]`),
+      }),
+    };
+    const [line, ...more] = said(workflowText("START --> CALL_A[[x]]"), { files });
+    assert.match(line ?? "", /:5:11: More than 1000 workflows call each other\.$/);
+    assert.deepEqual(more, []);
   });
 });
 

@@ -137,6 +137,9 @@ describe("problems of a workflow", () => {
         "5:19: warning: SUCCESS ends the workflow. This edge is never taken.",
       "START --> CALL_A[[b.wf.md]]\nCALL_A --> SUCCESS\nCALL_A -->|OK| SUCCESS":
         "7:8: warning: There is already an edge from CALL_A to SUCCESS.",
+      "START --> SUCCESS\nSTART -->|no| FAILED":
+        "5:1: warning: START never fails. Its no-edge is never taken.",
+      "PARAMS[A=1] --> START --> SUCCESS": "5:1: warning: Edges of PARAMS have no meaning.",
       "START --> SET_A[A=User Aks] --> PROMPT_A[Prompt: User Ask]":
         '5:11: warning: There is no prompt "User Aks". The variable gets this text itself. (did you mean "User Ask"?)',
       "START --> ASSIGN_A[Assign: NAME]":
