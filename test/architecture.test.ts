@@ -1,4 +1,4 @@
-/** The rules of docs/internals/design.md about imports, `process.env` and the length of files, on every file. */
+/** The order of rooms in docs/internals/design.md, and the rules of CONTRIBUTING.md about `process.env` and the length of files. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path/posix";

@@ -1,4 +1,4 @@
-/** What a step has: its inputs, the workspace, the tokens. And how it is stopped if it may not run. */
+/** The setting of a step: its inputs, the workspace and the tokens. `Stop` ends a step that may not run. */
 import { tmpdir } from "node:os";
 import { filesOfCentral, type CentralFiles } from "../github/commit-files.ts";
 import { createGithubApi } from "../github/github-api.ts";

@@ -54,7 +54,7 @@ function tokenHint(error: string): string {
     : "";
 }
 
-/** What a command needs is only loaded for it. It gets its arguments, then its options. */
+/** Loads the code of a command only when it runs. The command gets its arguments, then its options. */
 type Load<Given extends unknown[]> = () => Promise<
   (io: Io, ...given: Given) => ExitCode | Promise<ExitCode>
 >;

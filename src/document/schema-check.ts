@@ -245,10 +245,13 @@ class Walk {
       this.#add(keyword, schema, value, { types: typesOfBranches.flat().filter(isText) });
     else if (others.length === 0) this.check(value, only);
     else {
-      const [closest] = fitting
-        .map((branch) => ({ branch, faults: faultsOf(value, branch, this.#root, this.#most) }))
-        .sort((a, b) => a.faults.length - b.faults.length);
-      this.check(value, closest?.branch);
+      // A field that is misspelled is less wrong than one that is missing.
+      const distanceOf = (branch: unknown): number =>
+        faultsOf(value, branch, this.#root, this.#most).reduce((sum, fault) => {
+          const { meant } = explain(fault, fault.path, this.#root);
+          return sum + (meant === undefined ? 1 : 0.5);
+        }, 0);
+      this.check(value, fitting.toSorted((a, b) => distanceOf(a) - distanceOf(b))[0]);
     }
   }
 

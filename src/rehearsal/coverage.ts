@@ -6,7 +6,7 @@ import type { RunEvent } from "../events/event.ts";
 
 type Taken = Transition["taken"];
 
-/** What a run can do with a step or a composite. */
+/** A point of coverage is something that a run can do with a step or a composite. */
 interface Point {
   readonly work: Work<number>;
   readonly kind: "run" | "retry" | Taken;

@@ -308,7 +308,7 @@ function workFailures(
 
 const written = { taskId: "task", workId: "workId", model: "model" } as const;
 
-/** What a step must have, by the fields of its tally. */
+/** Returns the fields that select a step, under their names in its tally. */
 function selected({ name, task = name, workId, model }: WorkFields) {
   const fields = [
     ["taskId", task],

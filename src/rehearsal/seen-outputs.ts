@@ -12,7 +12,7 @@ import type {
   WorkResult,
 } from "./format/expect.ts";
 
-/** Without reports, which are prose. */
+/** Reports are omitted, because they are prose. */
 export function seenOutputs(view: RunView) {
   const { verdict, findings, dismissed, resolved, replies, proposals } = collectOutputs(view);
   const earlier = view.plan?.conversation?.findings ?? [];
@@ -32,7 +32,7 @@ export function seenOutputs(view: RunView) {
   } as const satisfies OutputFields;
 }
 
-/** Without empty ones. */
+/** Empty outputs are omitted. */
 export function givenOutputs(view: RunView): OutputFields {
   const fields = Object.entries(seenOutputs(view)).filter(
     ([, value]) => value !== "none" && Object.keys(value).length > 0,

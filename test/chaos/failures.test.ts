@@ -1,10 +1,10 @@
 /** A share of the failures, side by side: each waits most of its time. All of them: `npm run test:chaos:full`. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { problemsOf, story } from "./check.ts";
-import type { Failure } from "./failure.ts";
+import { moments, type Failure } from "./failure.ts";
 import { failures } from "./failures.ts";
-import { play } from "./play.ts";
+import { play, type Observation } from "./play.ts";
 import { caseName, effectOf, type Case } from "./rules.ts";
 
 const isFull = process.env["AGENT_JOBS_CHAOS"] === "full";
@@ -67,8 +67,42 @@ function kindOf(one: Case): string {
   return effect.kind === "crash" ? effect.first.remedy : effect.kind;
 }
 
+interface Played {
+  readonly one: Case;
+  readonly seen: Observation;
+  readonly isRight: boolean;
+}
+
+const played: Played[] = [];
+
+/** For each failure and moment the outcomes and times, and the longest block of the event loop. */
+function printTable(): void {
+  const columns = ["failure", ...moments, "event loop"];
+  console.log(`| ${columns.join(" | ")} |\n|${"---|".repeat(columns.length)}`);
+  for (const failure of failures) {
+    const own = played.filter(({ one }) => one.failure === failure);
+    if (own.length === 0) continue;
+    const cells = moments.map((moment) => {
+      const here = own.filter(({ one }) => one.moment === moment);
+      return [...new Set(here.map(cellOf))].sort().join("<br>");
+    });
+    const blocked = Math.max(...own.map(({ seen }) => Math.round(seen.blockedMs ?? 0)));
+    console.log(`| ${[failure.name, ...cells, `${blocked} ms`].join(" | ")} |`);
+  }
+}
+
+function cellOf({ one, seen, isRight }: Played): string {
+  const last = seen.journal?.events.at(-1);
+  const outcome = last?.type === "run.ended" ? last.outcome.kind : `exit code ${seen.exitCode}`;
+  const seconds = Math.max(1, Math.round(seen.milliseconds / 1000));
+  const when = one.lasting ? "lasting" : "once";
+  return `${when}: ${outcome} ${seconds} s${isRight ? "" : " **wrong**"}`;
+}
+
 const concurrency = isFull ? 4 : 3;
 describe("a failure", { skip: process.platform !== "linux", concurrency }, () => {
+  if (isFull) after(printTable);
+
   it("is tried at every moment", () => {
     const momentsOf = (cases: readonly Case[]): Set<string> =>
       new Set(cases.map(({ moment }) => moment));
@@ -79,6 +113,7 @@ describe("a failure", { skip: process.platform !== "linux", concurrency }, () =>
     it(`ends as the rules say, with nothing left: ${caseName(one)}`, async () => {
       const seen = await play(one, isFull ? 1 : 5);
       const problems = problemsOf(one, seen, isFull);
+      played.push({ one, seen, isRight: problems.length === 0 });
       assert.equal(problems.length, 0, [caseName(one), ...problems, story(seen)].join("\n"));
     });
 });

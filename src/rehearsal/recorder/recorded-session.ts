@@ -145,7 +145,7 @@ interface RecordedUsage {
   readonly finish?: AnswerFinish;
 }
 
-/** `calls`: gets those of the reply. */
+/** Adds the calls of the reply to `calls`. */
 export function recordedReply(
   { text, reasoning = "", toolCalls }: ModelReplied,
   used: RecordedUsage | undefined,

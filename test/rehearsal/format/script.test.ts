@@ -200,6 +200,11 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
     '3:47: rehearsal.expect.decisions[0].contains: Unknown field "contains". (known fields: kind, text, task, workId, iteration)',
   ],
   [
+    "a misspelled condition for the text of a decision",
+    "{ decisions: [{ contain: a }] }",
+    '3:34: rehearsal.expect.decisions[0].contain: Unknown field "contain". (did you mean "contains"?)',
+  ],
+  [
     "the output of an action that failed",
     "{ actions: [{ status: failed, output: a }] }",
     '3:47: rehearsal.expect.actions[0].output: Only an action that succeeded has an output. (use "reason")',
