@@ -116,7 +116,7 @@ function interesting({ view, works, running }: RunModel): WorkModel | undefined 
   let asked: WorkModel | undefined;
   let askedAt = 0;
   for (const work of works.values()) {
-    const { status, condition = false, endedAt = 0 } = work.view;
+    const { status, condition, endedAt = 0 } = work.view;
     if (status === "failed" || status === "crashed") return work;
     if (work.iterations.size > 0) last = work;
     if (condition && endedAt > askedAt) [asked, askedAt] = [work, endedAt];

@@ -10,7 +10,7 @@ export function Form({
 }: {
   form?: RefObject<HTMLFormElement>;
   onSubmit: () => Promise<unknown>;
-} & Omit<JSX.FormHTMLAttributes<HTMLFormElement>, "onSubmit">) {
+} & Omit<JSX.FormHTMLAttributes, "onSubmit">) {
   return (
     <form
       {...others}
