@@ -51,12 +51,14 @@ interface Found {
 }
 
 const KEPT_MS = 60 * 60_000;
+const SWEEP_MS = 1_000;
 const STOPPED = "stopped by the caller";
 
 /** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
 export class LiveRuns {
   readonly #runs: HostedRuns;
   readonly #found = new Map<string, Found>();
+  #sweptAt = 0;
   #warned = false;
 
   constructor(runs: HostedRuns) {
@@ -65,7 +67,11 @@ export class LiveRuns {
 
   /** Forgets old ones whenever it is used: a timer would keep the process alive, and what is not used doesn't grow. */
   get #kept(): Map<string, Found> {
-    const oldest = this.#runs.clock.now() - KEPT_MS;
+    const now = this.#runs.clock.now();
+    // A job may have thousands of tasks, each of which is added here.
+    if (now < this.#sweptAt + SWEEP_MS) return this.#found;
+    this.#sweptAt = now;
+    const oldest = now - KEPT_MS;
     for (const [key, { feed }] of this.#found) {
       if ((feed.closedAt ?? Infinity) > oldest) continue;
       this.#found.delete(key);

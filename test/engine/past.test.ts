@@ -82,7 +82,8 @@ describe("a run that is resumed", () => {
         async (work, seed, parts) => {
           const whole = await run(work, seed);
           if (whole.outcome.kind !== "succeeded") return;
-          let journal = whole.journal.slice(0, whole.journal.indexOf("\n") + 1);
+          const header = whole.journal.slice(0, whole.journal.indexOf("\n") + 1);
+          let journal = header;
           const ended: string[] = [];
           for (const [attempt, size] of [...parts, 1].entries()) {
             const past = await pastOf(journal);
@@ -90,7 +91,7 @@ describe("a run that is resumed", () => {
             const lines = next.journal.split(/(?<=\n)/).slice(1);
             const kept = lines.slice(0, Math.floor(lines.length * size)).join("");
             journal += kept;
-            const { events } = parseJournal(kept);
+            const { events } = parseJournal(header + kept);
             ended.push(...done(events.filter((one) => one.past !== true)));
             if (size < 1) continue;
             assert.deepEqual(next.outcome, whole.outcome);
