@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcer } from "./parts/announcer.tsx";
-import { Icon, type IconName } from "./parts/icon.tsx";
+import { IconButton, type IconName } from "./parts/icon.tsx";
 import { Navigated } from "./parts/notes.tsx";
 
 export interface NavigationItem {
@@ -30,7 +30,7 @@ export function Frame({
     <Announcer>
       <div>
         <a
-          class="skip-link"
+          class="skip-link button button-primary"
           href="#main"
           onClick={(event) => {
             // The hash is the route.
@@ -41,7 +41,7 @@ export function Frame({
           Skip to content
         </a>
         <header class="frame-header">
-          <div class="frame-bar">
+          <div class="frame-bar row">
             <a class="brand row" href="#/">
               <Logo />
               <span class="brand-name">agent-jobs</span>
@@ -106,15 +106,12 @@ function ThemeSwitch() {
     setTheme(next);
   };
   return (
-    <button
-      type="button"
-      class="button button-icon"
-      aria-label={`Theme: ${theme}. Change to ${next}`}
+    <IconButton
+      icon={icon}
+      label={`Theme: ${theme}. Change to ${next}`}
       title={`Theme: ${theme}`}
       onClick={change}
-    >
-      <Icon name={icon} />
-    </button>
+    />
   );
 }
 

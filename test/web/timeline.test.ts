@@ -81,7 +81,7 @@ test("zooming and panning stay within the run, and zooming keeps the time under 
 
 test("what is under a point: marks first, then the shortest span of that half of the lane", () => {
   const model = fold(largeRun({ events: 1500 }));
-  const now = model.lastAt ?? 0;
+  const now = model.view.lastAt;
   for (const lane of lanesOf(model, true)) {
     const bars = lane.bars();
     for (const mark of bars.filter(isMark)) {

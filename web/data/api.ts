@@ -133,28 +133,19 @@ export function failure(error: string): ApiError {
   return { error, reason: describeError(error) };
 }
 
-/** The errors that the documents name carry no text. */
-export function describeError(error: string): string {
-  switch (error) {
-    case "JobNotFound":
-      return "The server doesn't know this run. Runs are kept for an hour after they end.";
-    case "TaskNotFound":
-      return "The server doesn't know this task.";
-    case "SessionNotFound":
-      return "The server doesn't know this session. It may have been stopped.";
-    case "ModelIdNotFound":
-      return "There is no such model.";
-    case "WorkingDirectoryNotAbsolutePath":
-      return "Enter an absolute path.";
-    case "WorkingDirectoryNotExists":
-      return "There is no such folder on the server.";
-    case "NotFound":
-      return "The server has nothing at this address.";
-    case "UserInputRequired":
-      return "This job needs an input.";
-    case "ParametersRequired":
-      return "A parameter has no value.";
-    default:
-      return `The server answered ${error}.`;
-  }
+function describeError(error: string): string {
+  return reasons.get(error) ?? `The server answered ${error}.`;
 }
+
+/** The errors that the documents name carry no text. */
+const reasons = new Map([
+  ["JobNotFound", "The server doesn't know this run. Runs are kept for an hour after they end."],
+  ["TaskNotFound", "The server doesn't know this task."],
+  ["SessionNotFound", "The server doesn't know this session. It may have been stopped."],
+  ["ModelIdNotFound", "There is no such model."],
+  ["WorkingDirectoryNotAbsolutePath", "Enter an absolute path."],
+  ["WorkingDirectoryNotExists", "There is no such folder on the server."],
+  ["NotFound", "The server has nothing at this address."],
+  ["UserInputRequired", "This job needs an input."],
+  ["ParametersRequired", "A parameter has no value."],
+]);

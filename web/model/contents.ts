@@ -101,10 +101,7 @@ function openCall(turn: TurnModel, callId: string): CallBlock | undefined {
 function addCall(
   { callsById }: RunModel,
   turn: TurnModel,
-  started: {
-    readonly toolCallId: string;
-    readonly toolName: string;
-    readonly parentToolCallId?: string | undefined;
+  started: Omit<Extract<SessionActivity, { kind: "tool.started" }>, "kind" | "arguments"> & {
     readonly arguments?: unknown;
   },
   at: number,

@@ -25,7 +25,7 @@ import type { RunView, Sent, WorkView } from "../../src/events/view.ts";
 
 /** Places are in the order in which they began. A `number` is a place's index in its list, from 1. */
 export interface RunModel {
-  /** All statuses and counters of the run and its works. */
+  /** All statuses, times and counters of the run and its works. */
   readonly view: RunView;
   /** By work id, in the order of the entry. */
   readonly works: Map<number, WorkModel>;
@@ -41,12 +41,7 @@ export interface RunModel {
   readonly actions: ActionModel[];
   /** The iterations that have not ended. */
   readonly running: Set<IterationModel>;
-  /** Times of the first and the last event; undefined before the first one. */
-  firstAt: number | undefined;
-  lastAt: number | undefined;
-  /** How many events were applied. */
-  events: number;
-  /** How many of them could not be applied: they are of another version of agent-jobs. */
+  /** How many events could not be applied: they are of another version of agent-jobs. */
   unusable: number;
 }
 

@@ -4,7 +4,6 @@ import type { FlowChart } from "../../src/events/flow.ts";
 import { capitalized, purposeName } from "../../src/events/decision.ts";
 import type { RunPart } from "../routes.ts";
 import type {
-  Block,
   DocumentModel,
   IterationModel,
   Place,
@@ -60,7 +59,7 @@ export function targetOf(model: RunModel, part: RunPart): Target {
       return targetOfPlace(model, model.actions[part.number - 1]);
     case "activity": {
       const work = model.works.get(part.workId);
-      const chart = model.view.works.get(part.workId)?.flow?.chart;
+      const chart = work?.view.flow?.chart;
       const activity = chart === undefined ? undefined : flowPlaces(chart)[part.node];
       if (work === undefined || activity === undefined) return targetOfWork(work, true);
       return { ...targetOfWork(work), activity };
@@ -117,7 +116,7 @@ function interesting({ view, works, running }: RunModel): WorkModel | undefined 
   let asked: WorkModel | undefined;
   let askedAt = 0;
   for (const work of works.values()) {
-    const { status, condition = false, endedAt = 0 } = view.works.get(work.workId) ?? {};
+    const { status, condition, endedAt = 0 } = work.view;
     if (status === "failed" || status === "crashed") return work;
     if (work.iterations.size > 0) last = work;
     if (condition && endedAt > askedAt) [asked, askedAt] = [work, endedAt];
@@ -232,8 +231,22 @@ export function titleOf(place: Place): string {
       return documentTitle(place);
     case "action":
       return `Action ${place.task === undefined ? "" : `${place.task}: `}${place.id}`;
-    default:
-      return blockTitle(place);
+    case "reasoning":
+      return "Reasoning";
+    case "message":
+      return "Message";
+    case "call":
+      return `Tool call ${place.toolName}`;
+    case "reply":
+      return "Answer of a sub-agent";
+    case "usage":
+      return `Model call ${place.used.modelId}`;
+    case "model-failure":
+      return "Model call failed";
+    case "agent-failure":
+      return "Tool call of a sub-agent failed";
+    case "denial":
+      return "Permission denied";
   }
 }
 
@@ -257,30 +270,5 @@ export function turnTitle({ start, session }: TurnModel): string {
   if (start === undefined) return `${whose}Turn`;
   const { purpose, retry, attempt } = start;
   const name = `${whose}${capitalized(purposeName(purpose))}`;
-  return [
-    name,
-    ...(retry > 0 ? [`retry ${retry}`] : []),
-    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-  ].join(", ");
-}
-
-function blockTitle(block: Block): string {
-  switch (block.kind) {
-    case "reasoning":
-      return "Reasoning";
-    case "message":
-      return "Message";
-    case "call":
-      return `Tool call ${block.toolName}`;
-    case "reply":
-      return "Answer of a sub-agent";
-    case "usage":
-      return `Model call ${block.used.modelId}`;
-    case "model-failure":
-      return "Model call failed";
-    case "agent-failure":
-      return "Tool call of a sub-agent failed";
-    case "denial":
-      return "Permission denied";
-  }
+  return `${name}${retry > 0 ? `, retry ${retry}` : ""}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
 }

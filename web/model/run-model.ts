@@ -56,21 +56,15 @@ export function createRunModel(): RunModel {
     documents: [],
     actions: [],
     running: new Set(),
-    firstAt: undefined,
-    lastAt: undefined,
-    events: 0,
     unusable: 0,
   };
 }
 
 /** Changes `model` in place. Never throws. */
 export function applyToModel(model: RunModel, event: RunEvent): void {
-  model.events += 1;
   try {
     if (!Number.isFinite(event.at)) throw new TypeError("an event without a time");
     applyEvent(model.view, event);
-    model.firstAt ??= event.at;
-    model.lastAt = Math.max(model.lastAt ?? event.at, event.at);
     const block = applyItself(model, event);
     const decided = decisionOf(event);
     if (decided !== undefined)

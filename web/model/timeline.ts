@@ -244,9 +244,8 @@ export interface Range {
 const SHORTEST_MS = 5;
 
 /** The whole run, with a little room after its end. */
-export function wholeRange(model: RunModel, now: number | undefined): Range {
-  const from = model.firstAt ?? 0;
-  const end = Math.max(model.lastAt ?? from, now ?? from, from + 1000);
+export function wholeRange({ view: { firstAt: from, lastAt } }: RunModel, now = lastAt): Range {
+  const end = Math.max(lastAt, now, from + 1000);
   return { from, to: end + (end - from) * 0.01 };
 }
 

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { patternOf } from "../model/search.ts";
 import { useAnnounce } from "./announcer.tsx";
 import { formatCount } from "./format.ts";
-import { Icon } from "./icon.tsx";
+import { IconButton } from "./icon.tsx";
 
 /** UTF-16 units that are shown at first, and how many more each time. A browser needs seconds for some millions. */
 const FIRST = 3_000;
@@ -57,7 +57,7 @@ function shownPart(text: string, more: number, atEnd: boolean, find: string) {
   return { from, to: from + room };
 }
 
-export function CopyButton({ text, what }: { text: string; what: string }) {
+function CopyButton({ text, what }: { text: string; what: string }) {
   const announce = useAnnounce();
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -71,14 +71,13 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     }
   };
   return (
-    <button
-      type="button"
-      class="button button-icon copy-button"
-      aria-label={`Copy ${what}`}
+    <IconButton
+      icon={copied ? "check" : "copy"}
+      small
+      class="copy-button"
+      label={`Copy ${what}`}
       title="Copy"
       onClick={() => void copy()}
-    >
-      <Icon name={copied ? "check" : "copy"} size={14} />
-    </button>
+    />
   );
 }

@@ -2,32 +2,27 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
-/**
- * A heading that opens and closes what is below it, which is only rendered while it is open. It keeps its own state,
- * or with `onToggle` shows `open` as its owner sets it.
- */
+/** A heading that opens and closes what is below it, which is only rendered while it is open. */
 export function Collapsible({
   summary,
   children,
-  open: given = false,
-  onToggle,
+  open: initially = false,
   class: name = "",
 }: {
   summary: ComponentChildren;
   children: ComponentChildren;
   open?: boolean;
-  onToggle?: (open: boolean) => void;
   class?: string;
 }) {
-  const [own, setOwn] = useState(given);
-  const open = onToggle === undefined ? own : given;
-  const toggle = () => {
-    if (onToggle === undefined) setOwn(!open);
-    else onToggle(!open);
-  };
+  const [open, setOpen] = useState(initially);
   return (
     <div class={`collapsible ${name}`} data-open={open}>
-      <button type="button" class="collapsible-summary" aria-expanded={open} onClick={toggle}>
+      <button
+        type="button"
+        class="collapsible-summary row"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
         <Icon name="chevron" size={14} />
         <span class="row grow">{summary}</span>
       </button>

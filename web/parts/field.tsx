@@ -1,12 +1,31 @@
-import type { JSX } from "preact";
+import type { JSX, RefObject } from "preact";
 import { useId } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
-/** For a form: Ctrl+Enter in any of its fields clicks its submit button. */
-export function submitOnCtrlEnter(event: JSX.TargetedKeyboardEvent<HTMLFormElement>): void {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
-  event.preventDefault();
-  event.currentTarget.querySelector<HTMLElement>("[type=submit]")?.click();
+/** A form that Ctrl+Enter in any of its fields submits, too. */
+export function Form({
+  form,
+  onSubmit,
+  ...others
+}: {
+  form?: RefObject<HTMLFormElement>;
+  onSubmit: () => Promise<unknown>;
+} & Omit<JSX.FormHTMLAttributes, "onSubmit">) {
+  return (
+    <form
+      {...others}
+      ref={form ?? null}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+        event.preventDefault();
+        event.currentTarget.querySelector<HTMLElement>("[type=submit]")?.click();
+      }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSubmit();
+      }}
+    />
+  );
 }
 
 export interface FieldProps {

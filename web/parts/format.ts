@@ -51,29 +51,23 @@ export function formatCost(cost: number): string {
 }
 
 /** `1 task`, `3 tasks`. */
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`;
+export function plural(count: number, one: string): string {
+  return `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
 }
 
-const moment = new Intl.DateTimeFormat("en", {
+const moment = {
   day: "numeric",
   month: "short",
   hour: "2-digit",
   minute: "2-digit",
   hourCycle: "h23",
-});
-const momentOfYear = new Intl.DateTimeFormat("en", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
+} as const;
+const momentOfThisYear = new Intl.DateTimeFormat("en", moment);
+const momentOfYear = new Intl.DateTimeFormat("en", { ...moment, year: "numeric" });
 
 /** `Nov 21, 14:03`, with the year if it is not this one. `at` in milliseconds since 1970. */
 export function formatMoment(at: number): string {
   if (!Number.isFinite(at) || Math.abs(at) > 8.64e15) return "unknown";
   const sameYear = new Date(at).getFullYear() === new Date().getFullYear();
-  return (sameYear ? moment : momentOfYear).format(at);
+  return (sameYear ? momentOfThisYear : momentOfYear).format(at);
 }

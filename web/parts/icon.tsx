@@ -1,3 +1,5 @@
+import type { JSX } from "preact";
+
 /** Icons of 16 × 16, drawn in the color of the text. Decoration: what they mean is also said in words. */
 
 const paths = {
@@ -45,6 +47,34 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
     <svg class="icon" viewBox="0 0 16 16" width={size} height={size} aria-hidden="true">
       <path d={paths[name]} />
     </svg>
+  );
+}
+
+/** A button without text: `label` is its name and, unless there is a `title`, its tooltip. */
+export function IconButton({
+  icon,
+  label,
+  title = label,
+  small = false,
+  class: name = "",
+  ...others
+}: {
+  icon: IconName;
+  label: string;
+  title?: string;
+  small?: boolean;
+  class?: string;
+} & Pick<JSX.ButtonHTMLAttributes, "onClick" | "disabled" | "aria-pressed">) {
+  return (
+    <button
+      type="button"
+      class={`button button-icon ${small ? "button-small" : ""} ${name}`}
+      aria-label={label}
+      title={title}
+      {...others}
+    >
+      <Icon name={icon} size={small ? 14 : 16} />
+    </button>
   );
 }
 

@@ -75,10 +75,10 @@ export function PageHeading({
       heading.current?.focus({ preventScroll: true });
   }, [navigated]);
   return (
-    <header class="page-heading">
+    <header class="page-heading row wrap between">
       <div>
-        {eyebrow === undefined ? null : <p class="eyebrow">{eyebrow}</p>}
-        <h1 ref={heading} tabIndex={-1}>
+        {eyebrow === undefined ? null : <p class="eyebrow muted small">{eyebrow}</p>}
+        <h1 ref={heading} class="row wrap" tabIndex={-1}>
           {children}
         </h1>
       </div>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { formatAgo, formatCount, formatDuration } from "./format.ts";
+import { formatAgo, formatDuration } from "./format.ts";
 
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" });
@@ -50,12 +50,4 @@ export function Duration({ ms }: { ms: number }) {
 /** Counts the time since `from`, while that lasts. */
 export function RunningDuration({ from }: { from: number }) {
   return <Duration ms={useNow(1_000) - from} />;
-}
-
-export function Tokens({ count, what = "tokens" }: { count: number; what?: string }) {
-  return (
-    <span class="number" title={`${count.toLocaleString("en")} ${what}`}>
-      {formatCount(count)} {what}
-    </span>
-  );
 }

@@ -60,18 +60,16 @@ export function VirtualList<T>({
   items,
   keyOf,
   render,
-  estimate = 32,
-  scrollTo,
+  estimate,
   follow = false,
   class: name = "",
 }: {
   label: string;
   items: readonly T[];
   keyOf: (item: T, index: number) => string | number;
-  render: (item: T, index: number) => ComponentChildren;
-  estimate?: number | ((index: number) => number);
-  /** Index of the row to bring into view when it changes. */
-  scrollTo?: number | undefined;
+  render: (item: T) => ComponentChildren;
+  /** Height of a row before it was measured, in pixels. */
+  estimate: number;
   follow?: boolean;
   class?: string;
 }) {
@@ -80,15 +78,12 @@ export function VirtualList<T>({
   const rows = useVirtualRows({
     scroller,
     count: items.length,
-    estimate: typeof estimate === "number" ? () => estimate : estimate,
+    estimate: () => estimate,
     keyOf: (index) => {
       const item = items[index];
       return item === undefined ? index : keyOf(item, index);
     },
   });
-  useEffect(() => {
-    if (scrollTo !== undefined) rows.virtualizer.scrollToIndex(scrollTo, { align: "center" });
-  }, [scrollTo]);
   useEffect(() => {
     if (follow && atEnd.current && items.length > 0)
       rows.virtualizer.scrollToIndex(items.length - 1, { align: "end" });
@@ -122,7 +117,7 @@ export function VirtualList<T>({
               data-index={index}
               style={{ transform: `translateY(${start}px)` }}
             >
-              {render(item, index)}
+              {render(item)}
             </div>
           );
         })}

@@ -11,8 +11,7 @@ import { useApi } from "../data/use-api.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { JobGrid } from "./job-grid.tsx";
 import { RehearsalNote } from "./rehearsal.tsx";
-import { OpenSessions } from "./open-sessions.tsx";
-import { EarlierRuns, RecentRuns } from "./recent-runs.tsx";
+import { EarlierRuns, OpenSessions, RecentRuns } from "./recent-runs.tsx";
 import { earlierRuns } from "./runs.ts";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
 import { useAnnounce } from "../parts/announcer.tsx";
@@ -49,7 +48,7 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
           ) : null}
         </section>
         <section class="home-runs" aria-labelledby="recent-runs">
-          <div class="section-heading row">
+          <div class="section-heading row between">
             <h2 id="recent-runs">Recent runs</h2>
             <span class="muted small">of the last hour</span>
           </div>
@@ -110,7 +109,7 @@ function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
   if (chosen === undefined || graph === undefined) return null;
   return (
     <section class="card job-chart" aria-labelledby="job-chart">
-      <header class="pane-bar">
+      <header class="pane-bar row wrap between">
         <h2 id="job-chart">Flowchart</h2>
         {names.length === 1 ? (
           <span class="muted">{chosen}</span>

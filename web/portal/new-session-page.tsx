@@ -3,12 +3,12 @@ import { useState } from "preact/hooks";
 import { priceText } from "../../src/text/numbers.ts";
 import { api, type ApiError, type Model } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
-import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
+import { Field, Form } from "../parts/field.tsx";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { hrefOf, proposedDirectory } from "../routes.ts";
 import { RehearsalNote } from "./rehearsal.tsx";
-import { OpenSessions } from "./open-sessions.tsx";
+import { OpenSessions } from "./recent-runs.tsx";
 
 export function NewSessionPage() {
   const [config] = useApi(api.config);
@@ -53,14 +53,7 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
   };
   const field = fieldOf(error);
   return (
-    <form
-      class="card stack box narrow"
-      onKeyDown={submitOnCtrlEnter}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void start();
-      }}
-    >
+    <Form class="card stack box narrow" onSubmit={start}>
       <Field
         label="Model"
         error={field === "model" ? error?.reason : undefined}
@@ -82,7 +75,7 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
           {busy ? "Starting…" : "Start the session"}
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 

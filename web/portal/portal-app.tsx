@@ -5,7 +5,7 @@ import { api, type JournalPage, type JournalSummary } from "../data/api.ts";
 import { useApi, type Loaded } from "../data/use-api.ts";
 import { Frame } from "../frame.tsx";
 import { formatCount, plural } from "../parts/format.ts";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon.tsx";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import type { ListedRun } from "../report/run-list.ts";
 import { RunsPage } from "../report/runs-page.tsx";
@@ -45,15 +45,7 @@ function Portal({ boot, onStopped }: { boot: PortalBoot; onStopped: () => void }
       navigation={navigation}
       place={placeOf(current)}
       actions={
-        <button
-          type="button"
-          class="button button-icon"
-          aria-label="Stop the server"
-          title="Stop the server"
-          onClick={() => setStopping(true)}
-        >
-          <Icon name="power" />
-        </button>
+        <IconButton icon="power" label="Stop the server" onClick={() => setStopping(true)} />
       }
     >
       <Rehearsal.Provider value={boot.rehearsal}>

@@ -1,18 +1,19 @@
-/** The runs that the server knows, the newest first. */
+/** The runs and the sessions that the server knows, the newest first. */
 import type { ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
 import type { RunSummary } from "../../src/reports/run-summary.ts";
-import type { RunListItem } from "../data/api.ts";
+import { api, type RunListItem, type SessionListItem } from "../data/api.ts";
+import { useApi } from "../data/use-api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { plural } from "../parts/format.ts";
-import { Icon, type IconName } from "../parts/icon.tsx";
+import { IconButton, type IconName } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
 import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { Duration, RelativeTime, RunningDuration } from "../parts/time.tsx";
-import { runHref } from "../routes.ts";
+import { hrefOf, runHref } from "../routes.ts";
 import { Rehearsal } from "./rehearsal.tsx";
 import { newestFirst, statusOf } from "./runs.ts";
-import { StopRun } from "./stop-dialog.tsx";
+import { StopRun, StopSession } from "./stop-dialog.tsx";
 
 const SHOWN_AT_FIRST = 20;
 
@@ -70,7 +71,7 @@ export function RecentRuns({
 }
 
 /** A row of a list whose link covers all of it but its button. */
-export function RecentItem({
+function RecentItem({
   href,
   name,
   facts,
@@ -82,7 +83,7 @@ export function RecentItem({
   name: string;
   facts: ComponentChildren;
   time: ComponentChildren;
-  action?: { readonly icon: IconName; readonly title: string; readonly onClick: () => void };
+  action?: { readonly icon: IconName; readonly label: string; readonly onClick: () => void };
   /** 0 to 1. */
   progress?: number | undefined;
 }) {
@@ -93,17 +94,7 @@ export function RecentItem({
         <span class="row muted small">{facts}</span>
       </a>
       <span class="muted small">{time}</span>
-      {action === undefined ? null : (
-        <button
-          type="button"
-          class="button button-icon button-small recent-action"
-          aria-label={action.title}
-          title={action.title}
-          onClick={action.onClick}
-        >
-          <Icon name={action.icon} />
-        </button>
-      )}
+      {action === undefined ? null : <IconButton {...action} small class="recent-action" />}
       {progress === undefined ? null : (
         <span class="recent-progress" aria-hidden="true" style={{ width: `${100 * progress}%` }} />
       )}
@@ -155,8 +146,8 @@ function RunItem({
       }
       action={
         isRunning
-          ? { icon: "stop", title: `Stop ${jobName}`, onClick: onStop }
-          : { icon: "retry", title: `Start ${jobName} again`, onClick: onStartAgain }
+          ? { icon: "stop", label: `Stop ${jobName}`, onClick: onStop }
+          : { icon: "retry", label: `Start ${jobName} again`, onClick: onStartAgain }
       }
       progress={isRunning ? done / Math.max(1, tasks.length) : undefined}
     />
@@ -170,7 +161,7 @@ export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
   if (runs.length === 0) return null;
   return (
     <section class="earlier" aria-labelledby="earlier-runs">
-      <div class="section-heading row">
+      <div class="section-heading row between">
         <h2 id="earlier-runs">Earlier runs</h2>
         <a class="small" href="#/journals">
           All journals
@@ -196,3 +187,61 @@ export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
     </section>
   );
 }
+
+const SESSIONS_MS = 5_000;
+
+/** The ways back to the sessions that are open. */
+export function OpenSessions() {
+  const [sessions, reload] = useApi(api.sessions, SESSIONS_MS);
+  const [stopping, setStopping] = useState<SessionListItem>();
+  const announce = useAnnounce();
+  const open =
+    sessions.kind === "loaded"
+      ? sessions.value.filter(({ endTime }) => endTime === undefined).toReversed()
+      : [];
+  return (
+    <>
+      {open.length === 0 ? null : (
+        <section class="earlier" aria-labelledby="open-sessions">
+          <div class="section-heading row between">
+            <h2 id="open-sessions">Open sessions</h2>
+          </div>
+          <ul class="list card">
+            {open.map((session) => (
+              <RecentItem
+                key={session.sessionId}
+                href={hrefOf({ page: "session", sessionId: session.sessionId })}
+                name={(session.prompts[0]?.text ?? session.modelId).slice(0, LONGEST_TITLE)}
+                facts={
+                  <>
+                    {session.prompts.length === 0 ? null : <span>{session.modelId}</span>}
+                    <span class="mono truncate">{session.workingDirectory}</span>
+                  </>
+                }
+                time={<RelativeTime at={Date.parse(session.startTime)} />}
+                action={{
+                  icon: "stop",
+                  label: `Stop the session with ${session.modelId}`,
+                  onClick: () => setStopping(session),
+                }}
+              />
+            ))}
+          </ul>
+        </section>
+      )}
+      {stopping === undefined ? null : (
+        <StopSession
+          sessionId={stopping.sessionId}
+          onStopped={() => {
+            announce("Stopped the session.");
+            reload();
+          }}
+          onClose={() => setStopping(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+/** The row shows less; the rest would only make the page larger. */
+const LONGEST_TITLE = 200;

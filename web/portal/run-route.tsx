@@ -3,7 +3,8 @@ import { useMemo, useState } from "preact/hooks";
 import { api } from "../data/api.ts";
 import { keptRun, type RunSource } from "../data/run-source.ts";
 import type { RunPart } from "../routes.ts";
-import { RunPage, type RunActions } from "../run/run-page.tsx";
+import type { RunActions } from "../run/context.ts";
+import { RunPage } from "../run/run-page.tsx";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
 import { StopRun } from "./stop-dialog.tsx";
 

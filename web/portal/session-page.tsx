@@ -48,7 +48,7 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
         {known?.modelId ?? "Session"}
       </PageHeading>
       <div class="session">
-        <div class="session-main">
+        <div class="session-main column">
           {conversation.entries.length === 0 && isOpen ? (
             <EmptyState icon="chat" title="The session is ready.">
               Send a prompt, or run a task of the entry.

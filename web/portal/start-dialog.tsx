@@ -9,7 +9,7 @@ import {
   type ParameterFacts,
 } from "../data/api.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
+import { Field, Form } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { proposedDirectory, runHref } from "../routes.ts";
@@ -180,15 +180,7 @@ function StartForm({
     [error],
   );
   return (
-    <form
-      ref={form}
-      noValidate
-      onKeyDown={submitOnCtrlEnter}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void start();
-      }}
-    >
+    <Form form={form} noValidate onSubmit={start}>
       <div class="stack dialog-part">
         {needs.parameters.map((one) => (
           <Field
@@ -235,7 +227,7 @@ function StartForm({
           {busy ? "Starting…" : "Start"}
         </button>
       </footer>
-    </form>
+    </Form>
   );
 }
 

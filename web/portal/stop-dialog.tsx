@@ -3,13 +3,14 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { api, type Answer } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
-import { Confirm } from "../parts/dialog.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { plural } from "../parts/format.ts";
 import { ErrorNote } from "../parts/notes.tsx";
 
 interface StopProps {
   readonly title: string;
   readonly action: string;
+  /** The other button; not "Cancel", because the action cancels something. */
   readonly dismiss: string;
   readonly stop: () => Promise<Answer<object>>;
   readonly onStopped?: (() => void) | undefined;
@@ -17,7 +18,7 @@ interface StopProps {
   readonly children: ComponentChildren;
 }
 
-function StopDialog({ stop, onStopped, onClose, children, ...texts }: StopProps) {
+function StopDialog({ title, action, dismiss, stop, onStopped, onClose, children }: StopProps) {
   const [state, setState] = useState<{ busy: boolean; reason?: string }>({ busy: false });
   const confirmed = async () => {
     setState({ busy: true });
@@ -27,10 +28,25 @@ function StopDialog({ stop, onStopped, onClose, children, ...texts }: StopProps)
     onStopped?.();
   };
   return (
-    <Confirm {...texts} busy={state.busy} onConfirm={() => void confirmed()} onClose={onClose}>
-      <p>{children}</p>
-      {state.reason === undefined ? null : <ErrorNote>{state.reason}</ErrorNote>}
-    </Confirm>
+    <Dialog title={title} onClose={onClose}>
+      <div class="stack dialog-part">
+        <p>{children}</p>
+        {state.reason === undefined ? null : <ErrorNote>{state.reason}</ErrorNote>}
+      </div>
+      <footer class="row dialog-footer">
+        <button type="button" class="button" onClick={onClose}>
+          {dismiss}
+        </button>
+        <button
+          type="button"
+          class="button button-danger"
+          disabled={state.busy}
+          onClick={() => void confirmed()}
+        >
+          {action}
+        </button>
+      </footer>
+    </Dialog>
   );
 }
 

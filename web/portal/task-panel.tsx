@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, apiPath } from "../data/api.ts";
 import { openStream } from "../data/event-stream.ts";
 import { useApi } from "../data/use-api.ts";
-import { Field, submitOnCtrlEnter } from "../parts/field.tsx";
+import { Field, Form } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
@@ -52,14 +52,7 @@ function StartTask({ session }: { session: OpenSession }) {
     setBusy(false);
   };
   return (
-    <form
-      class="card stack box"
-      onKeyDown={submitOnCtrlEnter}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void start();
-      }}
-    >
+    <Form class="card stack box" onSubmit={start}>
       <Field
         label="Task"
         hint="Runs in this conversation. Its availability is not checked."
@@ -80,7 +73,7 @@ function StartTask({ session }: { session: OpenSession }) {
           <Icon name="play" size={14} /> Run the task
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 

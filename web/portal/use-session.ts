@@ -1,6 +1,6 @@
 /** A session on the server as a component sees it: its conversation, its tasks, and what can be done with it. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, apiPath, type ApiError, type SessionListItem } from "../data/api.ts";
+import { api, apiPath, type Answer, type ApiError, type SessionListItem } from "../data/api.ts";
 import { openStream } from "../data/event-stream.ts";
 import {
   converse,
@@ -49,21 +49,21 @@ export function useSession(sessionId: string): OpenSession {
     () => (known === undefined ? responded : withNotes(responded, notesOf(known))),
     [responded, known],
   );
-  const send = async (prompt: string) => {
+  const request = async (asked: Promise<Answer<unknown>>) => {
     setProblem(undefined);
-    const answer = await api.query(sessionId, prompt);
+    const answer = await asked;
     if (answer.ok) await askAgain();
     else setProblem(answer);
     return answer.ok;
   };
-  const startTask = async (taskName: string, userInput: string) => {
-    setProblem(undefined);
-    const answer = await api.startTask(taskName, sessionId, userInput);
-    if (answer.ok) await askAgain();
-    else setProblem(answer);
-    return answer.ok;
+  return {
+    conversation,
+    state,
+    known,
+    problem,
+    send: (prompt) => request(api.query(sessionId, prompt)),
+    startTask: (taskName, input) => request(api.startTask(taskName, sessionId, input)),
   };
-  return { conversation, state, known, problem, send, startTask };
 }
 
 /** The server's record of the session, beyond its feed, requested again whenever `changed` does. */

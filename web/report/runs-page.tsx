@@ -77,7 +77,7 @@ function Filters({
   onFilter: (filter: RunFilter) => void;
 }) {
   return (
-    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+    <form class="filters row wrap" role="search" onSubmit={(event) => event.preventDefault()}>
       <label class="icon-field">
         <span class="hidden-text">Search</span>
         <Icon name="search" />

@@ -1,11 +1,11 @@
 /** The rows of the action protocol: documents with their thoughts, and actions with what they got and returned. */
 import type { ComponentChildren } from "preact";
-import type { ActionModel, DocumentModel } from "../model/model.ts";
+import type { ActionModel, DocumentModel, IterationModel } from "../model/model.ts";
 import { documentTitle, stateOf } from "../model/places.ts";
 import { formatCount, formatDuration, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { StatusMark, type Status } from "../parts/status.tsx";
-import { useRunContext } from "./context.ts";
+import { placeHref, useRunContext, useRunTime } from "./context.ts";
 import { PlaceLink, FoldRow, Detail, Prose, type Opened } from "./row-parts.tsx";
 import { oneLine } from "../parts/tool-text.ts";
 
@@ -104,7 +104,7 @@ function AcceptedRow({
               <div class="muted">
                 {thoughts.map(({ type, content }, index) => (
                   <div key={index}>
-                    <h4>{type}</h4>
+                    <h4 class="muted small strong">{type}</h4>
                     <Prose text={content} />
                   </div>
                 ))}
@@ -243,6 +243,43 @@ export function ActionProgress({ action }: { action: ActionModel }) {
       )}
       {message === undefined ? null : <span class="muted truncate">{message}</span>}
     </div>
+  );
+}
+
+const MAX_SHOWN = 5;
+
+/** The actions that run now, above everything that happened: they may have been accepted long ago. */
+export function ActionsUnderWay({ iteration }: { iteration: IterationModel }) {
+  const { live, runId } = useRunContext();
+  const now = useRunTime();
+  const running = [...iteration.openActions.values()].filter(
+    ({ since, of }) => since !== undefined && of !== "group",
+  );
+  if (!live || running.length === 0) return null;
+  // Actions that report progress come first.
+  const shown = running
+    .toSorted((a, b) => Number(b.percent !== undefined) - Number(a.percent !== undefined))
+    .slice(0, MAX_SHOWN);
+  return (
+    <section class="under-way" aria-label="Actions under way">
+      <ul>
+        {shown.map((action) => (
+          <li key={action.number} class="row wrap">
+            <StatusMark status="running" />
+            <a class="truncate" href={placeHref(runId, action)}>
+              {action.display?.label ?? action.id}
+            </a>
+            <ActionProgress action={action} />
+            <span class="muted small number push">
+              {formatDuration(Math.max(0, now - (action.since ?? now)))}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {running.length > shown.length ? (
+        <p class="muted small">{plural(running.length - shown.length, "more action")}</p>
+      ) : null}
+    </section>
   );
 }
 

@@ -3,22 +3,30 @@ import { useState } from "preact/hooks";
 import type { AnswerFinish, ModelUsed } from "../../src/events/session-activity.ts";
 import type { Usage } from "../../src/events/view.ts";
 import { costText, costWords } from "../../src/text/numbers.ts";
-import type { Block, DecisionItem, SessionModel, TextBlock, TurnModel } from "../model/model.ts";
+import type {
+  Block,
+  CallBlock,
+  DecisionItem,
+  SessionModel,
+  TextBlock,
+  TurnModel,
+} from "../model/model.ts";
 import { roleName } from "../../src/events/decision.ts";
 import { usageOf } from "../model/contents.ts";
-import { turnTitle } from "../model/places.ts";
+import { stateOf, turnTitle } from "../model/places.ts";
 import type { Row } from "../model/rows.ts";
 import { formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { looks, StatusBadge, type Status } from "../parts/status.tsx";
+import { looks, StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
 import { ClockTime } from "../parts/time.tsx";
 import { ActionRow, DocumentRow } from "./action-rows.tsx";
-import { CallRow } from "./call-row.tsx";
+import { useRunContext } from "./context.ts";
 import { CategoryLabel, DecisionMark } from "./decisions.tsx";
 import {
   PlaceLink,
   Heading,
   Cut,
+  Detail,
   Entry,
   FoldRow,
   Prose,
@@ -26,7 +34,7 @@ import {
   type Opened,
 } from "./row-parts.tsx";
 import { StepRow } from "./step-row.tsx";
-import { argumentText, oneLine, parsed } from "../parts/tool-text.ts";
+import { argumentText, oneLine, parsed, summaryOf } from "../parts/tool-text.ts";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
   if (row.kind === "session")
@@ -209,6 +217,63 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
         </Entry>
       );
   }
+}
+
+/** A tool call: its name and the most telling argument, and if it is open, all of it. */
+function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
+  const { over } = useRunContext();
+  const status = stateOf(call, over);
+  const { toolName, end, output, parentCallId, endedAt } = call;
+  const { error, result } = end ?? {};
+  const isDenied = error?.code === "denied" || error?.code === "rejected";
+  const isFailure = status === "failed" && error !== undefined && !isDenied;
+  return (
+    <FoldRow
+      place={call}
+      opened={opened}
+      nested={parentCallId !== undefined}
+      heading={() => (
+        <>
+          <StatusMark status={status} />
+          <span class="mono strong">{toolName}</span>
+          <span class="muted mono truncate grow">{summaryOf(call.arguments)}</span>
+          <span class="hidden-text">{status}</span>
+          {isDenied ? (
+            <span class="tag" data-tone="warn">
+              denied
+            </span>
+          ) : null}
+          {endedAt === undefined ? null : (
+            <span class="muted small number">{formatDuration(endedAt - call.at)}</span>
+          )}
+        </>
+      )}
+      details={() => (
+        <>
+          <Detail
+            title="Arguments"
+            text={argumentText(call.arguments)}
+            label={`arguments of ${toolName}`}
+          />
+          <Detail title="Output so far" text={output} label={`output of ${toolName}`} atEnd />
+          <Detail
+            title="Result"
+            text={result?.detailedContent ?? result?.content}
+            label={`result of ${toolName}`}
+          />
+          <Detail
+            title={`Error${error?.code === undefined ? "" : ` (${error.code})`}`}
+            text={error?.message}
+            label={`error of ${toolName}`}
+          />
+        </>
+      )}
+    >
+      {isFailure && !opened.isOpen(call, false) ? (
+        <p class="indented call-error small">{oneLine(error.message)}</p>
+      ) : null}
+    </FoldRow>
+  );
 }
 
 /** A document of the action protocol as the model wrote it. Its own row says what is in it. */

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon.tsx";
 import { Loading, EmptyState } from "../parts/notes.tsx";
 import { MANY_NODES } from "../parts/flowchart.ts";
 import { runHref, type RunPart } from "../routes.ts";
@@ -183,18 +183,16 @@ export function ChartView({
         onClick={(event) => event.detail < 2 && choose(nodeOf(event))}
         onKeyDown={onKeyDown}
       />
-      <div class="flowchart-footer">
+      <div class="flowchart-footer row between">
         {legend}
-        <button
-          type="button"
-          class="button button-icon button-small"
+        <IconButton
+          icon="fit"
+          small
           aria-pressed={!isFitted}
-          aria-label="Show the flowchart in its full size"
+          label="Show the flowchart in its full size"
           title={isFitted ? "Full size" : "Fit"}
           onClick={() => setFitted(!isFitted)}
-        >
-          <Icon name="fit" size={14} />
-        </button>
+        />
       </div>
     </div>
   );

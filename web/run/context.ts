@@ -3,14 +3,26 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { wasRetried, type RunView, type WorkView } from "../../src/events/view.ts";
 import { looks, type Status } from "../parts/status.tsx";
-import type { Feed } from "./use-run.ts";
-import type { Place, RunModel } from "../model/model.ts";
-import { partOf } from "../model/places.ts";
+import type { Run } from "./use-run.ts";
+import type { Place } from "../model/model.ts";
+import { partOf, type Target } from "../model/places.ts";
 import { useNow } from "../parts/time.tsx";
 import { runHref, type RunPart } from "../routes.ts";
 
-export interface RunContext {
+/** The actions of a reader on a run. A rejection is shown. */
+export interface RunActions {
+  stop(): Promise<void>;
+  startAgain(): Promise<void>;
+  /** Answers a question. Undefined: done, else why not. */
+  answer(question: string, text: string): Promise<string | undefined>;
+}
+
+export interface RunContext extends Run {
   readonly runId: string;
+  /** The part of the run that the address shows. */
+  readonly target: Target;
+  /** Only in the portal. */
+  readonly actions: RunActions | undefined;
   /** Whether it runs now, and events come as they happen. */
   readonly live: boolean;
   /** Whether no more events can come: what has not ended never will. */
@@ -20,23 +32,20 @@ export interface RunContext {
   readonly query: string;
 }
 
-export const RunContext = createContext<RunContext>({
-  runId: "",
-  live: false,
-  over: true,
-  open: () => {},
-  query: "",
-});
+export const RunContext = createContext<RunContext | undefined>(undefined);
 
 export function useRunContext(): RunContext {
-  return useContext(RunContext);
+  const context = useContext(RunContext);
+  if (context === undefined) throw new Error("This component is used outside of a run.");
+  return context;
 }
 
 /** The time up to which what has not ended is shown: now, or the last that is known of a run that does not run. */
-export function useRunTime({ view, lastAt }: RunModel): number {
-  const { live } = useRunContext();
+export function useRunTime(): number {
+  const { model, live } = useRunContext();
+  const { endedAt, lastAt } = model.view;
   const now = useNow(live ? 1_000 : 0);
-  return view.endedAt ?? (live ? Math.max(now, lastAt ?? now) : (lastAt ?? now));
+  return endedAt ?? (live ? Math.max(now, lastAt) : lastAt);
 }
 
 export function placeHref(runId: string, place: Place): string {
@@ -56,7 +65,7 @@ export interface RunState {
 }
 
 /** A journal that ends before its run has not seen how that ended. */
-export function runState(view: RunView, feed: Feed): RunState {
+export function runState(view: RunView, feed: Run["feed"]): RunState {
   const { status } = view;
   if (view.endedAt === undefined) {
     if (feed.kind === "reading") return { status: "pending", word: "Loading" };

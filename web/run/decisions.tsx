@@ -1,7 +1,7 @@
 /** The decisions of the runner, as they come. */
 import { useMemo, useState } from "preact/hooks";
 import { decisionCategories } from "../../src/events/decision.ts";
-import type { DecisionItem, RunModel } from "../model/model.ts";
+import type { DecisionItem } from "../model/model.ts";
 import { titleOf } from "../model/places.ts";
 import { plural } from "../parts/format.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
@@ -65,9 +65,8 @@ export function CategoryLabel({ decision: { category, text } }: { decision: Deci
   return <span class="decision-category">{category}</span>;
 }
 
-/** `version` and the length tell when there are more: the list is changed in place. */
-export function Decisions({ model, version }: { model: RunModel; version: number }) {
-  const { runId, live } = useRunContext();
+export function Decisions() {
+  const { model, version, runId, live } = useRunContext();
   const [filter, setFilter] = useState<string>(important);
   const counts = useMemo(() => {
     const found = new Map<string, number>();
@@ -84,7 +83,7 @@ export function Decisions({ model, version }: { model: RunModel; version: number
   );
   return (
     <div class="column">
-      <div class="pane-bar">
+      <div class="pane-bar row wrap between">
         <label>
           <span class="hidden-text">Category</span>
           <select

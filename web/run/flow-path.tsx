@@ -13,26 +13,16 @@ import {
 } from "../../src/reports/flow-chart.ts";
 import { statusSign } from "../../src/entry/mermaid.ts";
 import type { FlowView } from "../../src/events/view.ts";
-import type { RunModel } from "../model/model.ts";
-import { flowPlaces, type FlowPlace } from "../model/places.ts";
+import { flowPlaces } from "../model/places.ts";
 import { drawFlowPath } from "../parts/flowchart.ts";
 import { EmptyState } from "../parts/notes.tsx";
 import { looks } from "../parts/status.tsx";
 import { ChartView, set, type Look, type Picture } from "./chart-view.tsx";
 import { useRunContext } from "./context.ts";
 
-export function FlowPath({
-  model,
-  workId,
-  version,
-  activity,
-}: {
-  model: RunModel;
-  workId: number;
-  version: number;
-  activity: FlowPlace | undefined;
-}) {
-  const { over } = useRunContext();
+export function FlowPath({ workId }: { workId: number }) {
+  const { model, version, over, target } = useRunContext();
+  const { activity } = target;
   const flow = model.view.works.get(workId)?.flow;
   const chart = flow?.chart;
   const drawing = useMemo(() => {
@@ -77,7 +67,7 @@ export function FlowPath({
       picture={picture}
       changes={[version, activity?.file, activity?.activity, over]}
       legend={
-        <p class="legend">
+        <p class="legend row wrap muted small">
           Numbers: steps in their order ({flow.stepCount}). Thick arrows: taken. Thick frame: the
           last activity.
         </p>

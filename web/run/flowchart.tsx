@@ -4,8 +4,6 @@ import { generateChartNodes } from "../../src/entry/chart.ts";
 import { mermaidNames } from "../../src/entry/mermaid.ts";
 import type { RunPlan } from "../../src/events/plan.ts";
 import { elapsedMs } from "../../src/events/view.ts";
-import type { RunModel } from "../model/model.ts";
-import type { FlowPlace } from "../model/places.ts";
 import { drawFlowchart } from "../parts/flowchart.ts";
 import { formatDuration } from "../parts/format.ts";
 import { EmptyState, Loading } from "../parts/notes.tsx";
@@ -14,20 +12,9 @@ import { ChartView, WIDEST_DETAIL, type Look, type Picture } from "./chart-view.
 import { useRunContext, useRunTime, workStatus } from "./context.ts";
 import { FlowPath } from "./flow-path.tsx";
 
-export function Flowchart({
-  model,
-  version,
-  selected,
-  activity,
-}: {
-  model: RunModel;
-  version: number;
-  selected: number | undefined;
-  /** The chosen one of a workflow. */
-  activity?: FlowPlace | undefined;
-}) {
+export function Flowchart() {
+  const { model, over } = useRunContext();
   const { plan } = model.view;
-  const { over } = useRunContext();
   if (plan === undefined)
     return over ? (
       <EmptyState title="The journal lacks the start of the run." />
@@ -35,25 +22,16 @@ export function Flowchart({
       <Loading what="the plan of the run" />
     );
   return plan.work.kind === "Flow" ? (
-    <FlowPath model={model} workId={plan.work.workIdInJob} version={version} activity={activity} />
+    <FlowPath workId={plan.work.workIdInJob} />
   ) : (
-    <JobChart model={model} plan={plan} version={version} selected={selected} />
+    <JobChart plan={plan} />
   );
 }
 
-function JobChart({
-  model,
-  plan,
-  version,
-  selected,
-}: {
-  model: RunModel;
-  plan: RunPlan;
-  version: number;
-  selected: number | undefined;
-}) {
-  const { over } = useRunContext();
-  const now = useRunTime(model);
+function JobChart({ plan }: { plan: RunPlan }) {
+  const { model, version, over, target } = useRunContext();
+  const selected = target.work?.workId;
+  const now = useRunTime();
   const { graph, names, conditions } = useMemo(() => {
     const made = generateChartNodes(plan.work);
     const conditions = new Set(
@@ -101,17 +79,13 @@ function JobChart({
     label: "Flowchart of the job. The arrow keys move between its steps.",
   };
   return (
-    <ChartView
-      picture={picture}
-      changes={[version, selected, now, over]}
-      legend={<Legend model={model} version={version} />}
-    />
+    <ChartView picture={picture} changes={[version, selected, now, over]} legend={<Legend />} />
   );
 }
 
 /** The statuses that the chart has now. */
-function Legend({ model, version }: { model: RunModel; version: number }) {
-  const { over } = useRunContext();
+function Legend() {
+  const { model, version, over } = useRunContext();
   const shown = useMemo(() => {
     const counts = new Map<
       string,
@@ -128,7 +102,7 @@ function Legend({ model, version }: { model: RunModel; version: number }) {
     return [...counts.values()];
   }, [model, version, over]);
   return (
-    <ul class="legend" aria-label="Statuses">
+    <ul class="legend row wrap muted small" aria-label="Statuses">
       {shown.map(({ word, tone, count }) => (
         <li key={word} data-tone={tone}>
           <span class="legend-swatch" aria-hidden="true" />

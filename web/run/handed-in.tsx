@@ -10,7 +10,6 @@ import {
 } from "../../src/outputs/collect.ts";
 import { lineAddress } from "../../src/outputs/line-address.ts";
 import { verdictTitle } from "../../src/outputs/verdict.ts";
-import type { RunModel } from "../model/model.ts";
 import { patternOf } from "../model/search.ts";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
@@ -36,7 +35,9 @@ const severities: Readonly<Record<Finding["severity"], readonly [word: string, t
   notice: ["Notice", "run"],
 };
 
-export function HandedIn({ model: { view }, version }: { model: RunModel; version: number }) {
+export function HandedIn() {
+  const { model, version } = useRunContext();
+  const { view } = model;
   const { findings, omitted, verdict, proposals } = useMemo(
     () => collectOutputs(view),
     [view, version],
@@ -81,7 +82,10 @@ export function HandedIn({ model: { view }, version }: { model: RunModel; versio
       <Many what="result" given={results} textOf={({ result }) => JSON.stringify(result?.value)}>
         {({ result, ...of }) => (
           <Collapsible key={keyOf(of)} summary={`Result of ${nameOf(of)}`}>
-            <Json value={result?.value} label={`result of ${nameOf(of)}`} />
+            <CodeBlock
+              text={JSON.stringify(result?.value, null, 2)}
+              label={`result of ${nameOf(of)}`}
+            />
           </Collapsible>
         )}
       </Many>
@@ -133,11 +137,6 @@ function ShowMore({ left, what, onClick }: { left: number; what: string; onClick
       Show more ({formatCount(left)} more {what}s)
     </button>
   );
-}
-
-/** Written only while it is shown. */
-function Json({ value, label }: { value: unknown; label: string }) {
-  return <CodeBlock text={JSON.stringify(value, null, 2)} label={label} />;
 }
 
 type Of = Pick<GivenView, "taskId" | "items">;

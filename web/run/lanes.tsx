@@ -32,8 +32,6 @@ const INNER_LANE = 22;
 
 export function Lanes({
   lanes,
-  selected,
-  start,
   now,
   shown,
   onZoom,
@@ -41,9 +39,6 @@ export function Lanes({
   onWhole,
 }: {
   lanes: readonly Lane[];
-  selected: number | undefined;
-  /** Where time begins. */
-  start: number;
   /** The end of what has not ended. */
   now: number;
   shown: Range;
@@ -52,7 +47,7 @@ export function Lanes({
   onPan: (ms: number) => void;
   onWhole: () => void;
 }) {
-  const { live, over, open } = useRunContext();
+  const { model, live, over, open, target } = useRunContext();
   const [hovered, setHovered] = useState<{ bar: Bar; lane: Lane; x: number; y: number }>();
   const [focused, setFocused] = useState<{ bar: Bar; key: string }>();
   const scroller = useRef<HTMLDivElement>(null);
@@ -67,7 +62,7 @@ export function Lanes({
   const { width, labels } = useWidth(scroller);
   const perPixel = (shown.to - shown.from) / width;
   const x = (at: number): number => (at - shown.from) / perPixel;
-  const lines = ticks(shown, start, width / 90);
+  const lines = ticks(shown, model.view.firstAt, width / 90);
 
   /** Where the pointer is. */
   const pointed = ({ clientX, clientY, target }: MouseEvent) => {
@@ -184,8 +179,8 @@ export function Lanes({
             return lane === undefined ? null : (
               <div
                 key={key}
-                class={`virtual-row lane ${lane.isInner ? "lane-inner" : ""}`}
-                data-selected={lane.work !== undefined && lane.work.workId === selected}
+                class={`virtual-row lane small ${lane.isInner ? "lane-inner" : ""}`}
+                data-selected={lane.work !== undefined && lane.work === target.work}
                 data-index={index}
                 style={{ transform: `translateY(${top}px)`, height: `${size}px` }}
               >
@@ -357,7 +352,11 @@ function Tip({
   const iteration = bar.place === undefined ? undefined : iterationOfPlace(bar.place);
   const side = x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` };
   return (
-    <div class="timeline-tip" style={{ ...side, top: `${y + 14}px` }} aria-hidden="true">
+    <div
+      class="timeline-tip lines small"
+      style={{ ...side, top: `${y + 14}px` }}
+      aria-hidden="true"
+    >
       <strong>{barTitle(bar)}</strong>
       <span>{barDetail(bar, now, over)}</span>
       {iteration === undefined || bar.place === iteration ? null : (

@@ -15,13 +15,16 @@ export function useMarkedText(
     const wanted = query.trim();
     const root = element.current;
     if (wanted === "" || root === null) return undefined;
+    let ranges: Range[] = [];
     // The rows may still be about to get their Markdown.
     const frame = requestAnimationFrame(() => {
-      CSS.highlights.set(NAME, new Highlight(...rangesIn(root, wanted)));
+      ranges = rangesIn(root, wanted);
+      // Several parts of the page have marks.
+      CSS.highlights.set(NAME, new Highlight(...(CSS.highlights.get(NAME) ?? []), ...ranges));
     });
     return () => {
       cancelAnimationFrame(frame);
-      CSS.highlights.delete(NAME);
+      for (const range of ranges) CSS.highlights.get(NAME)?.delete(range);
     };
   }, [query, ...changes]);
 }

@@ -1,10 +1,10 @@
 /** The questions of a run to the reader: each with a field for the answer, until somebody has answered it. */
 import { useId, useState } from "preact/hooks";
 import type { RunModel } from "../model/model.ts";
-import { submitOnCtrlEnter } from "../parts/field.tsx";
+import { Form } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
-import type { RunActions } from "./run-head.tsx";
+import { useRunContext } from "./context.ts";
 
 interface Question {
   /** The server's id of it. */
@@ -13,21 +13,21 @@ interface Question {
   readonly text: string;
 }
 
-export function Questions({ model, actions }: { model: RunModel; actions: RunActions }) {
-  const questions = questionsOf(model);
+export function Questions() {
+  const { model } = useRunContext();
   return (
     // Always there: what is added to it is read out.
     <div role="status">
-      {questions.map((question) => (
-        <QuestionCard key={question.id} question={question} actions={actions} />
+      {questionsOf(model).map((question) => (
+        <QuestionCard key={question.id} question={question} />
       ))}
     </div>
   );
 }
 
-function questionsOf({ running, view }: RunModel): readonly Question[] {
-  return [...running].flatMap(({ work: { workId }, iteration }) =>
-    (view.works.get(workId)?.flow?.open ?? []).flatMap(({ step, activity, input }) =>
+function questionsOf({ running }: RunModel): readonly Question[] {
+  return [...running].flatMap(({ work: { workId, view }, iteration }) =>
+    (view.flow?.open ?? []).flatMap(({ step, activity, input }) =>
       input?.kind === "ask"
         ? [{ id: `${workId}.${iteration}.${step}`, activity, text: input.question }]
         : [],
@@ -35,13 +35,8 @@ function questionsOf({ running, view }: RunModel): readonly Question[] {
   );
 }
 
-function QuestionCard({
-  question: { id, activity, text },
-  actions,
-}: {
-  question: Question;
-  actions: RunActions;
-}) {
+function QuestionCard({ question: { id, activity, text } }: { question: Question }) {
+  const { actions } = useRunContext();
   const field = useId();
   const [answer, setAnswer] = useState("");
   const [state, setState] = useState<"open" | "sending" | "sent">("open");
@@ -49,20 +44,12 @@ function QuestionCard({
   const send = async () => {
     if (state !== "open") return;
     setState("sending");
-    const refused = await actions.answer(id, answer);
+    const refused = await actions?.answer(id, answer);
     setProblem(refused);
     setState(refused === undefined ? "sent" : "open");
   };
   return (
-    <form
-      class="card question box stack"
-      aria-labelledby={`${field}-title`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-      onKeyDown={submitOnCtrlEnter}
-    >
+    <Form class="card question box stack" aria-labelledby={`${field}-title`} onSubmit={send}>
       <h2 class="row" id={`${field}-title`}>
         <Icon name="alert" size={16} /> The workflow asks{" "}
         <span class="mono muted small">{activity}</span>
@@ -94,6 +81,6 @@ function QuestionCard({
           {state === "open" ? "Answer" : state === "sending" ? "Sending…" : "Sent"}
         </button>
       </div>
-    </form>
+    </Form>
   );
 }

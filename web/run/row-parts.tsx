@@ -30,7 +30,7 @@ export function Heading({
   return (
     <button
       type="button"
-      class="row-toggle"
+      class="row-toggle row"
       aria-expanded={isOpen}
       onClick={() => opened.toggle(thing, !isOpen)}
     >
@@ -65,7 +65,7 @@ export function FoldRow({
     <div class={`row-entry ${nested ? "nested" : ""}`}>
       <div class="grow">
         {details === undefined ? (
-          <div class="row-toggle">{heading(false)}</div>
+          <div class="row-toggle row">{heading(false)}</div>
         ) : (
           <Heading thing={place} opened={opened} isOpen={isOpen}>
             {heading(isOpen)}
@@ -93,7 +93,7 @@ export function Detail({
   if (text === "") return null;
   return (
     <>
-      <h4>{title}</h4>
+      <h4 class="muted small strong">{title}</h4>
       <Cut text={text} {...others} />
     </>
   );

@@ -5,7 +5,6 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Permissions } from "../../src/entry/model.ts";
 import type { RunView } from "../../src/events/view.ts";
-import type { RunModel } from "../model/model.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
@@ -15,35 +14,18 @@ import { PageHeading } from "../parts/notes.tsx";
 import { RehearsalMark, StatusBadge } from "../parts/status.tsx";
 import { RelativeTime } from "../parts/time.tsx";
 import { targetOf } from "../model/places.ts";
-import { placeHref, useRunContext, useRunTime, runState } from "./context.ts";
-import type { Feed } from "./use-run.ts";
+import { placeHref, useRunContext, useRunTime, runState, type RunActions } from "./context.ts";
 
-/** The actions of a reader on a run. A rejection is shown. */
-export interface RunActions {
-  stop(): Promise<void>;
-  startAgain(): Promise<void>;
-  /** Answers a question. Undefined: done, else why not. */
-  answer(question: string, text: string): Promise<string | undefined>;
-}
-
-export function RunHead({
-  model,
-  feed,
-  actions,
-}: {
-  model: RunModel;
-  feed: Feed;
-  actions: RunActions | undefined;
-}) {
+export function RunHead() {
+  const { model, feed, actions, live } = useRunContext();
   const { view } = model;
-  const live = feed.kind === "open" && view.endedAt === undefined;
   const isLost = feed.kind === "open" && feed.connection === "lost";
   const state = runState(view, feed);
   return (
     <div>
       <PageHeading
         eyebrow={<Origin view={view} />}
-        actions={actions === undefined ? undefined : <Actions live={live} actions={actions} />}
+        actions={actions && <Actions actions={actions} />}
       >
         <span>{view.jobName === "" ? "Run" : view.jobName}</span>
         <StatusBadge status={state.status} word={state.word} />
@@ -56,10 +38,10 @@ export function RunHead({
       <p class="hidden-text" role="status">
         {live || feed.kind === "reading" ? "" : `The run has ended: ${state.word}`}
       </p>
-      <Reason model={model} feed={feed} />
+      <Reason />
       <Omissions view={view} />
-      <Facts model={model} />
-      {view.plan === undefined ? null : <Plan plan={view.plan} />}
+      <Facts view={view} />
+      {view.plan && <Plan plan={view.plan} />}
     </div>
   );
 }
@@ -86,7 +68,8 @@ function Origin({ view }: { view: RunView }) {
   );
 }
 
-function Actions({ live, actions }: { live: boolean; actions: RunActions }) {
+function Actions({ actions }: { actions: RunActions }) {
+  const { live } = useRunContext();
   const announce = useAnnounce();
   const [busy, setBusy] = useState(false);
   const act = async (action: () => Promise<void>, failure: string) => {
@@ -120,8 +103,8 @@ function Actions({ live, actions }: { live: boolean; actions: RunActions }) {
   );
 }
 
-function Reason({ model, feed }: { model: RunModel; feed: Feed }) {
-  const { runId } = useRunContext();
+function Reason() {
+  const { model, feed, runId } = useRunContext();
   const { view } = model;
   const { status, reason, advice, jobOutcome } = view;
   const { work, place } = targetOf(model, { kind: "overview" });
@@ -174,9 +157,8 @@ function Omissions({ view: { omissions } }: { view: RunView }) {
   );
 }
 
-function Facts({ model }: { model: RunModel }) {
-  const { totals, startedAt } = model.view;
-  const end = useRunTime(model);
+function Facts({ view: { totals, startedAt } }: { view: RunView }) {
+  const end = useRunTime();
   return (
     <dl class="facts">
       <Fact name="Duration">{startedAt === undefined ? "–" : formatDuration(end - startedAt)}</Fact>
@@ -222,7 +204,7 @@ function Fact({
 }) {
   return (
     <div title={detail} data-tone={tone}>
-      <dt>{name}</dt>
+      <dt class="muted small">{name}</dt>
       <dd class="number">{children}</dd>
     </div>
   );
@@ -241,7 +223,7 @@ function Plan({ plan }: { plan: RunPlan }) {
       <Collapsible summary="Models, limits and permissions">
         <div class="plan-columns">
           <div>
-            <h2>Models</h2>
+            <h2 class="small">Models</h2>
             <Pairs pairs={Object.entries(models)} />
             <p class="small muted">
               agent-jobs {version}, entry{" "}
@@ -256,7 +238,7 @@ function Plan({ plan }: { plan: RunPlan }) {
             )}
           </div>
           <div>
-            <h2>Limits</h2>
+            <h2 class="small">Limits</h2>
             <Pairs
               pairs={Object.entries(limits).map(([name, { value, source }]) => [
                 name,
@@ -266,7 +248,7 @@ function Plan({ plan }: { plan: RunPlan }) {
             />
           </div>
           <div>
-            <h2>Permissions</h2>
+            <h2 class="small">Permissions</h2>
             <Pairs
               pairs={Object.entries(permissions).map(([task, given]) => [
                 task,
@@ -290,7 +272,7 @@ function Pairs({ pairs }: { pairs: readonly (readonly [string, string, string?])
     <dl class="pairs">
       {pairs.map(([name, value, source], index) => (
         <div key={index}>
-          <dt>{name}</dt>
+          <dt class="muted">{name}</dt>
           <dd>
             {value}
             {source === undefined ? null : <span class="muted small"> {source}</span>}

@@ -1,9 +1,8 @@
 /** One run, live or from a journal: a fold over its events. */
-import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { elapsedMs } from "../../src/events/view.ts";
 import type { RunSource } from "../data/run-source.ts";
-import type { Place, RunModel } from "../model/model.ts";
+import type { Place } from "../model/model.ts";
 import { targetOf, type Target } from "../model/places.ts";
 import { formatCount, formatDuration } from "../parts/format.ts";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
@@ -11,12 +10,12 @@ import { looks, StatusMark } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { navigate } from "../router.ts";
 import { runHref, type RunPart } from "../routes.ts";
-import { RunContext, useRunContext, useRunTime, workStatus } from "./context.ts";
+import { RunContext, useRunContext, useRunTime, workStatus, type RunActions } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
 import { HandedIn } from "./handed-in.tsx";
 import { Questions } from "./questions.tsx";
-import { RunHead, type RunActions } from "./run-head.tsx";
+import { RunHead } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { Timeline } from "./timeline.tsx";
 import { useRun, type Run } from "./use-run.ts";
@@ -25,8 +24,6 @@ import { WorkDetail } from "./work-detail.tsx";
 /** The same width is in run.css. */
 const narrow = "(max-width: 640px)";
 
-export type { RunActions } from "./run-head.tsx";
-
 export function RunPage({
   source,
   route,
@@ -34,34 +31,38 @@ export function RunPage({
 }: {
   source: RunSource;
   route: RunPart;
-  /** Only in the portal. */
   actions?: RunActions;
 }) {
   const run = useRun(source);
   const { runId } = source;
   const { model, feed } = run;
-  const live = feed.kind === "open" && model.view.endedAt === undefined;
-  const over = feed.kind === "ended" || feed.kind === "failed";
   const [query, setQuery] = useState("");
-  const context = useMemo(
-    () => ({ runId, live, over, query, open: (part: RunPart) => navigate(runHref(runId, part)) }),
-    [runId, live, over, query],
-  );
-  if (model.events === 0) return <WithoutEvents run={run} />;
+  if (model.view.events === 0) return <WithoutEvents feed={feed} />;
+  const live = feed.kind === "open" && model.view.endedAt === undefined;
+  const context = {
+    ...run,
+    runId,
+    target: targetOf(model, route),
+    actions,
+    live,
+    over: feed.kind === "ended" || feed.kind === "failed",
+    query,
+    open: (part: RunPart) => navigate(runHref(runId, part)),
+  };
   return (
     <RunContext.Provider value={context}>
-      <RunHead model={model} feed={feed} actions={actions} />
-      {live && actions !== undefined ? <Questions model={model} actions={actions} /> : null}
+      <RunHead />
+      {live && actions !== undefined ? <Questions /> : null}
       <div class="run-search">
-        <SearchBar model={model} version={run.version} onQuery={setQuery} />
+        <SearchBar onQuery={setQuery} />
       </div>
-      <HandedIn model={model} version={run.version} />
-      <RunParts run={run} route={route} />
+      <HandedIn />
+      <RunParts route={route} />
     </RunContext.Provider>
   );
 }
 
-function WithoutEvents({ run: { feed } }: { run: Run }) {
+function WithoutEvents({ feed }: Pick<Run, "feed">) {
   return (
     <>
       <PageHeading eyebrow="Run">Run</PageHeading>
@@ -74,77 +75,55 @@ function WithoutEvents({ run: { feed } }: { run: Run }) {
   );
 }
 
-function RunParts({ run: { model, version }, route }: { run: Run; route: RunPart }) {
-  const target = targetOf(model, route);
-  const selected = target.work?.workId;
+function RunParts({ route }: { route: RunPart }) {
+  const { target } = useRunContext();
   const detail = useRef<HTMLElement>(null);
   const isNarrow = useMedia(narrow);
-  const flowchart = (
-    <Flowchart model={model} version={version} selected={selected} activity={target.activity} />
-  );
   useShown(detail, route, target);
   return (
     <>
       <div class="run-pictures">
         {isNarrow ? null : (
-          <section class="card" aria-label="Flowchart">
+          <section class="card column" aria-label="Flowchart">
             <h2 class="card-title">Flowchart</h2>
-            {flowchart}
+            <Flowchart />
           </section>
         )}
-        <section class="card" aria-label="Timeline and decisions">
-          <Pictures
-            model={model}
-            version={version}
-            selected={selected}
-            flowchart={isNarrow ? flowchart : undefined}
-          />
+        <section class="card column" aria-label="Timeline and decisions">
+          <Pictures withFlowchart={isNarrow} />
         </section>
       </div>
       <section ref={detail} class="card run-work" aria-label="Steps">
-        <WorksList model={model} selected={selected} />
+        <WorksList />
         <div class="column run-detail">
           {target.missing ? <Missing route={route} target={target} /> : null}
           <WithoutRow place={target.place} />
-          {target.missing && target.work === undefined ? null : (
-            <WorkDetail model={model} version={version} target={target} />
-          )}
+          {target.missing && target.work === undefined ? null : <WorkDetail />}
         </div>
       </section>
     </>
   );
 }
 
-function Pictures({
-  model,
-  version,
-  selected,
-  flowchart,
-}: {
-  model: Run["model"];
-  version: number;
-  selected: number | undefined;
-  /** Where there is no room beside the timeline. */
-  flowchart: VNode | undefined;
-}) {
+/** `withFlowchart`: there is no room for it beside the timeline. */
+function Pictures({ withFlowchart }: { withFlowchart: boolean }) {
+  const { model } = useRunContext();
   const [chosen, setChosen] = useState<"flowchart" | "timeline" | "decisions">("timeline");
-  const shown = chosen === "flowchart" && flowchart === undefined ? "timeline" : chosen;
+  const shown = chosen === "flowchart" && !withFlowchart ? "timeline" : chosen;
   return (
     <Tabs
       label="Timeline and decisions"
       tabs={[
-        ...(flowchart === undefined ? [] : [{ id: "flowchart" as const, title: "Flowchart" }]),
+        ...(withFlowchart ? [{ id: "flowchart" as const, title: "Flowchart" }] : []),
         { id: "timeline", title: "Timeline" },
         { id: "decisions", title: `Decisions (${model.decisions.length})` },
       ]}
       selected={shown}
       onSelect={setChosen}
     >
-      {shown === "flowchart" ? flowchart : null}
-      {shown === "timeline" ? (
-        <Timeline model={model} version={version} selected={selected} />
-      ) : null}
-      {shown === "decisions" ? <Decisions model={model} version={version} /> : null}
+      {shown === "flowchart" ? <Flowchart /> : null}
+      {shown === "timeline" ? <Timeline /> : null}
+      {shown === "decisions" ? <Decisions /> : null}
     </Tabs>
   );
 }
@@ -205,9 +184,10 @@ function useMedia(query: string): boolean {
 }
 
 /** The works of a run with their statuses: what the flowchart shows, as text. */
-function WorksList({ model, selected }: { model: RunModel; selected: number | undefined }) {
-  const { runId, over } = useRunContext();
-  const now = useRunTime(model);
+function WorksList() {
+  const { model, runId, over, target } = useRunContext();
+  const selected = target.work?.workId;
+  const now = useRunTime();
   const list = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const box = list.current;
@@ -221,11 +201,10 @@ function WorksList({ model, selected }: { model: RunModel; selected: number | un
   return (
     <nav ref={list} class="works" aria-label="Steps">
       <ul>
-        {[...model.works.values()].map(({ workId, taskId, iterations }) => {
-          const view = model.view.works.get(workId);
+        {[...model.works.values()].map(({ workId, taskId, iterations, view }) => {
           const status = workStatus(view, over);
-          const elapsed = view === undefined ? 0 : elapsedMs(view, now);
-          const tokens = view === undefined ? 0 : view.inputTokens + view.outputTokens;
+          const elapsed = elapsedMs(view, now);
+          const tokens = view.inputTokens + view.outputTokens;
           const facts = [
             status === "retried" ? "Retried" : looks[status].word,
             ...(iterations.size > 1 ? [`${iterations.size} iterations`] : []),

@@ -1,24 +1,16 @@
 /** Search over the whole run: its hits as a list, and one after the other. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Place, RunModel } from "../model/model.ts";
+import type { Place } from "../model/model.ts";
 import { iterationOfPlace, partOf, titleOf } from "../model/places.ts";
 import { MAX_HITS, search, snippetOf } from "../model/search.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, IconButton } from "../parts/icon.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { placeHref, useRunContext } from "./context.ts";
 
 const REFRESH_MS = 1000;
 
-export function SearchBar({
-  model,
-  version,
-  onQuery,
-}: {
-  model: RunModel;
-  version: number;
-  onQuery: (query: string) => void;
-}) {
-  const { runId, open, query } = useRunContext();
+export function SearchBar({ onQuery }: { onQuery: (query: string) => void }) {
+  const { model, version, runId, open, query } = useRunContext();
   const input = useRef<HTMLInputElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [isListed, setListed] = useState(false);
@@ -104,26 +96,22 @@ export function SearchBar({
       </span>
       {isSearching ? (
         <>
-          <button
-            type="button"
-            class="button button-icon button-small"
-            aria-label="Previous hit"
+          <IconButton
+            icon="up"
+            small
+            label="Previous hit"
             title="Previous hit (Shift+Enter)"
             disabled={places.length === 0}
             onClick={() => go(-1)}
-          >
-            <Icon name="up" size={14} />
-          </button>
-          <button
-            type="button"
-            class="button button-icon button-small"
-            aria-label="Next hit"
+          />
+          <IconButton
+            icon="down"
+            small
+            label="Next hit"
             title="Next hit (Enter)"
             disabled={places.length === 0}
             onClick={() => go(1)}
-          >
-            <Icon name="down" size={14} />
-          </button>
+          />
         </>
       ) : null}
       {isSearching && isListed && places.length > 0 ? (

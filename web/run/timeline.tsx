@@ -1,6 +1,5 @@
 /** The timeline of a run: lanes that can be zoomed, or a table of everything on them. */
 import { useMemo, useState } from "preact/hooks";
-import type { RunModel } from "../model/model.ts";
 import {
   barText,
   focusable,
@@ -13,31 +12,23 @@ import {
   type Lane,
   type Range,
 } from "../model/timeline.ts";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
 import { ClockTime, useNow } from "../parts/time.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { placeHref, useRunContext } from "./context.ts";
 import { BarShape, Lanes, ZOOM } from "./lanes.tsx";
 
-export function Timeline({
-  model,
-  version,
-  selected,
-}: {
-  model: RunModel;
-  version: number;
-  selected: number | undefined;
-}) {
+export function Timeline() {
+  const { model, version, live } = useRunContext();
   const [isTable, setTable] = useState(false);
   const [withSessions, setSessions] = useState(true);
   /** Undefined: the whole run, however long it gets. */
   const [range, setRange] = useState<Range | undefined>(undefined);
   const lanes = useMemo(() => lanesOf(model, withSessions), [model, version, withSessions]);
-  const { live } = useRunContext();
   const clock = useNow(live ? 250 : 0);
-  const last = model.lastAt ?? 0;
-  const now = live ? Math.max(last, clock) : last;
+  const { lastAt } = model.view;
+  const now = live ? Math.max(lastAt, clock) : lastAt;
   const whole = wholeRange(model, now);
   const shown = range ?? whole;
   const zoom = (factor: number, at = (shown.from + shown.to) / 2) => {
@@ -52,8 +43,8 @@ export function Timeline({
   ] as const;
   return (
     <div class="column">
-      <div class="pane-bar">
-        <Legend model={model} />
+      <div class="pane-bar row wrap between">
+        <Legend />
         <div class="row tight">
           <button
             type="button"
@@ -72,18 +63,9 @@ export function Timeline({
           >
             Table
           </button>
-          {zoomButtons.map(([name, label, onClick]) =>
+          {zoomButtons.map(([icon, label, onClick]) =>
             isTable ? null : (
-              <button
-                key={name}
-                type="button"
-                class="button button-icon button-small"
-                aria-label={label}
-                title={label}
-                onClick={onClick}
-              >
-                <Icon name={name} size={14} />
-              </button>
+              <IconButton key={icon} icon={icon} small label={label} onClick={onClick} />
             ),
           )}
         </div>
@@ -93,8 +75,6 @@ export function Timeline({
       ) : (
         <Lanes
           lanes={lanes}
-          selected={selected}
-          start={model.firstAt ?? 0}
           now={now}
           shown={shown}
           onZoom={zoom}
@@ -118,12 +98,13 @@ const legend: readonly (readonly [kind: Bar["kind"], text: string])[] = [
   ["denial", "denial"],
 ];
 
-function Legend({ model: { steps, actions } }: { model: RunModel }) {
+function Legend() {
+  const { steps, actions } = useRunContext().model;
   const shown = legend.filter(
     ([kind]) => (kind !== "step" || steps.length > 0) && (kind !== "action" || actions.length > 0),
   );
   return (
-    <ul class="legend" aria-label="What the colors mean">
+    <ul class="legend row wrap muted small" aria-label="What the colors mean">
       {shown.map(([kind, text]) => (
         <li key={kind}>
           <svg width={14} height={22} aria-hidden="true">

@@ -1,58 +1,44 @@
 /** The chosen work: a tab for each iteration and each attempt, and in it everything that happened. */
-import type { ComponentChildren, VNode } from "preact";
+import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { outcomeReason, type WorkView } from "../../src/events/view.ts";
-import type {
-  IterationModel,
-  RunModel,
-  SessionModel,
-  TurnModel,
-  WorkModel,
-} from "../model/model.ts";
-import { sendingOf, stateOf, type Target } from "../model/places.ts";
+import type { IterationModel, SessionModel, TurnModel } from "../model/model.ts";
+import { sendingOf, stateOf } from "../model/places.ts";
 import { usageOf } from "../model/contents.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
+import { formatCount, formatDuration, plural } from "../parts/format.ts";
 import { EmptyState } from "../parts/notes.tsx";
 import { StatusBadge, StatusMark } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { RowView, usageText } from "./block-rows.tsx";
 import { Cut, type Opened } from "./row-parts.tsx";
-import { ActionsUnderWay } from "./actions-under-way.tsx";
-import { Items } from "./items.tsx";
+import { ActionsUnderWay } from "./action-rows.tsx";
 import { FlowPath } from "./flow-path.tsx";
 import { useRunContext, workStatus } from "./context.ts";
 import { revealHit, useMarkedText } from "./marked-text.ts";
 
-export function WorkDetail({
-  model,
-  version,
-  target,
-}: {
-  model: RunModel;
-  version: number;
-  target: Target;
-}) {
-  const { open, over } = useRunContext();
+export function WorkDetail() {
+  const { model, target, open, over } = useRunContext();
   const { work, iteration } = target;
   if (work === undefined) return <EmptyState title="No step has started" />;
-  const view = model.view.works.get(work.workId);
+  const { view, workId, iterations } = work;
+  const openIteration = (number: number | undefined) =>
+    open({ kind: "work", workId, iteration: number });
   // The iteration that is shown has its own reason; the work has that of its last one.
   const outcome = iteration?.outcome;
   const usage = usageOf(iteration?.entries ?? []);
-  const reason = outcome === undefined ? view?.reason : outcomeReason(outcome);
+  const reason = outcome === undefined ? view.reason : outcomeReason(outcome);
   return (
     <div class="column">
       <header class="row wrap work-part">
         <h2>
-          {work.taskId} <span class="muted number">#{work.workId}</span>
+          {work.taskId} <span class="muted number">#{workId}</span>
         </h2>
         <StatusBadge status={workStatus(view, over)} />
-        {view?.modelId === undefined || view.modelId === "" ? null : (
-          <span class="tag">{view.modelId}</span>
-        )}
+        {view.modelId ? <span class="tag">{view.modelId}</span> : null}
         {usage.modelCalls === 0 ? null : <span class="muted small">{usageText(usage)}</span>}
       </header>
       {reason === undefined ? null : <p class="work-part muted work-reason">{reason}</p>}
@@ -61,54 +47,49 @@ export function WorkDetail({
           <span>
             Only <code>{target.activity.activity}</code>
           </span>
-          <button
-            type="button"
-            class="text-button"
-            onClick={() => open({ kind: "work", workId: work.workId, iteration: undefined })}
-          >
+          <button type="button" class="text-button" onClick={() => openIteration(undefined)}>
             Show all steps
           </button>
         </p>
       )}
-      {view?.flow === undefined || model.view.plan?.work.kind === "Flow" ? null : (
+      {view.flow === undefined || model.view.plan?.work.kind === "Flow" ? null : (
         <Collapsible summary="Flowchart" class="work-part">
-          <FlowPath
-            model={model}
-            workId={work.workId}
-            version={version}
-            activity={target.activity}
-          />
+          <FlowPath workId={workId} />
         </Collapsible>
       )}
-      {view === undefined || view.items.size === 0 ? null : <Items view={view} />}
-      {view?.report === undefined ? null : (
+      {view.items.size === 0 ? null : <Items view={view} />}
+      {view.report === undefined ? null : (
         <Collapsible summary={reportTitle(view)} class="work-part">
           <Cut text={view.report} label={reportTitle(view)} />
         </Collapsible>
       )}
-      {iteration === undefined ? null : <ActionsUnderWay model={model} iteration={iteration} />}
+      {iteration === undefined ? null : <ActionsUnderWay iteration={iteration} />}
       {iteration === undefined ? (
         <EmptyState
           title={
-            view?.status === "skipped"
+            view.status === "skipped"
               ? (view.reason ?? "It was never started")
               : "It has not started yet"
           }
         />
+      ) : iterations.size < 2 ? (
+        <Iteration key={`${workId}/${iteration.iteration}`} iteration={iteration} />
       ) : (
-        <Iterations
-          work={work}
-          iteration={iteration}
-          onSelect={(number) => open({ kind: "work", workId: work.workId, iteration: number })}
+        <Tabs
+          label="Iterations"
+          tabs={[...iterations.values()].map((one) => ({
+            id: String(one.iteration),
+            title: (
+              <>
+                <StatusMark status={stateOf(one, over)} /> Iteration {one.iteration}
+              </>
+            ),
+          }))}
+          selected={String(iteration.iteration)}
+          onSelect={(id) => openIteration(Number(id))}
         >
-          <Iteration
-            key={`${work.workId}/${iteration.iteration}`}
-            iteration={iteration}
-            isFlow={view?.flow !== undefined}
-            version={version}
-            target={target}
-          />
-        </Iterations>
+          <Iteration key={`${workId}/${iteration.iteration}`} iteration={iteration} />
+        </Tabs>
       )}
     </div>
   );
@@ -118,67 +99,40 @@ function reportTitle({ flow }: WorkView): string {
   return flow === undefined ? "Response" : "RESULT";
 }
 
-function Iterations({
-  work,
-  iteration,
-  onSelect,
-  children,
-}: {
-  work: WorkModel;
-  iteration: IterationModel;
-  onSelect: (iteration: number) => void;
-  children: ComponentChildren;
-}) {
+/** The results of the items of an `Each` in one step. */
+function Items({ view: { items, itemCount } }: { view: WorkView }) {
   const { over } = useRunContext();
-  if (work.iterations.size < 2) return <>{children}</>;
   return (
-    <Tabs
-      label="Iterations"
-      tabs={[...work.iterations.values()].map((one) => ({
-        id: String(one.iteration),
-        title: (
-          <>
-            <StatusMark status={stateOf(one, over)} /> Iteration {one.iteration}
-          </>
-        ),
-      }))}
-      selected={String(iteration.iteration)}
-      onSelect={(id) => onSelect(Number(id))}
-    >
-      {children}
-    </Tabs>
+    <Collapsible summary={plural(itemCount, "item")} class="work-part">
+      <ul class="item-list stack" aria-label="Items" tabIndex={0}>
+        {[...items.values()].map(({ name, status, reason, elapsedMs: took }) => (
+          <li key={name} class="row wrap">
+            <StatusBadge status={status === "running" && over ? "incomplete" : status} quiet />
+            <code>{name}</code>
+            {took === undefined ? null : <span class="muted small">{formatDuration(took)}</span>}
+            {reason === undefined ? null : <span class="muted small">{reason}</span>}
+          </li>
+        ))}
+        {itemCount > items.size ? (
+          <li class="muted">and {formatCount(itemCount - items.size)} more</li>
+        ) : null}
+      </ul>
+    </Collapsible>
   );
 }
 
 const ALL = "all";
 
-function Iteration({
-  iteration,
-  isFlow,
-  version,
-  target,
-}: {
-  iteration: IterationModel;
-  isFlow: boolean;
-  version: number;
-  target: Target;
-}) {
+function Iteration({ iteration }: { iteration: IterationModel }) {
+  const { target } = useRunContext();
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const wanted = target.place === undefined ? undefined : sendingOf(target.place);
   useLayoutEffect(() => {
     if (wanted !== undefined && chosen !== undefined && wanted !== chosen) setChosen(undefined);
   }, [target.place]);
-  const rows = (
-    <Rows
-      key={String(chosen)}
-      iteration={iteration}
-      sending={chosen}
-      version={version}
-      target={target}
-    />
-  );
+  const rows = <Rows key={String(chosen)} iteration={iteration} sending={chosen} />;
   // The prompts of a workflow are not attempts at one task.
-  if (iteration.sendings < 2 || isFlow) return rows;
+  if (iteration.sendings < 2 || iteration.work.view.flow !== undefined) return rows;
   const attempts = Array.from({ length: iteration.sendings }, (_, index) => index + 1);
   return (
     <Tabs
@@ -218,18 +172,8 @@ function attemptTitle({ entries }: IterationModel, sending: number) {
 
 const AT_END_PIXELS = 32;
 
-function Rows({
-  iteration,
-  sending,
-  version,
-  target,
-}: {
-  iteration: IterationModel;
-  sending: number | undefined;
-  version: number;
-  target: Target;
-}) {
-  const { live, query } = useRunContext();
+function Rows({ iteration, sending }: { iteration: IterationModel; sending: number | undefined }) {
+  const { version, target, live, query } = useRunContext();
   const { activity } = target;
   const grows = live && iteration.endedAt === undefined;
   const scroller = useRef<HTMLDivElement>(null);
