@@ -1,0 +1,8 @@
+const B=8260,v=[8260],F={68260:((A,O,o)=>{o.r(O),o.d(O,{openOutputDirectory:()=>I,reportFile:()=>f,writtenRunJson:()=>K});var y=o(76760),R=o(98464),E=o(98635),D=o(56972),W=o(21993),i=o(48486),P=o(65427);const f="report.md",m="run.json",C=2e8;function I(a){const d=new i.wF(a);for(const e of[f,"index.md",m])d.remove(e);const u=new Map,j=new Set([f,"index.md"]),$=new Map,c=(e,n)=>{d.write(e,n.endsWith(`
+`)?n:`${n}
+`)},L=e=>{const n=(0,E.Kr)(e),_=u.get(n);if(_!==void 0)return _;const l=[e.taskId,...(0,R.Un)(e)].map(t=>(0,i.MH)(t)).join("-").slice(0,i.YG);let r=`${l}.md`;for(let t=2;j.has(r.toLowerCase());t+=1)r=`${l}-${t}.md`;return u.set(n,r),j.add(r.toLowerCase()),r};return{name:"output directory",essential:!0,takesPast:!0,report(e,n){if(e.type==="report.given"){const{title:t,markdown:s,work:p}=e;$.set((0,E.Kr)(p),s),c(L(p),t===void 0?s:`# ${t}
+
+${s}`)}if(e.type!=="run.ended")return;const _=(0,P.qF)(n,$);_!==void 0&&c(f,_);const l=(0,W.Wh)(n);for(const[t,s]of u)n.given.get(t)?.report===void 0&&d.remove(s);const r=(0,E.T_)(n).flatMap(([t,{taskId:s,items:p,report:M}])=>{const h=u.get(t),T=[s,...p].map(g=>(0,D.ph)(g,i.YG)).join(" \u203A "),U=M?.title===void 0?"":`: ${(0,D.ph)(M.title,256)}`;return h===void 0||M===void 0?[]:[`- [${T}](${encodeURI(h)})${U}`]});c("index.md",[`# ${n.jobName}: ${n.status}${n.rehearsed?" (rehearsal)":""}`,l,r.join(`
+`)].filter(t=>t!=="").join(`
+
+`)),c(m,JSON.stringify((0,P.MP)(n,u),null,2))}}}function K(a){if(a!==void 0)try{const d=(0,i.EW)((0,y.join)(a,m),C);return d&&JSON.parse(new TextDecoder().decode(d))}catch{return}}})};export{B as id,v as ids,F as modules};

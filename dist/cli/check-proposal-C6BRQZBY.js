@@ -1,0 +1,2 @@
+import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
+import{checkProposal,executablesIn,isBranch,isProposable,notProposable}from"./chunk-SW54ZVRK.js";import"./chunk-3BMF5E3D.js";import"./chunk-QWL5LKTU.js";import"./chunk-2CRHNABR.js";import"./chunk-2KV6LIV4.js";import"./chunk-P3W2WTUX.js";import"./chunk-HMZS42BV.js";import"./chunk-OB6ZIXBG.js";import"./chunk-IZGZR2AL.js";import"./chunk-C6AN75RT.js";import"./chunk-TVODYENR.js";import"./chunk-YPU4RQQC.js";export{checkProposal,executablesIn,isBranch,isProposable,notProposable};

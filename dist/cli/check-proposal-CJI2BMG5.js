@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{checkProposal,executablesIn,isBranch,isProposable,notProposable}from"./chunk-QUB5T76G.js";import"./chunk-XKHQRACW.js";import"./chunk-QWL5LKTU.js";import"./chunk-4QPYYMZD.js";import"./chunk-HJGRSCRV.js";import"./chunk-S6T3RUMW.js";import"./chunk-J4AWN6GG.js";import"./chunk-C6AN75RT.js";import"./chunk-C2TZ2DGQ.js";import"./chunk-YPU4RQQC.js";export{checkProposal,executablesIn,isBranch,isProposable,notProposable};

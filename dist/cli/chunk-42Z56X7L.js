@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{boundOptions,inputOptions,modelOptions,outputOptions}from"./chunk-EEHSZ7MV.js";var optionTable={...inputOptions,...modelOptions,...boundOptions,...outputOptions};function optionsOn(edge){return Object.fromEntries(Object.entries(optionTable).filter(([,{on}])=>on.includes(edge)))}export{optionTable,optionsOn};

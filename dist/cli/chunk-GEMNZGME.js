@@ -1,0 +1,2 @@
+import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
+var MissingJournalError=class extends Error{name="MissingJournalError"};function journalsIn(store){return{async*read(name){let isEmpty=!0;for await(let part of store.read(name))isEmpty&&=part.length===0,yield part;if(isEmpty)throw new MissingJournalError("there is no such journal")}}}export{MissingJournalError,journalsIn};

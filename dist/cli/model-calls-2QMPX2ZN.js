@@ -1,0 +1,2 @@
+import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
+import{ModelCalls,problemText}from"./chunk-KH4RAQFM.js";import"./chunk-IQZ7YWKY.js";import"./chunk-PXT5I5B4.js";import"./chunk-NROKWLN6.js";import"./chunk-OTBKYO47.js";import"./chunk-AVXWYZHH.js";import"./chunk-GB6SUZGN.js";import"./chunk-COP3IUZT.js";import"./chunk-PUEV5OSU.js";import"./chunk-IZGZR2AL.js";import"./chunk-TVODYENR.js";import"./chunk-YPU4RQQC.js";export{ModelCalls,problemText};

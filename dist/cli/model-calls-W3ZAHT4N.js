@@ -1,2 +1,0 @@
-import{createRequire as nodeRequire}from"node:module";const require=nodeRequire(import.meta.url);
-import{ModelCalls,problemText}from"./chunk-TBMZGA35.js";import"./chunk-SHAXKIIO.js";import"./chunk-ONJFKSBB.js";import"./chunk-PXT5I5B4.js";import"./chunk-JRIQU45J.js";import"./chunk-A2VFQT5V.js";import"./chunk-GB6SUZGN.js";import"./chunk-COP3IUZT.js";import"./chunk-FOACKCPB.js";import"./chunk-J4AWN6GG.js";import"./chunk-C2TZ2DGQ.js";import"./chunk-YPU4RQQC.js";export{ModelCalls,problemText};
