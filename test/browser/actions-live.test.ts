@@ -1,8 +1,8 @@
 /** A task with the action protocol in the portal, while its actions run: real commands, which wait for a file. */
 import assert from "node:assert/strict";
-import { describe, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { it, expectAccessible, picture, useBrowser } from "../rig/browser.ts";
+import { browserTests, expectAccessible, picture, useBrowser } from "../rig/browser.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { startServer, type Server } from "./portal.ts";
@@ -76,36 +76,40 @@ async function start(page: Page): Promise<void> {
 }
 
 describe("actions that run, in the portal", onlyNightly, () => {
-  it("show their progress, which a reload keeps, and then how they ended", async (t) => {
-    const { address, workspace } = await serve(t);
-    const { page } = await open();
-    await page.goto(address);
-    await start(page);
-    const underWay = page.getByRole("region", { name: "Actions under way" });
-    const progress = underWay.getByRole("progressbar", { name: "Progress of Building the app" });
-    await progress.waitFor();
-    // By the estimate it should be done; only its end is 100 %.
-    await underWay.getByText("95 %", { exact: true }).waitFor();
-    assert.equal(await progress.getAttribute("value"), "95");
-    await underWay.getByText("compiling 12 files").first().waitFor();
-    await underWay.getByRole("link", { name: "lint" }).waitFor();
-    await picture(page, "actions-live");
-    await expectAccessible(page, "a run with actions under way");
-    await page.reload();
-    await underWay.getByText("95 %", { exact: true }).waitFor();
-    await underWay.getByText("compiling 12 files").first().waitFor();
-    const rows = page.getByRole("list", { name: "What happened in ship" });
-    await rows.getByRole("button", { name: /build-app.*running/ }).waitFor();
-    await workspace.write("gate-lint", "");
-    await rows.getByRole("button", { name: /lint.*succeeded/ }).waitFor();
-    await workspace.write("gate", "");
-    await page.getByRole("heading", { level: 1, name: /ship.*Succeeded/ }).waitFor();
-    await underWay.waitFor({ state: "detached" });
-    const built = rows.getByRole("button", { name: /build-app.*succeeded/ });
-    await built.click();
-    await rows.getByText('{"files":12}', { exact: true }).waitFor();
-    assert.equal(await rows.getByRole("button", { name: /^build-app/ }).count(), 1);
-    await rows.getByText("It is built.").waitFor();
-    await picture(page, "actions-live-end");
-  });
+  it(
+    "show their progress, which a reload keeps, and then how they ended",
+    browserTests,
+    async (t) => {
+      const { address, workspace } = await serve(t);
+      const { page } = await open();
+      await page.goto(address);
+      await start(page);
+      const underWay = page.getByRole("region", { name: "Actions under way" });
+      const progress = underWay.getByRole("progressbar", { name: "Progress of Building the app" });
+      await progress.waitFor();
+      // By the estimate it should be done; only its end is 100 %.
+      await underWay.getByText("95 %", { exact: true }).waitFor();
+      assert.equal(await progress.getAttribute("value"), "95");
+      await underWay.getByText("compiling 12 files").first().waitFor();
+      await underWay.getByRole("link", { name: "lint" }).waitFor();
+      await picture(page, "actions-live");
+      await expectAccessible(page, "a run with actions under way");
+      await page.reload();
+      await underWay.getByText("95 %", { exact: true }).waitFor();
+      await underWay.getByText("compiling 12 files").first().waitFor();
+      const rows = page.getByRole("list", { name: "What happened in ship" });
+      await rows.getByRole("button", { name: /build-app.*running/ }).waitFor();
+      await workspace.write("gate-lint", "");
+      await rows.getByRole("button", { name: /lint.*succeeded/ }).waitFor();
+      await workspace.write("gate", "");
+      await page.getByRole("heading", { level: 1, name: /ship.*Succeeded/ }).waitFor();
+      await underWay.waitFor({ state: "detached" });
+      const built = rows.getByRole("button", { name: /build-app.*succeeded/ });
+      await built.click();
+      await rows.getByText('{"files":12}', { exact: true }).waitFor();
+      assert.equal(await rows.getByRole("button", { name: /^build-app/ }).count(), 1);
+      await rows.getByText("It is built.").waitFor();
+      await picture(page, "actions-live-end");
+    },
+  );
 });

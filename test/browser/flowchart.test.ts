@@ -1,7 +1,7 @@
 /** The flowchart of a run: what of it is in view, and what a click on a node does. */
-import { describe } from "node:test";
+import { describe, it } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { it, picture, until, useBrowser } from "../rig/browser.ts";
+import { browserTests, picture, until, useBrowser } from "../rig/browser.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import { usePortal } from "./portal.ts";
 
@@ -24,7 +24,7 @@ const node = (page: Page, name: RegExp): Locator =>
   page.getByRole("region", { name: "Flowchart" }).getByRole("button", { name });
 
 describe("the flowchart of a run", onlyNightly, () => {
-  it("shows all branches that run at the same time", async () => {
+  it("shows all branches that run at the same time", browserTests, async () => {
     const { page } = await open();
     await showRun(page, "branches");
     const running = node(page, /^hang #\d Running/);
@@ -43,17 +43,21 @@ describe("the flowchart of a run", onlyNightly, () => {
     await picture(page, "flowchart-branches");
   });
 
-  it("shows the work of a node that is clicked, and the run again with the next click", async () => {
-    const { page } = await open();
-    const run = await showRun(page, "maintain");
-    const look = node(page, /^look #0 Succeeded/);
-    await look.click();
-    await until(page, `location.hash === "${run}/work/0"`);
-    await look.click();
-    await until(page, `location.hash === "${run}"`);
-    await look.dblclick();
-    await until(page, `location.hash === "${run}/work/0"`);
-    await look.press("Enter");
-    await until(page, `location.hash === "${run}"`);
-  });
+  it(
+    "shows the work of a node that is clicked, and the run again with the next click",
+    browserTests,
+    async () => {
+      const { page } = await open();
+      const run = await showRun(page, "maintain");
+      const look = node(page, /^look #0 Succeeded/);
+      await look.click();
+      await until(page, `location.hash === "${run}/work/0"`);
+      await look.click();
+      await until(page, `location.hash === "${run}"`);
+      await look.dblclick();
+      await until(page, `location.hash === "${run}/work/0"`);
+      await look.press("Enter");
+      await until(page, `location.hash === "${run}"`);
+    },
+  );
 });

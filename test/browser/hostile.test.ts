@@ -4,11 +4,11 @@
  * Content-Security-Policy, so that neither of the two defenses hides that the other is missing.
  */
 import assert from "node:assert/strict";
-import { describe } from "node:test";
+import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import type { RunEvent } from "../../src/events/event.ts";
-import { it, until, useBrowser } from "../rig/browser.ts";
-import { onlyNightly, share } from "../rig/nightly.ts";
+import { browserTests, until, useBrowser } from "../rig/browser.ts";
+import { nightly, onlyNightly, share } from "../rig/nightly.ts";
 import { handedIn } from "../web/handed-in.ts";
 import { largeRun } from "../web/large-run.ts";
 import { writeReport } from "./report.ts";
@@ -121,7 +121,7 @@ describe("a hostile journal", () => {
   for (const bypassPolicy of share([true, false], 1)) {
     const how = bypassPolicy ? "without the policy" : "with the policy";
 
-    it(`runs nothing on the page of a run, ${how}`, async (t) => {
+    it(`runs nothing on the page of a run, ${how}`, browserTests, async (t) => {
       const address = await writeReport(t, { "run.jsonl": hostileRun() });
       const { page } = await open({ bypassPolicy });
       await page.goto(address);
@@ -154,6 +154,7 @@ describe("a hostile journal", () => {
 
     it(
       `runs nothing in the table of runs, ${how}`,
+      nightly ? browserTests : onlyNightly,
       async (t) => {
         const address = await writeReport(t, {
           "a.jsonl": hostileRun(),
@@ -166,7 +167,6 @@ describe("a hostile journal", () => {
         await page.getByRole("row", { name: /^From .* to / }).waitFor();
         await expectOnlyText(page, "the table");
       },
-      onlyNightly,
     );
   }
 });

@@ -1,8 +1,8 @@
 /** The page without a mouse: every step is a key, and the focus is always somewhere one can see. */
 import assert from "node:assert/strict";
-import { describe } from "node:test";
+import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { it, until, useBrowser } from "../rig/browser.ts";
+import { browserTests, until, useBrowser } from "../rig/browser.ts";
 import { onlyNightly } from "../rig/nightly.ts";
 import { usePortal } from "./portal.ts";
 
@@ -31,7 +31,7 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
 }
 
 describe("the keyboard", onlyNightly, () => {
-  it("starts a job, opens a work and a tool call of it, and goes back", async () => {
+  it("starts a job, opens a work and a tool call of it, and goes back", browserTests, async () => {
     const { address } = await portal();
     const { page } = await open();
     await page.goto(address);
@@ -63,17 +63,21 @@ describe("the keyboard", onlyNightly, () => {
     await until(page, `!location.hash.includes("/work/")`);
   });
 
-  it("closes a dialog with Escape, and the focus returns to what opened it", async () => {
-    const { address } = await portal();
-    const { page } = await open();
-    await page.goto(address);
-    await page.getByRole("button", { name: /^Start Ask/ }).waitFor();
-    await tabTo(page, /^button: Start ?Ask/);
-    await page.keyboard.press("Enter");
-    const dialog = page.getByRole("dialog", { name: "Start ask" });
-    await dialog.waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
-    assert.match(await focused(page), /^button: Start ?Ask/);
-  });
+  it(
+    "closes a dialog with Escape, and the focus returns to what opened it",
+    browserTests,
+    async () => {
+      const { address } = await portal();
+      const { page } = await open();
+      await page.goto(address);
+      await page.getByRole("button", { name: /^Start Ask/ }).waitFor();
+      await tabTo(page, /^button: Start ?Ask/);
+      await page.keyboard.press("Enter");
+      const dialog = page.getByRole("dialog", { name: "Start ask" });
+      await dialog.waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      assert.match(await focused(page), /^button: Start ?Ask/);
+    },
+  );
 });

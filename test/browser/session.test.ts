@@ -1,9 +1,9 @@
 /** The session page: a person talks to a model, and runs a task in the same conversation. */
 import assert from "node:assert/strict";
-import { describe } from "node:test";
+import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import {
-  it,
+  browserTests,
   expectAccessible,
   expectNoSidewaysScroll,
   phone,
@@ -39,7 +39,7 @@ async function say(page: Page, text: string): Promise<void> {
 }
 
 describe("a session", () => {
-  it("answers, keeps its conversation over a reload, and is stopped", async () => {
+  it("answers, keeps its conversation over a reload, and is stopped", browserTests, async () => {
     const page = await startSession();
     const conversation = page.getByRole("list", { name: "Conversation" });
     assert.equal(await conversation.locator("strong").filter({ hasText: "a script" }).count(), 1);
@@ -63,39 +63,50 @@ describe("a session", () => {
     assert.equal(await page.getByRole("textbox", { name: "Prompt" }).count(), 0);
   });
 
-  it("has the prompts, the model and the folder in another tab, and is found from elsewhere", async () => {
-    const { address, workspace } = await portal();
-    const page = await startSession();
-    const { page: other } = await open();
-    await other.goto(page.url());
-    const conversation = other.getByRole("list", { name: "Conversation" });
-    await conversation.getByText("I am a script.").waitFor();
-    await conversation.getByText("Who are you?").waitFor();
-    assert.match((await conversation.getByRole("listitem").first().textContent()) ?? "", /Who are/);
-    await other.getByRole("heading", { level: 1, name: "gpt-5-mini" }).waitFor();
-    await other.getByText(workspace.path).first().waitFor();
-    await say(page, "Look at the folder");
-    await conversation.getByText("Look at the folder").waitFor();
+  it(
+    "has the prompts, the model and the folder in another tab, and is found from elsewhere",
+    browserTests,
+    async () => {
+      const { address, workspace } = await portal();
+      const page = await startSession();
+      const { page: other } = await open();
+      await other.goto(page.url());
+      const conversation = other.getByRole("list", { name: "Conversation" });
+      await conversation.getByText("I am a script.").waitFor();
+      await conversation.getByText("Who are you?").waitFor();
+      assert.match(
+        (await conversation.getByRole("listitem").first().textContent()) ?? "",
+        /Who are/,
+      );
+      await other.getByRole("heading", { level: 1, name: "gpt-5-mini" }).waitFor();
+      await other.getByText(workspace.path).first().waitFor();
+      await say(page, "Look at the folder");
+      await conversation.getByText("Look at the folder").waitFor();
 
-    for (const place of ["#/", "#/session"]) {
-      await other.goto(`${address}${place}`);
-      const sessions = other.getByRole("region", { name: "Open sessions" });
-      await sessions
-        .getByRole("link", { name: /Who are you/ })
-        .first()
-        .waitFor();
-      await expectAccessible(other, `open sessions at ${place}`, "[aria-labelledby=open-sessions]");
-      await picture(other, place === "#/" ? "open-sessions-start" : "open-sessions");
-    }
-    const id = page.url().split("/").at(-1) ?? "";
-    const row = other.getByRole("listitem").filter({ has: other.locator(`a[href$="${id}"]`) });
-    await row.getByRole("button", { name: /^Stop the session/ }).click();
-    await stopSession(other);
-    await row.waitFor({ state: "detached" });
-    await page.getByText("The session has ended.").waitFor();
-  });
+      for (const place of ["#/", "#/session"]) {
+        await other.goto(`${address}${place}`);
+        const sessions = other.getByRole("region", { name: "Open sessions" });
+        await sessions
+          .getByRole("link", { name: /Who are you/ })
+          .first()
+          .waitFor();
+        await expectAccessible(
+          other,
+          `open sessions at ${place}`,
+          "[aria-labelledby=open-sessions]",
+        );
+        await picture(other, place === "#/" ? "open-sessions-start" : "open-sessions");
+      }
+      const id = page.url().split("/").at(-1) ?? "";
+      const row = other.getByRole("listitem").filter({ has: other.locator(`a[href$="${id}"]`) });
+      await row.getByRole("button", { name: /^Stop the session/ }).click();
+      await stopSession(other);
+      await row.waitFor({ state: "detached" });
+      await page.getByText("The session has ended.").waitFor();
+    },
+  );
 
-  it("runs a task of the entry in the conversation, with its decisions", async () => {
+  it("runs a task of the entry in the conversation, with its decisions", browserTests, async () => {
     const page = await startSession();
     const tasks = page.getByRole("region", { name: "Tasks" });
     await tasks.getByRole("combobox", { name: "Task" }).selectOption("look");
@@ -115,7 +126,7 @@ describe("a session", () => {
     await tasks.getByRole("textbox", { name: "Input" }).waitFor();
   });
 
-  it("that is unknown is an error with a way on", async () => {
+  it("that is unknown is an error with a way on", browserTests, async () => {
     const { address } = await portal();
     const { page, tolerate } = await open({ kept: true });
     tolerate(notAStream);
@@ -125,7 +136,7 @@ describe("a session", () => {
     await expectAccessible(page, "an unknown session");
   });
 
-  it("whose stream breaks off has ended, and keeps what was said", async () => {
+  it("whose stream breaks off has ended, and keeps what was said", browserTests, async () => {
     const { address } = await portal();
     const { page } = await open({ kept: true });
     const headers = { "content-type": "text/event-stream" };

@@ -1,9 +1,9 @@
 /** A workflow in the portal: its parameters in the dialog, and a question that the page answers. */
 import assert from "node:assert/strict";
-import { describe } from "node:test";
+import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import {
-  it,
+  browserTests,
   expectAccessible,
   expectNoSidewaysScroll,
   phone,
@@ -35,7 +35,7 @@ async function start(page: Page): Promise<void> {
 }
 
 describe("a workflow in the portal", () => {
-  it("asks for its parameters, with an error at the field", async () => {
+  it("asks for its parameters, with an error at the field", browserTests, async () => {
     const { address } = await server();
     const { page } = await open({ kept: true });
     await page.goto(`${address}#/`);
@@ -60,7 +60,7 @@ describe("a workflow in the portal", () => {
     await page.getByRole("heading", { level: 1, name: /Canceled/ }).waitFor();
   });
 
-  it("shows a question at once, and sends the answer", async () => {
+  it("shows a question at once, and sends the answer", browserTests, async () => {
     const { address } = await server();
     const { page } = await open({ kept: true });
     const { page: other } = await open();
@@ -86,7 +86,7 @@ describe("a workflow in the portal", () => {
     await picture(page, "workflow-answered");
   });
 
-  it("fits a phone, and ends the question with the run", async () => {
+  it("fits a phone, and ends the question with the run", browserTests, async () => {
     const { address } = await server();
     const { page } = await open({ kept: true, viewport: phone });
     await page.goto(`${address}#/`);

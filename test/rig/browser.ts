@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { after, afterEach, test, type TestContext } from "node:test";
+import { after, afterEach } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   chromium,
@@ -36,14 +36,8 @@ const executable = names.map((name) => findProgram(name, process.env)).find(Bool
 const missing =
   "Chromium or Chrome is not installed. Install it with `sudo apt-get install chromium`";
 
-/** A test with a browser. A machine without one skips each test by itself, so that all are counted. */
-export function it(
-  name: string,
-  body: (t: TestContext) => Promise<void>,
-  { skip }: { readonly skip: string | false } = { skip: false },
-): void {
-  void test(name, { skip: skip || (executable === undefined && skipUnlessCi(missing)) }, body);
-}
+/** For `it`. A machine without a browser skips each test by itself, so that all are counted. */
+export const browserTests = { skip: executable === undefined && skipUnlessCi(missing) };
 
 export interface TabOptions {
   readonly colorScheme?: "light" | "dark";
