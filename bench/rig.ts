@@ -87,10 +87,10 @@ export interface Command {
   readonly ownCpuMs: number;
 }
 
-/** Runs a program of Node in the temporary folder, whatever its exit code. Reads /proc: Linux only. */
+/** Runs a program of Node in the temporary folder. Throws if it fails, unless it may. Reads /proc: Linux only. */
 export async function command(
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, mayFail = false }: { env?: Readonly<Record<string, string>>; mayFail?: boolean } = {},
 ): Promise<Command> {
   const { PATH, HOME } = process.env;
   const runtime = findRuntime({ environment: {} });
@@ -108,8 +108,9 @@ export async function command(
     memory = Math.max(memory, sum(all.map(memoryOf)));
     runtimes = Math.max(runtimes, all.length - 1);
   }, 50);
-  const [printed] = await Promise.all([text(child.stdout), once(child, "close")]);
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
   clearInterval(timer);
+  if (code !== 0 && !mayFail) throw new Error(`Failed: node ${args.join(" ")}`);
   const [, own = "NaN"] = /^own CPU (\S+)$/m.exec(printed) ?? [];
   return {
     start,

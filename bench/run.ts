@@ -6,7 +6,7 @@
  */
 import { execFile } from "node:child_process";
 import { cp } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { median, removeTemporary, temporary, type Figures, type Row } from "./rig.ts";
 
@@ -83,7 +83,7 @@ async function measure({ name, sides, most = {}, atMost = {} }: Row, dist: strin
 }
 
 try {
-  const dist = values.dist ?? (await bundle());
+  const dist = values.dist === undefined ? await bundle() : resolve(values.dist);
   for (const part of positionals.length > 0 ? positionals : Object.keys(parts)) {
     const { rows = [] } = (await parts[part]?.()) ?? {};
     if (rows.length === 0) throw new Error(`There is no part ${part}.`);

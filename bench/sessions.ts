@@ -47,13 +47,15 @@ const commandLine: Run = (baseUrl, dist) =>
 
 const action: Run = (baseUrl, dist) =>
   command([join(dist, "action", "run.js")], {
-    INPUT_ENTRY: "entry.json",
-    "INPUT_PROVIDER-BASE-URL": baseUrl,
-    GITHUB_WORKSPACE: temporary,
-    GITHUB_EVENT_NAME: "push",
-    GITHUB_EVENT_PATH: join(temporary, "event.json"),
-    GITHUB_REPOSITORY: "org/repo",
-    RUNNER_TEMP: temporary,
+    env: {
+      INPUT_ENTRY: "entry.json",
+      "INPUT_PROVIDER-BASE-URL": baseUrl,
+      GITHUB_WORKSPACE: temporary,
+      GITHUB_EVENT_NAME: "push",
+      GITHUB_EVENT_PATH: join(temporary, "event.json"),
+      GITHUB_REPOSITORY: "org/repo",
+      RUNNER_TEMP: temporary,
+    },
   });
 
 function side(name: string, run: Run): Side {
