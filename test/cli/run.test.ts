@@ -397,7 +397,7 @@ describe("the last line", { concurrency: true }, () => {
     });
     assert.match(
       last,
-      /limits\.jobMinutes \(0\.1 minutes\), set by --timeout-minutes.*The last error was: The model server \S+ answered 429 to POST \S+ for model "some-model": "scripted 429"\. Wait until the rate limit/,
+      /limits\.jobMinutes \(0\.1 minutes\), set by --timeout-minutes.*The last error was: [Tt]he model server (?:\S+ )?answered 429(?: to POST \S+ for model "some-model")?: "scripted 429"\. Wait until the rate limit/,
     );
   });
 });
